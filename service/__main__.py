@@ -1,0 +1,1 @@
+"""The command line's entry: `python -m service` and the console script `auth-collections`."""

@@ -1,0 +1,223 @@
+"""Every error of the service, each with its HTTP status and its stable code. Rendered in one place: web/render.
+
+ServiceError
+├── BadRequest 400 ── EmailTaken, ConfigurationMissing
+├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
+├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
+├── Conflict 409 ── CollectionExists, DuplicateValue
+├── TooLarge 413
+├── UnsupportedMedia 415
+├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
+├── LimitExceeded 429
+├── Unavailable 503 ── Busy, QueryTooSlow
+└── ConfigurationError (the command line and the start; never sent over HTTP)
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+Location = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule: `loc` begins with body, query or path; `msg` says what to change; `type` is stable."""
+
+    loc: Location
+    msg: str
+    type: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"loc": list(self.loc), "msg": self.msg, "type": self.type}
+
+    def under(self, *prefix: str | int) -> "Violation":
+        """The same violation seen from further out: `prefix` is put before its `loc`."""
+        return Violation((*prefix, *self.loc), self.msg, self.type)
+
+
+class ServiceError(Exception):
+    """Base of all; a subclass carries `status`, `code` and the `detail` a client is shown."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    detail: str = "The service failed to answer this request"
+
+    def __init__(self, detail: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
+        self.detail = detail if detail is not None else type(self).detail
+        self.headers = dict(headers or {})
+        super().__init__(self.detail)
+
+    def body(self) -> dict[str, Any]:
+        """The JSON object a client receives."""
+        return {"detail": self.detail, "code": self.code}
+
+
+class BadRequest(ServiceError):
+    status = 400
+    code = "bad_request"
+    detail = "Bad request"
+
+
+class EmailTaken(BadRequest):
+    code = "email_already_registered"
+    detail = "Email already registered"
+
+
+class ConfigurationMissing(BadRequest):
+    """A project setting that this endpoint needs is not set; `detail` is '<KEY> key missing'."""
+
+    code = "configuration_missing"
+
+
+class Unauthorized(ServiceError):
+    status = 401
+    code = "unauthorized"
+    detail = "Unauthorized"
+
+
+class InvalidApiKey(Unauthorized):
+    code = "invalid_api_key"
+    detail = "Invalid API key"
+
+
+class InvalidToken(Unauthorized):
+    code = "invalid_token"
+    detail = "Invalid token or token expired"
+
+    def __init__(self) -> None:
+        # RFC 6750 section 3: a refused bearer token is answered with this challenge.
+        super().__init__(headers={"www-authenticate": 'Bearer error="invalid_token"'})
+
+
+class WrongCredentials(Unauthorized):
+    code = "invalid_credentials"
+    detail = "Invalid email or password"
+
+
+class NotFound(ServiceError):
+    status = 404
+    code = "not_found"
+    detail = "Not found"
+
+
+class UserNotFound(NotFound):
+    code = "user_not_found"
+    detail = "User not found"
+
+
+class CollectionNotFound(NotFound):
+    code = "collection_not_found"
+    detail = "Collection not found"
+
+
+class DocumentNotFound(NotFound):
+    code = "document_not_found"
+    detail = "Document not found"
+
+
+class FileNotFound(NotFound):
+    code = "file_not_found"
+    detail = "File not found"
+
+
+class ProjectNotFound(NotFound):
+    code = "project_not_found"
+    detail = "Project not found"
+
+
+class Conflict(ServiceError):
+    status = 409
+    code = "conflict"
+    detail = "Conflict"
+
+
+class CollectionExists(Conflict):
+    code = "collection_already_exists"
+    detail = "Collection already exists"
+
+
+class DuplicateValue(Conflict):
+    """A unique index refused a write; `field` is the dotted path of the index, as in `data.email`."""
+
+    code = "duplicate_value"
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        super().__init__(f"Another record already has this value of {field.removeprefix('data.')}")
+
+
+class TooLarge(ServiceError):
+    status = 413
+    code = "too_large"
+    detail = "The request body is too large"
+
+
+class UnsupportedMedia(ServiceError):
+    status = 415
+    code = "unsupported_media_type"
+    detail = "Unsupported media type"
+
+
+class Invalid(ServiceError):
+    """Malformed input. `violations` are all the rules found broken, at least one."""
+
+    status = 422
+    code = "validation_error"
+    detail = "Validation failed"
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        self.violations = list(violations)
+        super().__init__()
+
+    @classmethod
+    def one(cls, loc: Location, msg: str, *, type_: str = "value_error") -> "Invalid":
+        return cls([Violation(loc, msg, type_)])
+
+    def body(self) -> dict[str, Any]:
+        return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
+
+
+class LimitExceeded(ServiceError):
+    status = 429
+    code = "rate_limit_exceeded"
+    detail = "Too many requests"
+
+
+class Unavailable(ServiceError):
+    """The database did not answer in time. A write may or may not have happened, so it is never reported as done."""
+
+    status = 503
+    code = "unavailable"
+    detail = "The service is temporarily unavailable; try again"
+
+    def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
+        super().__init__(detail, headers={"retry-after": str(retry_after)})
+
+
+class Busy(Unavailable):
+    code = "busy"
+    detail = "Too many requests are waiting; try again"
+
+
+class QueryTooSlow(Unavailable):
+    code = "query_too_slow"
+    detail = "The query took longer than 2 seconds of database time; filter more narrowly or send count=false"
+
+
+class ConfigurationError(ServiceError):
+    """Something an operator must mend; the message is one line that says what and how."""
+
+    code = "configuration_error"
+
+
+class RejectedByValidator(ServiceError):
+    """MongoDB's validator refused a document; `err_info` is its account, for schema/violations to translate."""
+
+    status = 422
+    code = "validation_error"
+    detail = "The document does not conform to its schema"
+
+    def __init__(self, err_info: Mapping[str, Any]) -> None:
+        self.err_info = err_info
+        super().__init__()

@@ -1,0 +1,87 @@
+"""JSON as the service accepts it: UTF-8, every number representable in BSON, no name twice. Stricter than RFC 8259."""
+
+import json
+import math
+from typing import Any, NoReturn
+
+from service.errors import Invalid, Location
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+# An int64 has at most 19 digits and a sign; longer text is refused before Python converts it.
+INT64_TEXT = 20
+
+
+class NotJson(ValueError):
+    """The text breaks a rule; the message says which, for the person who sent it."""
+
+
+def loads(raw: bytes, *, loc: Location = ("body",)) -> Any:
+    """The value of a JSON text. Raises Invalid with `loc` for anything that is not strict JSON.
+
+    Numbers outside 64 bits, NaN, Infinity, 1e999, repeated names, lone surrogates and other encodings than UTF-8 are
+    refused, for each of them is stored differently from how it was written, or cannot be sent back.
+    """
+    try:
+        value = json.loads(
+            _text(raw), object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
+        )
+    except NotJson as error:
+        raise Invalid.one(loc, str(error), type_="json_invalid") from None
+    except json.JSONDecodeError as error:
+        msg = f"Not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        raise Invalid.one(loc, msg, type_="json_invalid") from None
+    except RecursionError:
+        raise Invalid.one(loc, "Not valid JSON: nested too deeply", type_="json_invalid") from None
+    return value
+
+
+def _text(raw: bytes) -> str:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NotJson("Not valid JSON: the text must be UTF-8") from None
+    if "\\u" in text and _has_lone_surrogate(text):
+        raise NotJson("Not valid JSON: an unpaired surrogate (\\ud800 to \\udfff) is not a character")
+    return text
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    """Only escapes can make one, UTF-8 cannot. The tolerant parser pairs them; what is left over does not encode."""
+    try:
+        json.dumps(json.loads(text, parse_int=str, parse_float=str), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False  # The strict pass reports it.
+    return False
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise NotJson(f"The name {shown(repeated)} stands twice in one object")
+    return result
+
+
+def _integer(text: str) -> int:
+    if len(text) > INT64_TEXT or not INT64_MIN <= (number := int(text)) <= INT64_MAX:
+        raise NotJson("An integer must be between -9223372036854775808 and 9223372036854775807")
+    return number
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotJson("A number must be between -1.8e308 and 1.8e308")
+    return number
+
+
+def _constant(text: str) -> NoReturn:
+    raise NotJson(f"{text} is not a JSON number")
+
+
+def shown(name: str) -> str:
+    """A name as an error message repeats it: short, and with nothing that a terminal or a log would act on."""
+    return json.dumps(name[:40] + ("..." if len(name) > 40 else ""), ensure_ascii=True)

@@ -1,0 +1,178 @@
+"""Values between text, JSON and BSON: what a text can mean, which names `data` may have, how times are written."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from service.errors import Location, Violation
+from service.schema.strict_json import INT64_MAX, INT64_MIN, INT64_TEXT, shown
+
+MAX_DEPTH = 32
+MAX_NAME = 128
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+# RFC 3339, and a date alone; the first group is what datetime.fromisoformat must still judge.
+TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?")
+
+
+class Kind(Enum):
+    """What the values of a field are. ANY is a field nobody declared: its text is read in every way it can be."""
+
+    ANY = "any"
+    STRING = "string"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATETIME = "datetime"
+    OBJECT = "object"
+    ARRAY = "array"
+    REFERENCE = "reference"
+    ID = "id"
+    EMAIL = "email"
+
+
+class BadValue(ValueError):
+    """A text that does not fit; the message completes a sentence about the value: 'must be ...'."""
+
+
+def readings(text: str, kind: Kind) -> tuple[Any, ...]:
+    """The values `text` can mean in a field of `kind`: ("33", ANY) → (33, "33"). Raises BadValue if there is none."""
+    match kind:
+        case Kind.ANY:
+            return _guesses(text)
+        case Kind.BOOLEAN:
+            return (_boolean(text),)
+        case Kind.INTEGER | Kind.NUMBER:
+            return (_number(text, kind),)
+        case Kind.DATETIME:
+            return (read_time(text),)
+        case Kind.EMAIL:
+            return (text.lower(),)
+        case Kind.OBJECT:
+            raise BadValue("is an object; name one of its fields, as in data.address.city_eq")
+    return (text,)
+
+
+def bound(text: str, kind: Kind) -> Any:
+    """The one value that `text` means beside <, <=, > or >=: a number, or a time. Raises BadValue for anything else.
+
+    In an undeclared field a date is compared as text, for JSON has no dates and ISO 8601 text sorts by time.
+    """
+    match kind:
+        case Kind.INTEGER | Kind.NUMBER:
+            return _number(text, Kind.NUMBER)
+        case Kind.DATETIME:
+            return read_time(text)
+        case Kind.ANY | Kind.STRING:
+            return _number_or_date_text(text, kind)
+    raise BadValue(f"has no order: {kind.value} values can be compared with eq, ne and in only")
+
+
+def _number_or_date_text(text: str, kind: Kind) -> int | float | str:
+    if kind is Kind.ANY and (number := parse_number(text)) is not None:
+        return number
+    try:
+        read_time(text)
+    except BadValue:
+        wanted = "a number or an ISO 8601 date" if kind is Kind.ANY else "an ISO 8601 date, for text has no other order"
+        raise BadValue(f"must be {wanted}") from None
+    return text
+
+
+def _guesses(text: str) -> tuple[Any, ...]:
+    if text in {"true", "false"}:
+        return (text == "true", text)
+    number = parse_number(text)
+    return (text,) if number is None else (number, text)
+
+
+def _boolean(text: str) -> bool:
+    if text not in {"true", "false"}:
+        raise BadValue("must be true or false")
+    return text == "true"
+
+
+def _number(text: str, kind: Kind) -> int | float:
+    number = parse_number(text)
+    if number is None:
+        raise BadValue("must be a number")
+    if kind is Kind.INTEGER and number != int(number):
+        raise BadValue("must be a whole number")
+    return number
+
+
+def parse_number(text: str) -> int | float | None:
+    """The number a JSON text of it would be, or None: not a number, or not one that BSON holds."""
+    if len(text) > 400 or not (found := NUMBER.fullmatch(text)):
+        return None
+    if found.group(1) or found.group(2):
+        number = float(text)
+        return number if math.isfinite(number) else None
+    if len(text) > INT64_TEXT:
+        return None
+    whole = int(text)
+    return whole if INT64_MIN <= whole <= INT64_MAX else None
+
+
+def read_time(text: str) -> datetime:
+    """The moment an ISO 8601 text names: UTC, zone dropped, whole milliseconds, as MongoDB keeps it. No zone means UTC.
+
+    Raises BadValue. A `+` of an offset that arrived as a space, as an unquoted query string sends it, is read as `+`.
+    """
+    text = re.sub(r" (\d\d:\d\d)$", r"+\1", text) if "T" in text else text
+    try:
+        if not TIME.fullmatch(text):
+            raise ValueError(text)
+        moment = datetime.fromisoformat(text)
+        moment = moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+    except (ValueError, OverflowError):
+        raise BadValue("must be an ISO 8601 date such as 2026-01-31 or 2026-01-31T12:00:00Z") from None
+    return milliseconds(moment)
+
+
+def milliseconds(moment: datetime) -> datetime:
+    """`moment` without what BSON does not keep."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def now() -> datetime:
+    """The present moment as it is stored: UTC without a zone, whole milliseconds."""
+    return milliseconds(datetime.now(UTC).replace(tzinfo=None))
+
+
+def write_time(moment: datetime) -> str:
+    """`2026-01-31T12:00:00.000Z`, the one form in which the service writes times."""
+    return moment.isoformat(timespec="milliseconds") + "Z"
+
+
+def check_name(name: str) -> str | None:
+    """Why `name` cannot be the name of a field, or None."""
+    if not 1 <= len(name) <= MAX_NAME:
+        return f"A field name must have 1 to {MAX_NAME} characters"
+    if name.startswith("$") or "." in name:
+        return "A field name must not contain '.' or begin with '$'"
+    if CONTROL.search(name):
+        return "A field name must not contain control characters"
+    return None
+
+
+def check_data(data: Mapping[str, Any], loc: Location = ("body",)) -> list[Violation]:
+    """Every broken rule of names and depth in `data`, which came from strict JSON. Depth counts `data` itself as 1."""
+    return list(_violations(data, loc, 1))
+
+
+def _violations(value: Any, loc: Location, depth: int) -> Iterator[Violation]:
+    if isinstance(value, dict | list) and depth > MAX_DEPTH:
+        yield Violation(loc, f"Objects and arrays may be nested {MAX_DEPTH} deep", "too_deep")
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if problem := check_name(name):
+                yield Violation((*loc, shown(name)[1:-1]), problem, "field_name")
+            yield from _violations(inner, (*loc, name), depth + 1)
+    elif isinstance(value, list):
+        for position, inner in enumerate(value):
+            if isinstance(inner, dict | list):
+                yield from _violations(inner, (*loc, position), depth + 1)

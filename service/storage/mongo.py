@@ -1,0 +1,99 @@
+"""The MongoDB client and the one place where the driver's errors become ours."""
+
+from types import TracebackType
+from typing import Any
+
+from bson.codec_options import DatetimeConversion
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import ConfigurationError as DriverConfigurationError
+from pymongo.errors import DuplicateKeyError, InvalidURI, OperationFailure, PyMongoError
+
+from service.errors import ConfigurationError, DuplicateValue, QueryTooSlow, RejectedByValidator, TooLarge, Unavailable
+
+Document = dict[str, Any]
+Client = AsyncMongoClient[Document]
+Database = AsyncDatabase[Document]
+
+# One operation, with its retries, must end within this time; a request makes few of them.
+OPERATION_TIMEOUT_MS = 5_000
+SERVER_SELECTION_TIMEOUT_MS = 3_000
+MAX_CONNECTIONS = 100
+
+MAX_TIME_EXPIRED = 50
+DOCUMENT_VALIDATION_FAILURE = 121
+# 10334 is the driver's and the server's BSONObjectTooLarge; 17419 and 17420 say that an update would make one.
+TOO_LARGE = frozenset({10334, 17419, 17420})
+
+
+def connect(uri: str) -> Client:
+    """A client that has not connected yet: it does so with the first operation, and again after each loss.
+
+    It belongs to the event loop that uses it first. Raises ConfigurationError for a URI the driver cannot read.
+    """
+    try:
+        return AsyncMongoClient(
+            uri,
+            appname="auth-collections",
+            timeoutMS=OPERATION_TIMEOUT_MS,
+            serverSelectionTimeoutMS=SERVER_SELECTION_TIMEOUT_MS,
+            maxPoolSize=MAX_CONNECTIONS,
+            w="majority",
+            retryWrites=True,
+            retryReads=True,
+            # A date or a string that another program stored badly must not make every list that holds it fail.
+            datetime_conversion=DatetimeConversion.DATETIME_AUTO,
+            unicode_decode_error_handler="replace",
+        )
+    except (InvalidURI, DriverConfigurationError, ValueError) as error:
+        # The URI holds a password, and so may the driver's message; neither is repeated.
+        raise ConfigurationError(
+            f"MONGODB_URI cannot be used ({type(error).__name__}); expected mongodb://host:port/?replicaSet=name"
+        ) from None
+
+
+class _Translation:
+    """`with translated():` turns what the driver raises into the errors of errors.py. A class: it is fast."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, PyMongoError):
+            raise _ours(error) from error
+
+
+_TRANSLATION = _Translation()
+
+
+def translated() -> _Translation:
+    """The context in which every driver call is made.
+
+    Raises DuplicateValue, RejectedByValidator, QueryTooSlow, TooLarge; Unavailable when the outcome is unknown.
+    """
+    return _TRANSLATION
+
+
+def _ours(error: PyMongoError) -> Exception:
+    if isinstance(error, DuplicateKeyError):
+        pattern = (error.details or {}).get("keyPattern", {})
+        return DuplicateValue(next(iter(pattern), "_id"))
+    if isinstance(error, OperationFailure):
+        return _refusal(error)
+    if type(error).__name__ == "DocumentTooLarge":
+        return TooLarge("The record would be larger than 16 MB")
+    return Unavailable()
+
+
+def _refusal(error: OperationFailure) -> Exception:
+    if error.code == DOCUMENT_VALIDATION_FAILURE:
+        return RejectedByValidator((error.details or {}).get("errInfo", {}))
+    if error.code == MAX_TIME_EXPIRED:
+        return QueryTooSlow()
+    if error.code in TOO_LARGE:
+        return TooLarge("The record would be larger than 16 MB")
+    return Unavailable()
