@@ -1,13 +1,28 @@
 """One real mongod for the whole run, one database prefix for each test worker, emptied between tests."""
 
+import base64
 import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
+import httpx
 import pytest
+from pydantic import SecretStr
 from pymongo import MongoClient
+from pymongo.database import Database
+from starlette.applications import Starlette
 
+from service.app import create_app
+from service.domain.project_admin import ProjectAdmin
+from service.domain.projects import Project
+from service.domain.sealing import Sealer
+from service.settings import Settings
 from service.storage.embedded import embedded_mongodb
+from service.storage.projects import ProjectStore
+from service.web.services import Services
+
+BASE_URL = "http://service.test"
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +39,109 @@ def database_prefix() -> str:
 
 
 @pytest.fixture(scope="session")
-def mongo(mongodb_uri: str) -> Iterator[MongoClient[dict[str, object]]]:
+def mongo(mongodb_uri: str) -> Iterator[MongoClient[dict[str, Any]]]:
     """A plain synchronous client with which tests look at what was really stored."""
-    with MongoClient[dict[str, object]](mongodb_uri) as client:
+    with MongoClient[dict[str, Any]](mongodb_uri) as client:
         yield client
 
 
 @pytest.fixture(scope="session")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("data")
+def settings(mongodb_uri: str, database_prefix: str) -> Settings:
+    return Settings(
+        mongodb_uri=SecretStr(mongodb_uri),
+        database_prefix=database_prefix,
+        secret_key=SecretStr(base64.b64encode(b"k" * 32).decode()),
+        base_url=BASE_URL,
+        bcrypt_cost=4,
+    )
+
+
+@pytest.fixture(scope="session")
+async def running_app(settings: Settings) -> AsyncIterator[Starlette]:
+    """The application with its lifespan run, on the event loop of all tests."""
+    app = create_app(settings)
+    async with app.router.lifespan_context(app):
+        yield app
+
+
+@pytest.fixture
+def services(running_app: Starlette) -> Services:
+    found = running_app.state.services
+    assert isinstance(found, Services)
+    return found
+
+
+@pytest.fixture
+def admin(services: Services, settings: Settings) -> ProjectAdmin:
+    store = ProjectStore(services.databases)
+    return ProjectAdmin(services.databases, store, Sealer(settings.secret), services.projects)
+
+
+@pytest.fixture
+async def http(running_app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+    """Requests without any credential."""
+    transport = httpx.ASGITransport(app=running_app)
+    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        yield client
+
+
+@dataclass(frozen=True)
+class Api:
+    """One project as its developers see it: an id, a key, and HTTP. `database` is what was really stored."""
+
+    project: Project
+    key: str
+    http: httpx.AsyncClient
+    database: Database[dict[str, Any]]
+
+    async def request(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
+        """A request with the project's API key."""
+        headers = {"x-api-key": self.key, **kwargs.pop("headers", {})}
+        return await self.http.request(method, path, headers=headers, **kwargs)
+
+    async def as_user(self, token: str, method: str, path: str, **kwargs: Any) -> httpx.Response:
+        """A request with a user's token."""
+        headers = {"authorization": f"Bearer {token}", **kwargs.pop("headers", {})}
+        return await self.http.request(method, path, headers=headers, **kwargs)
+
+    async def signup(
+        self, email: str = "ann@example.com", password: str = "correct horse", **data: Any
+    ) -> httpx.Response:
+        body = {"email": email, "password": password, **data}
+        return await self.request("POST", "/auth-collections/signup", json=body)
+
+    async def login(self, email: str = "ann@example.com", password: str = "correct horse") -> httpx.Response:
+        body = {"email": email, "password": password}
+        return await self.request("POST", "/auth-collections/login", json=body)
+
+    async def users(self, query: str = "") -> httpx.Response:
+        return await self.request("GET", f"/auth-collections/users{'?' if query else ''}{query}")
+
+
+MakeApi = Callable[..., Awaitable[Api]]
+
+
+@pytest.fixture
+async def make_api(
+    admin: ProjectAdmin,
+    http: httpx.AsyncClient,
+    mongo: MongoClient[dict[str, Any]],
+    database_prefix: str,
+) -> AsyncIterator[MakeApi]:
+    """Makes projects, with any settings, that are gone after the test."""
+
+    async def make(**project_settings: str) -> Api:
+        project, key = await admin.create("A project", None, project_settings)
+        return Api(project, key, http, mongo[f"{database_prefix}p_{project.id}"])
+
+    yield make
+    for name in mongo.list_database_names():
+        if name.startswith(f"{database_prefix}p_"):
+            mongo.drop_database(name)
+    for collection in mongo[f"{database_prefix}system"].list_collection_names():
+        mongo[f"{database_prefix}system"][collection].delete_many({})
+
+
+@pytest.fixture
+async def api(make_api: MakeApi) -> Api:
+    return await make_api()

@@ -1,0 +1,1 @@
+"""What the product does. Knows no HTTP and no driver."""

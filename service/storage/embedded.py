@@ -7,7 +7,6 @@ import platform
 import shutil
 import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -118,15 +117,21 @@ def _start(folder: Path) -> int:
         *("--replSet", REPLICA_SET, "--logpath", str(folder / "mongod.log"), "--logappend", "--quiet"),
         *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--setParameter", "diagnosticDataCollectionEnabled=false"),
     ]
-    with (folder / "mongod.out").open("w+") as output:
-        # A session of its own keeps Ctrl-C in the terminal from stopping the database before the service.
-        process = subprocess.Popen(  # noqa: S603 - a fixed command
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-        )
-        (folder / "mongod.json").write_text(json.dumps({"pid": process.pid, "port": port}))
-        _await_listening(process, port, folder)
+    pid = _spawn(command, folder / "mongod.out")
+    (folder / "mongod.json").write_text(json.dumps({"pid": pid, "port": port}))
+    _await_listening(pid, port, folder)
     _become_primary(port)
     return port
+
+
+def _spawn(command: list[str], output: Path) -> int:
+    """The pid of a process that may outlive this one; a session of its own keeps Ctrl-C in the terminal from it."""
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
 
 
 def _free_port(preferred: int) -> int:
@@ -138,13 +143,14 @@ def _free_port(preferred: int) -> int:
     raise ConfigurationError("No free port on 127.0.0.1 for the embedded MongoDB")
 
 
-def _await_listening(process: subprocess.Popen[bytes], port: int, folder: Path) -> None:
+def _await_listening(pid: int, port: int, folder: Path) -> None:
     deadline = time.monotonic() + START_TIMEOUT
     while not _listening(port):
-        if process.poll() is not None:
-            raise ConfigurationError(_reason(process.returncode, folder))
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            raise ConfigurationError(_reason(os.waitstatus_to_exitcode(status), folder))
         if time.monotonic() > deadline:
-            process.kill()
+            os.kill(pid, signal.SIGKILL)
             raise ConfigurationError(
                 f"The embedded MongoDB did not answer within {START_TIMEOUT:.0f} s; see {folder / 'mongod.log'}"
             )

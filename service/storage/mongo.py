@@ -1,10 +1,11 @@
 """The MongoDB client and the one place where the driver's errors become ours."""
 
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
 from bson.codec_options import DatetimeConversion
-from pymongo import AsyncMongoClient
+from pymongo import AsyncMongoClient, timeout
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import DuplicateKeyError, InvalidURI, OperationFailure, PyMongoError
@@ -97,3 +98,8 @@ def _refusal(error: OperationFailure) -> Exception:
     if error.code in TOO_LARGE:
         return TooLarge("The record would be larger than 16 MB")
     return Unavailable()
+
+
+def within(seconds: float) -> AbstractContextManager[None]:
+    """The driver calls made in this context, together, get so much time; then QueryTooSlow or Unavailable is raised."""
+    return timeout(seconds)

@@ -1,0 +1,81 @@
+"""Puts the service together: the only file that knows everything."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from service.domain.accounts import Accounts
+from service.domain.passwords import Passwords
+from service.domain.projects import Projects
+from service.domain.sealing import Sealer
+from service.domain.tokens import Tokens
+from service.errors import ServiceError
+from service.local import database_uri
+from service.logs import configure_logging
+from service.settings import Settings, read_settings
+from service.storage.databases import Databases
+from service.storage.mongo import connect
+from service.storage.projects import ProjectStore
+from service.web.cors import Cors
+from service.web.middleware import RequestContext
+from service.web.render import render_error
+from service.web.routes import ROUTES
+from service.web.services import Services
+
+log = structlog.get_logger()
+
+PREPARE_RETRY_SECONDS = 1.0
+
+
+def from_environment() -> Starlette:
+    """The application as the environment configures it; what each worker of a server calls."""
+    settings = read_settings()
+    configure_logging(settings.log_level, settings.log_format)
+    return create_app(settings)
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The ASGI application. It connects when its lifespan begins, and lives through a database that is away."""
+    settings.secret  # noqa: B018 - a missing key must stop the start, not the first request
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        client = connect(database_uri(settings))
+        passwords = Passwords(settings.bcrypt_cost)
+        app.state.services = build_services(settings, Databases(client, settings.database_prefix), passwords)
+        preparing = asyncio.create_task(_prepare(app.state.services.databases))
+        try:
+            yield
+        finally:
+            preparing.cancel()
+            passwords.close()
+            await client.close()
+
+    return Starlette(
+        routes=ROUTES,
+        middleware=[Middleware(RequestContext, on_error=render_error), Middleware(Cors)],
+        exception_handlers={ServiceError: render_error, HTTPException: render_error},
+        lifespan=lifespan,
+    )
+
+
+def build_services(settings: Settings, databases: Databases, passwords: Passwords) -> Services:
+    """One of each service, on databases that need not be there yet."""
+    projects = Projects(databases, ProjectStore(databases), Sealer(settings.secret))
+    tokens = Tokens(settings.base_url, projects)
+    return Services(databases=databases, projects=projects, tokens=tokens, accounts=Accounts(passwords, tokens))
+
+
+async def _prepare(databases: Databases) -> None:
+    """Creates the indexes of the service's own records, as soon as the database is there."""
+    while True:
+        try:
+            return await databases.ensure_indexes()
+        except ServiceError as error:
+            log.warning("waiting_for_database", cause=type(error.__cause__).__name__)
+            await asyncio.sleep(PREPARE_RETRY_SECONDS)

@@ -1,0 +1,90 @@
+"""The settings a project may have, with their types, defaults and limits. `docs/settings.md` lists each."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from service.errors import ConfigurationError
+
+ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
+TIER_LIMITS = {"free": 1_000, "pro": 100_000}
+SECRET_SETTINGS = frozenset({"IDP_CLIENT_SECRET"})
+
+
+def _origins(value: object) -> object:
+    return (
+        tuple(part.strip().rstrip("/") for part in value.split(",") if part.strip())
+        if isinstance(value, str)
+        else value
+    )
+
+
+def _is_origin(value: str) -> str:
+    if not ORIGIN.fullmatch(value):
+        raise ValueError("must be origins such as https://app.example.com, separated by commas, or *")
+    return value
+
+
+Url = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=2048)]
+Limit = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class ProjectSettings(BaseModel):
+    """One project's settings. Their names outside are in capitals: `password_min_length` is PASSWORD_MIN_LENGTH."""
+
+    model_config = ConfigDict(alias_generator=str.upper, extra="forbid", frozen=True, validate_by_name=False)
+
+    idp_client_id: str | None = None
+    idp_client_secret: SecretStr | None = None
+    idp_redirect_url: Url | None = None
+    idp_complete_url: Url | None = None
+    idp_issuer: Url | None = None
+    idp_authorize_url: Url | None = None
+    idp_token_url: Url | None = None
+    idp_userinfo_url: Url | None = None
+    idp_scopes: str | None = None
+    password_min_length: int = Field(default=8, ge=1, le=72)
+    tier: Literal["free", "pro", "enterprise"] = "free"
+    daily_limit: Limit = 0
+    signup_limit: Limit = 10
+    login_limit: Limit = 20
+    auth_limit: Limit = 1_000
+    cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
+
+    @property
+    def requests_per_day(self) -> int:
+        """The tier's daily limit; 0 is no limit."""
+        return TIER_LIMITS.get(self.tier, self.daily_limit)
+
+
+def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
+    """The settings that `values` (by their names in capitals) give. Raises ConfigurationError naming each bad one."""
+    try:
+        return ProjectSettings.model_validate(values)
+    except ValidationError as error:
+        faults = (_fault(e["loc"], e["type"], e["msg"]) for e in error.errors(include_input=False, include_url=False))
+        raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raises ConfigurationError for a name that is not a setting."""
+    known = {name.upper() for name in ProjectSettings.model_fields}
+    if unknown := sorted(set(names) - known):
+        raise ConfigurationError(f"{unknown[0]} is not a project setting")
+
+
+def _fault(loc: tuple[int | str, ...], kind: str, msg: str) -> str:
+    if kind == "extra_forbidden":
+        return f"{loc[0]} is not a project setting"
+    return f"{loc[0]}: {msg.removeprefix('Value error, ')}"
+
+
+def stored(settings: ProjectSettings) -> dict[str, Any]:
+    """The settings that were given, as plain values under their names in capitals; secrets in clear."""
+    values = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    secret = settings.idp_client_secret
+    return values | (
+        {"IDP_CLIENT_SECRET": secret.get_secret_value()} if secret and "IDP_CLIENT_SECRET" in values else {}
+    )

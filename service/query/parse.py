@@ -1,0 +1,139 @@
+"""The grammar of a list's query string: pairs of text → ListQuery. It knows operators and limits, and no field.
+
+<field>_<operator>=<value>     the operator is the last `_` word: `referred_by_id_isnull` is isnull of `referred_by_id`
+<relation>.<field>_<operator>  a field of the related record, up to three relations deep
+data.<field>.<field>_<operator>  a field of a nested object
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+from service.errors import Invalid, Violation
+from service.query.nodes import EVERY_RELATION, Condition, ListQuery
+from service.query.operators import OPERATORS
+from service.schema.values import MAX_DEPTH, check_name, parse_number
+
+MAX_QUERY_BYTES = 4_096
+MAX_CONDITIONS = 50
+MAX_RELATION_DEPTH = 3
+MAX_POPULATE = 5
+MAX_LIMIT = 1_000
+# MongoDB's $skip is a 64-bit integer.
+MAX_OFFSET = 2**63 - 1
+# A nested path is at most as long as data is deep, behind the relations that may lead to it.
+MAX_PATH = MAX_DEPTH + MAX_RELATION_DEPTH
+
+
+class _Fault(ValueError):
+    """Why one parameter is refused; becomes a violation of that parameter."""
+
+
+def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
+    """The decoded pairs of a query string, in order. Raises Invalid if it is too long, not UTF-8, or repeats a name."""
+    if len(query_string) > MAX_QUERY_BYTES:
+        raise Invalid.one(("query",), f"The query string must have at most {MAX_QUERY_BYTES} bytes", type_="too_long")
+    try:
+        pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        raise Invalid.one(("query",), "The query string must be percent-encoded UTF-8", type_="value_error") from None
+    repeated = [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]
+    if repeated:
+        raise Invalid(Violation(("query", name), "A parameter may be sent once", "repeated") for name in repeated)
+    return pairs
+
+
+def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
+    """The query that `pairs` spell. Raises Invalid that names every parameter it cannot read."""
+    query, conditions, violations = ListQuery(), list[Condition](), list[Violation]()
+    for name, text in pairs:
+        try:
+            if not text:
+                raise _Fault("A value is missing; leave the parameter out or give it one")
+            if option := _OPTIONS.get(name):
+                query = option(query, text)
+            else:
+                conditions.append(parse_condition(name, text))
+        except _Fault as fault:
+            violations.append(Violation(("query", name), str(fault), "value_error"))
+    if len(conditions) > MAX_CONDITIONS:
+        violations.append(Violation(("query",), f"At most {MAX_CONDITIONS} conditions may be combined", "too_many"))
+    if violations:
+        raise Invalid(violations)
+    return replace(query, conditions=tuple(conditions))
+
+
+def parse_condition(name: str, text: str) -> Condition:
+    field, _, operator = name.rpartition("_")
+    if not field or operator not in OPERATORS:
+        known = ", ".join(f"_{known}" for known in OPERATORS)
+        raise _Fault(f"Unknown parameter; a filter is <field>_<operator> with one of {known}")
+    return Condition(name, _path(field), operator, text)
+
+
+def _path(text: str) -> tuple[str, ...]:
+    parts = tuple(text.split("."))
+    if len(parts) > MAX_PATH or any(check_name(part) for part in parts):
+        raise _Fault("Not the name of a field")
+    if _relations(parts) > MAX_RELATION_DEPTH:
+        raise _Fault(f"A filter may follow at most {MAX_RELATION_DEPTH} relations")
+    return parts
+
+
+def _relations(parts: tuple[str, ...]) -> int:
+    """How many relations a path follows: all parts before the last, or before the `data` that begins a nested path."""
+    return parts.index("data") if "data" in parts else len(parts) - 1
+
+
+def _whole(text: str, low: int, high: int) -> int:
+    number = parse_number(text)
+    if not isinstance(number, int) or not low <= number <= high:
+        raise _Fault(f"Must be a whole number from {low} to {high}")
+    return number
+
+
+def _limit(query: ListQuery, text: str) -> ListQuery:
+    return replace(query, limit=_whole(text, 1, MAX_LIMIT))
+
+
+def _offset(query: ListQuery, text: str) -> ListQuery:
+    return replace(query, offset=_whole(text, 0, MAX_OFFSET))
+
+
+def _count(query: ListQuery, text: str) -> ListQuery:
+    if text not in {"true", "false"}:
+        raise _Fault("Must be true or false")
+    return replace(query, count=text == "true")
+
+
+def _sort_by(query: ListQuery, text: str) -> ListQuery:
+    return replace(query, sort_by=_path(text))
+
+
+def _sort_order(query: ListQuery, text: str) -> ListQuery:
+    if text not in {"asc", "desc"}:
+        raise _Fault("Must be asc or desc")
+    return replace(query, descending=text == "desc")
+
+
+def _populate(query: ListQuery, text: str) -> ListQuery:
+    names = text.split(",")
+    if text == EVERY_RELATION:
+        return replace(query, populate=((EVERY_RELATION,),))
+    if len(names) > MAX_POPULATE:
+        raise _Fault(f"At most {MAX_POPULATE} relations may be populated, or all of them with *")
+    paths = tuple(_path(name) for name in dict.fromkeys(names))
+    if any(len(path) > MAX_RELATION_DEPTH for path in paths):
+        raise _Fault(f"Relations may be populated {MAX_RELATION_DEPTH} deep")
+    return replace(query, populate=paths)
+
+
+_OPTIONS: dict[str, Callable[[ListQuery, str], ListQuery]] = {
+    "limit": _limit,
+    "offset": _offset,
+    "count": _count,
+    "sort_by": _sort_by,
+    "sort_order": _sort_order,
+    "populate": _populate,
+}

@@ -1,0 +1,50 @@
+"""Running the ASGI application under uvicorn, in one process or several."""
+
+import os
+import signal
+import sys
+from typing import NoReturn
+
+import uvicorn
+
+from service.settings import Settings
+
+# A request in flight gets this long after SIGTERM; the process is gone within 30 s.
+GRACEFUL_SECONDS = 25
+KEEP_ALIVE_SECONDS = 75
+
+
+def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> None:
+    """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does."""
+    _export(settings)
+    # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
+    signal.signal(signal.SIGTERM, _exit)
+    try:
+        uvicorn.run(
+            "service.app:from_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            log_config=None,
+            access_log=False,
+            # The client's address is found by the service itself, from TRUSTED_PROXIES.
+            proxy_headers=False,
+            server_header=False,
+            ws="none",
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        )
+    except KeyboardInterrupt:
+        return
+
+
+def _exit(_signal: int, _frame: object) -> NoReturn:
+    sys.exit(0)
+
+
+def _export(settings: Settings) -> None:
+    if settings.mongodb_uri and settings.secret_key:
+        os.environ["MONGODB_URI"] = settings.mongodb_uri.get_secret_value()
+        os.environ["SECRET_KEY"] = settings.secret_key.get_secret_value()
+    os.environ["BASE_URL"] = settings.base_url

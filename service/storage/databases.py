@@ -1,0 +1,82 @@
+"""Names: which database holds the service's own records, which one a project's; and the indexes of each."""
+
+from pymongo import ASCENDING, IndexModel, timeout
+
+from service.storage.mongo import Client, Database, Document, translated
+from service.storage.records import Records
+
+INDEX_BUILD_SECONDS = 600
+
+USER_INDEXES = (
+    IndexModel([("email", ASCENDING)], name="email", unique=True),
+    IndexModel(
+        [("oauth_id", ASCENDING)],
+        name="oauth_id",
+        unique=True,
+        partialFilterExpression={"oauth_id": {"$exists": True}},
+    ),
+    IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
+    # Serves equality, ranges, lists and relation ids on any field of the free-form data.
+    IndexModel([("data.$**", ASCENDING)], name="data"),
+)
+API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
+PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors_origins"),)
+
+
+class ProjectDatabase:
+    """One project's data: `users`, and the records of its collections. No query leaves it."""
+
+    __slots__ = ("database", "users")
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.users = Records(database["users"])
+
+    def records(self, collection: str) -> Records:
+        return self.users if collection == "users" else Records(self.database[collection])
+
+    async def ensure_indexes(self) -> None:
+        """Creates what is missing; does nothing where all is there."""
+        with translated(), timeout(INDEX_BUILD_SECONDS):
+            await self.database["users"].create_indexes(list(USER_INDEXES))
+
+    async def missing_indexes(self) -> list[str]:
+        """The names of the indexes of `users` that are not there."""
+        with translated():
+            present = await self.database["users"].index_information()
+        return [name for index in USER_INDEXES if (name := index.document["name"]) not in present]
+
+    async def drop(self) -> None:
+        with translated():
+            await self.database.client.drop_database(self.database)
+
+
+class Databases:
+    """The databases of one service on one MongoDB, told apart from others' by their prefix."""
+
+    def __init__(self, client: Client, prefix: str) -> None:
+        self.client = client
+        self.prefix = prefix
+        self.system: Database = client[f"{prefix}system"]
+
+    def project(self, project_id: str) -> ProjectDatabase:
+        return ProjectDatabase(self.client[f"{self.prefix}p_{project_id}"])
+
+    async def ensure_indexes(self) -> None:
+        with translated():
+            await self.system["api_keys"].create_indexes(list(API_KEY_INDEXES))
+            await self.system["projects"].create_indexes(list(PROJECT_INDEXES))
+
+    async def ping(self) -> None:
+        """Returns when the server answers; raises Unavailable."""
+        with translated():
+            await self.client.admin.command("ping")
+
+    async def server(self) -> Document:
+        """`{"version", "topology"}`; topology is "replica set", "sharded cluster" or "standalone"."""
+        with translated():
+            hello = await self.client.admin.command("hello")
+            build = await self.client.admin.command("buildInfo")
+        sharded = hello.get("msg") == "isdbgrid"
+        topology = "sharded cluster" if sharded else "replica set" if "setName" in hello else "standalone"
+        return {"version": build["version"], "topology": topology}

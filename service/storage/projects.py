@@ -1,0 +1,88 @@
+"""Projects and their API keys, as they are stored. Secrets arrive here sealed, a key only as its SHA-256."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from service.errors import Conflict, DuplicateValue, ProjectNotFound
+from service.storage.databases import Databases
+from service.storage.mongo import Document, translated
+
+
+class ProjectStore:
+    """`projects`: {_id, name, settings, signing_key, created_at}; `api_keys`: {_id: sha256, project_id, created_at}."""
+
+    def __init__(self, databases: Databases) -> None:
+        self._client = databases.client
+        self._projects = databases.system["projects"]
+        self._api_keys = databases.system["api_keys"]
+
+    async def find(self, project_id: str) -> Document | None:
+        with translated():
+            return await self._projects.find_one({"_id": project_id})
+
+    async def find_by_key(self, key_hash: str) -> Document | None:
+        """The project of an API key, in one round trip."""
+        lookup = {"from": "projects", "localField": "project_id", "foreignField": "_id", "as": "project"}
+        stages: list[Document] = [{"$match": {"_id": key_hash}}, {"$lookup": lookup}, {"$unwind": "$project"}]
+        with translated():
+            rows = await (await self._api_keys.aggregate(stages)).to_list()
+        return rows[0]["project"] if rows else None
+
+    async def allow_origin(self, origin: str) -> bool:
+        """Whether any project has `origin`, or `*`, among its CORS_ORIGINS."""
+        with translated():
+            found = await self._projects.find_one({"settings.CORS_ORIGINS": {"$in": [origin, "*"]}}, {"_id": 1})
+        return found is not None
+
+    async def list(self) -> list[Document]:
+        """All projects, oldest first."""
+        with translated():
+            return await self._projects.find().sort([("created_at", 1), ("_id", 1)]).to_list()
+
+    async def insert(self, project: Document, api_key: Document) -> None:
+        """Both or neither. Raises Conflict when the id is taken."""
+
+        async def write(session: AsyncClientSession) -> None:
+            await self._projects.insert_one(project, session=session)
+            await self._api_keys.insert_one(api_key, session=session)
+
+        try:
+            await self._in_transaction(write)
+        except DuplicateValue:
+            raise Conflict(f"A project with the id {project['_id']} already exists") from None
+
+    async def update_settings(self, project_id: str, changes: Mapping[str, Any]) -> None:
+        """Sets each named setting; None removes it. Raises ProjectNotFound."""
+        update = {
+            "$set": {f"settings.{name}": value for name, value in changes.items() if value is not None},
+            "$unset": {f"settings.{name}": "" for name, value in changes.items() if value is None},
+        }
+        with translated():
+            result = await self._projects.update_one({"_id": project_id}, {k: v for k, v in update.items() if v})
+        if not result.matched_count:
+            raise ProjectNotFound
+
+    async def replace_keys(self, project_id: str, api_key: Document) -> None:
+        """From now on `api_key` is the project's only one."""
+
+        async def write(session: AsyncClientSession) -> None:
+            await self._api_keys.delete_many({"project_id": project_id}, session=session)
+            await self._api_keys.insert_one(api_key, session=session)
+
+        await self._in_transaction(write)
+
+    async def delete(self, project_id: str) -> None:
+        """Removes the project and its keys, not its data."""
+
+        async def write(session: AsyncClientSession) -> None:
+            await self._api_keys.delete_many({"project_id": project_id}, session=session)
+            await self._projects.delete_one({"_id": project_id}, session=session)
+
+        await self._in_transaction(write)
+
+    async def _in_transaction(self, write: Any) -> None:
+        with translated():
+            async with self._client.start_session() as session:
+                await session.with_transaction(write)

@@ -1,0 +1,57 @@
+"""Reading request bodies within limits."""
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
+from service.schema.strict_json import loads
+
+MAX_JSON_BYTES = 1_048_576
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """The JSON object in the body, at most 1 MiB. Raises UnsupportedMedia, TooLarge, Invalid."""
+    _require_json(request)
+    value = loads(await _read(request, MAX_JSON_BYTES))
+    if not isinstance(value, dict):
+        raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
+    return value
+
+
+def validated(model: type[Model], value: dict[str, Any]) -> Model:
+    """`value` as `model`. Raises Invalid with all that pydantic found, in the specification's own form (section 7.1)."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        raise Invalid(Violation(("body", *e["loc"]), _sentence(e["msg"]), e["type"]) for e in found) from None
+
+
+def _sentence(msg: str) -> str:
+    return msg.removeprefix("Value error, ")
+
+
+def _require_json(request: Request) -> None:
+    """An absent type counts as JSON; the strict parser judges the bytes."""
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMedia("Send the body without Content-Encoding")
+    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise UnsupportedMedia("Send the body as Content-Type: application/json")
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    """The whole body. Stops reading at the first byte too many, and before the first where the length is declared."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise TooLarge(f"The body must have at most {limit} bytes")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise TooLarge(f"The body must have at most {limit} bytes")
+    return bytes(body)

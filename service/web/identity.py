@@ -1,0 +1,86 @@
+"""Who is asking: an API key → its project, a bearer token → a user's session. Nothing is read of a request before that."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.projects import Project
+from service.domain.tokens import Session
+from service.errors import Invalid, InvalidApiKey, InvalidToken, Violation
+from service.query.parse import parse_pairs
+from service.web.services import services
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+ProjectHandler = Callable[[Request, Project], Awaitable[Response]]
+SessionHandler = Callable[[Request, Session], Awaitable[Response]]
+
+BEARER = "bearer"
+
+
+def api_key(handler: ProjectHandler) -> Endpoint:
+    """An endpoint for the holder of a project's API key, with no query parameters."""
+    return _keyed(handler, takes_query=False)
+
+
+def api_key_with_query(handler: ProjectHandler) -> Endpoint:
+    """An endpoint for the holder of a project's API key that reads the query string itself."""
+    return _keyed(handler, takes_query=True)
+
+
+def _keyed(handler: ProjectHandler, *, takes_query: bool) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        project = await project_of(request)
+        if not takes_query:
+            refuse_query(request)
+        return await handler(request, project)
+
+    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
+    return endpoint
+
+
+def user_token(handler: SessionHandler) -> Endpoint:
+    """An endpoint for the user whose token the request carries, with no query parameters."""
+
+    async def endpoint(request: Request) -> Response:
+        session = await services(request).tokens.verify(_bearer(request))
+        request.scope["state"]["project"] = session.project
+        refuse_query(request)
+        return await handler(request, session)
+
+    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
+    return endpoint
+
+
+async def project_of(request: Request) -> Project:
+    """The project of the one `x-api-key` header. Raises InvalidApiKey."""
+    keys = _header(request, b"x-api-key")
+    if len(keys) != 1:
+        raise InvalidApiKey
+    project = await services(request).projects.by_api_key(keys[0])
+    request.scope["state"]["project"] = project
+    return project
+
+
+def refuse_query(request: Request) -> None:
+    """Raises Invalid for any query parameter: a misspelt or forgotten one is never silently ignored."""
+    if request.scope["query_string"]:
+        names = [name for name, _ in parse_pairs(request.scope["query_string"])]
+        raise Invalid(
+            Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden") for name in names
+        )
+
+
+def _bearer(request: Request) -> str:
+    """The token of the one `Authorization` header (RFC 6750 section 2.1). Raises InvalidToken."""
+    headers = _header(request, b"authorization")
+    if len(headers) != 1:
+        raise InvalidToken
+    scheme, _, token = headers[0].partition(" ")
+    if scheme.lower() != BEARER:
+        raise InvalidToken
+    return token.strip(" ")
+
+
+def _header(request: Request, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in request.scope["headers"] if key == name]

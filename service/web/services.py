@@ -1,0 +1,25 @@
+"""What handlers may call, put together by app.py."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.requests import Request
+
+from service.domain.accounts import Accounts
+from service.domain.projects import Projects
+from service.domain.tokens import Tokens
+from service.storage.databases import Databases
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One of each for a worker."""
+
+    databases: Databases
+    projects: Projects
+    tokens: Tokens
+    accounts: Accounts
+
+
+def services(request: Request) -> Services:
+    return cast(Services, request.app.state.services)

@@ -1,0 +1,87 @@
+"""Accounts over HTTP: specification sections 4.1 and 5.1."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.emails import normalize_email
+from service.domain.projects import Project
+from service.domain.tokens import Session, public_keys
+from service.query.parse import parse, parse_pairs
+from service.web.body import read_object, validated
+from service.web.identity import api_key, api_key_with_query, refuse_query, user_token
+from service.web.render import json_response, signed_in, user_list, user_view
+from service.web.services import services
+
+
+def _email(text: str) -> str:
+    try:
+        return normalize_email(text)
+    except ValueError as error:
+        reason = str(error)
+    raise PydanticCustomError("value_error", "value is not a valid email address: {reason}", {"reason": reason})
+
+
+Email = Annotated[str, AfterValidator(_email)]
+
+
+class Signup(BaseModel):
+    """`email` and `password`; every other field of the body is profile data."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    email: Email
+    password: str
+
+
+class Login(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    email: Email
+    password: str
+
+
+@api_key
+async def signup(request: Request, project: Project) -> Response:
+    """Register a user."""
+    body = await read_object(request)
+    form = validated(Signup, body)
+    data = {name: value for name, value in body.items() if name not in Signup.model_fields}
+    return signed_in(await services(request).accounts.signup(project, form.email, form.password, data), 201)
+
+
+@api_key
+async def login(request: Request, project: Project) -> Response:
+    """Authenticate a user."""
+    form = validated(Login, await read_object(request))
+    return signed_in(await services(request).accounts.login(project, form.email, form.password))
+
+
+@user_token
+async def profile(request: Request, session: Session) -> Response:
+    """Get the authenticated user."""
+    return json_response(user_view(await services(request).accounts.profile(session), updated=True))
+
+
+@user_token
+async def update_profile(request: Request, session: Session) -> Response:
+    """Update the authenticated user's profile data."""
+    fields = await read_object(request)
+    return json_response(user_view(await services(request).accounts.update_profile(session, fields), updated=True))
+
+
+@api_key_with_query
+async def list_users(request: Request, project: Project) -> Response:
+    """List and query users."""
+    query = parse(parse_pairs(request.scope["query_string"]))
+    return user_list(await services(request).accounts.list(project, query))
+
+
+async def jwks(request: Request) -> Response:
+    """The public keys with which anyone can verify this project's user tokens."""
+    refuse_query(request)
+    project = await services(request).projects.by_id(request.path_params["project_id"])
+    return json_response(public_keys(project), headers={"cache-control": "public, max-age=300"})
