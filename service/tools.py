@@ -9,6 +9,7 @@ from service.app import build_services
 from service.domain.passwords import Passwords
 from service.domain.project_admin import ProjectAdmin
 from service.domain.sealing import Sealer
+from service.errors import ConfigurationError, Unavailable
 from service.local import database_uri, with_database
 from service.settings import Settings, read_settings
 from service.storage.databases import Databases
@@ -44,8 +45,18 @@ async def _with_tools(settings: Settings, work: Callable[[Tools], Awaitable[T]])
     services = build_services(settings, databases, passwords)
     admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), services.projects)
     try:
-        await databases.ensure_indexes()
+        await _prepare(databases)
         return await work(Tools(databases, admin, passwords))
     finally:
         passwords.close()
         await client.close()
+
+
+async def _prepare(databases: Databases) -> None:
+    try:
+        await databases.ensure_indexes()
+    except Unavailable as error:
+        cause = type(error.__cause__).__name__
+        raise ConfigurationError(
+            f"MONGODB_URI: no MongoDB answers there ({cause}); start it or mend the address"
+        ) from None

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import SecretStr
-from pymongo import MongoClient
+from pymongo import MongoClient, monitoring
 from pymongo.database import Database
 from starlette.applications import Starlette
 
@@ -23,6 +23,42 @@ from service.storage.projects import ProjectStore
 from service.web.services import Services
 
 BASE_URL = "http://service.test"
+
+
+class CommandRecorder(monitoring.CommandListener):
+    """Every command that any client of this process sends, while `recording`."""
+
+    def __init__(self) -> None:
+        self.recording = False
+        self.commands: list[tuple[str, dict[str, Any]]] = []
+
+    def started(self, event: monitoring.CommandStartedEvent) -> None:
+        if self.recording:
+            self.commands.append((event.command_name, dict(event.command)))
+
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
+        pass
+
+    def failed(self, event: monitoring.CommandFailedEvent) -> None:
+        pass
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.commands]
+
+
+RECORDER = CommandRecorder()
+# A listener reaches only the clients that are made after it.
+monitoring.register(RECORDER)
+
+
+@pytest.fixture
+def commands() -> Iterator[CommandRecorder]:
+    """Counts the round trips to MongoDB from here to the end of the test; `clear()` its list to count anew."""
+    RECORDER.commands.clear()
+    RECORDER.recording = True
+    yield RECORDER
+    RECORDER.recording = False
 
 
 @pytest.fixture(scope="session")
@@ -122,24 +158,31 @@ MakeApi = Callable[..., Awaitable[Api]]
 
 
 @pytest.fixture
+async def emptied(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> AsyncIterator[None]:
+    """Afterwards no project is left, nor anything of one."""
+    yield
+    for name in mongo.list_database_names():
+        if name.startswith(f"{database_prefix}p_"):
+            mongo.drop_database(name)
+    for collection in mongo[f"{database_prefix}system"].list_collection_names():
+        mongo[f"{database_prefix}system"][collection].delete_many({})
+
+
+@pytest.fixture
 async def make_api(
+    emptied: None,
     admin: ProjectAdmin,
     http: httpx.AsyncClient,
     mongo: MongoClient[dict[str, Any]],
     database_prefix: str,
-) -> AsyncIterator[MakeApi]:
+) -> MakeApi:
     """Makes projects, with any settings, that are gone after the test."""
 
     async def make(**project_settings: str) -> Api:
         project, key = await admin.create("A project", None, project_settings)
         return Api(project, key, http, mongo[f"{database_prefix}p_{project.id}"])
 
-    yield make
-    for name in mongo.list_database_names():
-        if name.startswith(f"{database_prefix}p_"):
-            mongo.drop_database(name)
-    for collection in mongo[f"{database_prefix}system"].list_collection_names():
-        mongo[f"{database_prefix}system"][collection].delete_many({})
+    return make
 
 
 @pytest.fixture

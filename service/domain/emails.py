@@ -18,7 +18,7 @@ def normalize_email(text: str) -> str:
     if len(text) > MAX_EMAIL:
         raise ValueError(f"The email address has more than {MAX_EMAIL} characters.")
     try:
-        email = validate_email(text, check_deliverability=False, test_environment=True).normalized.lower()
+        email = validate_email(text, check_deliverability=False, test_environment=True, strict=True).normalized.lower()
     except EmailNotValidError as error:
         raise ValueError(str(error)) from None
     if len(email) > MAX_EMAIL:

@@ -74,6 +74,7 @@ class ProjectAdmin:
         given = {name: value for name, value in changes.items() if value}
         removed = changes.keys() - given.keys()
         check_names(removed)
+        await self.find(project_id)
         values = self._sealed(project_id, given)
         await self._store.update_settings(project_id, {**values, **dict.fromkeys(removed)})
         return await self.find(project_id)

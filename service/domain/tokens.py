@@ -93,6 +93,8 @@ class Tokens:
             required.validate(claims)
         except (JoseError, ValueError, TypeError):
             raise InvalidToken from None
+        if type(claims["sub"]) is not str or type(claims["ver"]) is not int:
+            raise InvalidToken
         return claims
 
 

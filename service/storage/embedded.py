@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from pymongo import MongoClient
-from pymongo.errors import PyMongoError
+from pymongo.errors import OperationFailure, PyMongoError
 
 from service.errors import ConfigurationError
 
 REPLICA_SET = "embedded"
+NOT_YET_INITIALIZED = 94
 START_TIMEOUT = 60.0
 STOP_TIMEOUT = 30.0
 CACHE_GB = 1
@@ -176,8 +177,21 @@ def _become_primary(port: int) -> None:
         elif config["members"][0]["host"] != host:
             config["members"][0]["host"] = host
             config["version"] += 1
-            client.admin.command("replSetReconfig", config, force=True)
+            _reconfigure(client, config)
         _await_primary(client)
+
+
+def _reconfigure(client: MongoClient[dict[str, Any]], config: dict[str, Any]) -> None:
+    """A server that has just begun to answer may not have read its own replica set configuration yet."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while True:
+        try:
+            client.admin.command("replSetReconfig", config, force=True)
+            return
+        except OperationFailure as error:
+            if error.code != NOT_YET_INITIALIZED or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _await_primary(client: MongoClient[dict[str, Any]]) -> None:

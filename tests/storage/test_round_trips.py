@@ -1,0 +1,68 @@
+"""The round trips to MongoDB that DESIGN promises: one for a profile or a page, never one for each row."""
+
+import pytest
+
+from tests.conftest import Api, CommandRecorder
+
+USER = "/auth-collections/user"
+
+
+@pytest.fixture
+async def token(api: Api, commands: CommandRecorder) -> str:
+    """A user's token, when everything that is remembered for seconds was remembered."""
+    ids: list[str] = []
+    for letter in "abcdef":
+        body = (await api.signup(f"{letter}@example.com", name=letter, friend_id=ids[0] if ids else None)).json()
+        ids.append(body["user"]["id"])
+    await api.users()
+    await api.as_user(body["access_token"], "GET", USER)
+    commands.commands.clear()
+    return str(body["access_token"])
+
+
+async def test_a_profile_is_one_round_trip(api: Api, token: str, commands: CommandRecorder) -> None:
+    await api.as_user(token, "GET", USER)
+    assert commands.names == ["find"]
+
+
+async def test_a_profile_update_is_one_round_trip(api: Api, token: str, commands: CommandRecorder) -> None:
+    await api.as_user(token, "PUT", USER, json={"a": 1, "b": 2})
+    assert commands.names == ["findAndModify"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("count=false", ["aggregate"]),
+        ("count=false&limit=1000", ["aggregate"]),
+        ("count=false&name_in=a,b&sort_by=name&populate=friend,other", ["aggregate"]),
+        ("count=false&populate=*", ["aggregate"]),
+        ("count=false&populate=friend.friend.friend", ["aggregate"]),
+        ("", ["aggregate", "count"]),
+        ("name_eq=a", ["aggregate", "aggregate"]),
+        ("count=false&friend.name_eq=a", ["aggregate", "aggregate"]),
+        ("count=false&friend.friend.name_eq=a&friend.name_ne=x", ["aggregate"] * 3),
+        ("friend.name_eq=a", ["aggregate"] * 3),
+    ],
+)
+async def test_a_list_is_a_page_a_total_and_a_probe_for_each_relation(
+    api: Api, token: str, commands: CommandRecorder, query: str, expected: list[str]
+) -> None:
+    response = await api.users(query)
+    assert response.status_code == 200
+    assert sorted(commands.names) == expected
+
+
+async def test_login_is_one_round_trip(api: Api, token: str, commands: CommandRecorder) -> None:
+    await api.login("a@example.com")
+    assert commands.names == ["find"]
+
+
+async def test_an_indexed_filter_examines_what_it_returns(api: Api, token: str) -> None:
+    """The wildcard index serves a field that nobody declared."""
+    plan = api.database.command(
+        "explain",
+        {"aggregate": "users", "pipeline": [{"$match": {"data.name": {"$in": ["b"]}}}], "cursor": {}},
+        verbosity="executionStats",
+    )
+    assert plan["executionStats"]["totalDocsExamined"] == 1

@@ -1,0 +1,191 @@
+"""The command line as an operator meets it: real processes on the test database."""
+
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pymongo import MongoClient
+
+from service.domain.demo import DEMO_PASSWORD
+
+KEY = base64.b64encode(b"s" * 32).decode()
+
+
+@dataclass
+class Shell:
+    """Runs `auth-collections` with an environment of its own."""
+
+    environment: dict[str, str]
+
+    def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "service", *arguments]
+        return subprocess.run(  # noqa: S603
+            command, env=self.environment | changes, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def json(self, *arguments: str) -> Any:
+        result = self.run(*arguments, "--json")
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+
+@pytest.fixture
+def shell(mongodb_uri: str, database_prefix: str, tmp_path: Path, mongo: MongoClient[Any]) -> Iterator[Shell]:
+    prefix = f"{database_prefix}c_"
+    base = {"PATH": os.environ["PATH"], "MONGODB_URI": mongodb_uri, "DATABASE_PREFIX": prefix, "SECRET_KEY": KEY}
+    yield Shell(base | {"DATA_DIR": str(tmp_path), "BCRYPT_COST": "4"})
+    for name in mongo.list_database_names():
+        if name.startswith(prefix):
+            mongo.drop_database(name)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:
+    made = shell.json("project", "create", "My app", "--id", "my-app", "--set", "PASSWORD_MIN_LENGTH=10")
+    assert made.keys() == {"project_id", "name", "api_key"}
+    assert made["api_key"].startswith("ac_my-app_")
+    assert [project["project_id"] for project in shell.json("project", "list")] == ["my-app"]
+    changed = shell.json("project", "set", "my-app", "TIER=pro", "PASSWORD_MIN_LENGTH=")
+    assert changed["settings"] == {"TIER": "pro"}
+    assert shell.json("project", "show", "my-app") == changed
+    rotated = shell.json("project", "rotate-key", "my-app")
+    assert rotated["api_key"] != made["api_key"]
+    system = mongo[f"{shell.environment['DATABASE_PREFIX']}system"]
+    assert system["api_keys"].count_documents({}) == 1
+    assert rotated["api_key"] not in str(list(system["api_keys"].find()))
+    assert shell.json("project", "delete", "my-app") == {"project_id": "my-app", "deleted": True}
+    assert shell.json("project", "list") == []
+    assert not [name for name in mongo.list_database_names() if name.endswith("p_my-app")]
+
+
+def test_secrets_are_sealed_at_rest_and_masked_in_print(shell: Shell, mongo: MongoClient[Any]) -> None:
+    shell.json("project", "create", "P", "--id", "p", "--set", "IDP_CLIENT_SECRET=s3cret-value")
+    stored = str(list(mongo[f"{shell.environment['DATABASE_PREFIX']}system"]["projects"].find()))
+    assert "s3cret-value" not in stored
+    assert '"d"' not in stored
+    assert shell.json("project", "show", "p")["settings"] == {"IDP_CLIENT_SECRET": "********"}
+    other = base64.b64encode(b"o" * 32).decode()
+    refused = shell.run("project", "show", "p", SECRET_KEY=other)
+    assert refused.returncode == 1
+    assert "SECRET_KEY does not open" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (("project", "create", "P", "--set", "NONSENSE=1"), 1, "NONSENSE is not a project setting"),
+        (("project", "create", "P", "--set", "TIER=gold"), 1, "TIER"),
+        (("project", "create", "P", "--set", "SIGNUP_LIMIT=-1"), 1, "SIGNUP_LIMIT"),
+        (("project", "create", "P", "--set", "CORS_ORIGINS=app.example.com"), 1, "CORS_ORIGINS"),
+        (("project", "create", "P", "--set", "TIER"), 1, "KEY=VALUE"),
+        (("project", "create", "P", "--id", "Not An Id"), 1, "id"),
+        (("project", "create", ""), 1, "name"),
+        (("project", "show", "nobody"), 1, "There is no project nobody"),
+        (("project", "set", "nobody", "TIER=pro"), 1, "There is no project nobody"),
+        (("project", "delete", "nobody"), 1, "There is no project nobody"),
+        (("project", "create"), 2, "NAME"),
+        (("project", "frobnicate"), 2, "frobnicate"),
+        (("serve", "--port", "99999999"), 2, "port"),
+        (("--nonsense",), 2, "nonsense"),
+    ],
+)
+def test_errors_are_one_line(shell: Shell, arguments: tuple[str, ...], status: int, says: str) -> None:
+    result = shell.run(*arguments)
+    assert result.returncode == status
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"BCRYPT_COST": "99"}, "BCRYPT_COST"),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY"),
+        ({"SECRET_KEY": ""}, "SECRET_KEY is not set"),
+        ({"MONGODB_URI": "localhost"}, "MONGODB_URI"),
+        ({"BASE_URL": "example.com"}, "BASE_URL"),
+        ({"TRUSTED_PROXIES": "everyone"}, "TRUSTED_PROXIES"),
+        ({"LOG_FORMAT": "xml", "LOG_LEVEL": "loud"}, "LOG_FORMAT"),
+        ({"DATABASE_PREFIX": "a b"}, "DATABASE_PREFIX"),
+    ],
+)
+def test_a_bad_environment_is_named(shell: Shell, changes: dict[str, str], says: str) -> None:
+    result = shell.run("project", "list", **changes)
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_taken_id_is_a_conflict(shell: Shell) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    result = shell.run("project", "create", "Q", "--id", "p")
+    assert result.returncode == 1
+    assert "already exists" in result.stderr
+
+
+def test_check_says_what_is_well_and_mends_indexes(shell: Shell, mongo: MongoClient[Any]) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]["users"].drop_index("data")
+    first, second = shell.run("check"), shell.run("check")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "topology: replica set" in first.stdout
+    assert "indexes made that were missing: data" in first.stdout
+    assert "all indexes are there" in second.stdout
+
+
+def serving(shell: Shell, *arguments: str, **changes: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "service", "serve", *arguments]
+    return subprocess.Popen(  # noqa: S603
+        command, env=shell.environment | changes, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def await_ready(url: str) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/health/ready").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise AssertionError("not ready within 30 s")
+
+
+def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:
+    """A machine without MongoDB: one is embedded, the demo project made once, and the printed curl answers."""
+    port = free_port()
+    nothing = {"MONGODB_URI": "", "SECRET_KEY": "", "DATA_DIR": str(tmp_path / "fresh")}
+    with serving(shell, "--demo", "--port", str(port), **nothing) as first:
+        await_ready(f"http://127.0.0.1:{port}")
+        first.send_signal(signal.SIGTERM)
+        banner, log = first.communicate(timeout=30)
+    assert first.returncode == 0, log
+    key = next(word for word in banner.replace("'", " ").split() if word.startswith("ac_demo_"))
+    assert DEMO_PASSWORD in banner
+    with serving(shell, "--demo", "--port", str(port), "--workers", "2", **nothing) as second:
+        await_ready(f"http://127.0.0.1:{port}")
+        users = httpx.get(f"http://127.0.0.1:{port}/auth-collections/users?name_eq=Valjean", headers={"x-api-key": key})
+        second.send_signal(signal.SIGINT)
+        banner, log = second.communicate(timeout=30)
+    assert users.json()["total"] == 1
+    assert second.returncode == 0, log
+    assert key not in banner + log
+    assert "rotate-key" in banner

@@ -1,0 +1,78 @@
+"""What must hold after every attack (I1 to I4): a clean refusal, nothing stored, service goes on, no other project touched."""
+
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from pymongo import MongoClient
+
+from tests.conftest import Api, MakeApi
+
+INTERNALS = re.compile(
+    r"Traceback|pymongo|E11000|errInfo|\$2b\$|mongodb://|/service/|site-packages|bson", re.IGNORECASE
+)
+# So much the next good request may take (I3).
+PROMPT_SECONDS = 0.5
+
+
+def assert_refused(response: httpx.Response, *statuses: int) -> None:
+    """I1: one of `statuses`, as our own JSON error, with nothing internal in body or headers."""
+    assert response.status_code in statuses, response.text
+    body = response.json()
+    assert body.keys() <= {"detail", "code", "request_id"}
+    assert body["detail"]
+    assert not INTERNALS.search(response.text + str(response.headers))
+    if response.status_code == 422:
+        assert all(error.keys() == {"loc", "msg", "type"} for error in body["detail"])
+        assert all(error["loc"][0] in {"body", "query", "path"} for error in body["detail"])
+
+
+@dataclass
+class Victim:
+    """A project under attack, with one user and that user's token, beside another project."""
+
+    api: Api
+    other: Api
+    token: str
+    user: dict[str, Any]
+    before: dict[str, Any] = field(default_factory=dict)
+
+    def stored(self) -> dict[str, Any]:
+        """Everything both projects hold."""
+        return {
+            f"{api.project.id}.{name}": list(api.database[name].find().sort("_id", 1))
+            for api in (self.api, self.other)
+            for name in api.database.list_collection_names()
+        }
+
+    async def as_user(self, method: str, **kwargs: Any) -> httpx.Response:
+        return await self.api.as_user(self.token, method, "/auth-collections/user", **kwargs)
+
+    async def raw(self, path: str, content: bytes | AsyncIterator[bytes], **headers: str) -> httpx.Response:
+        """A POST of just these bytes, as JSON unless a header says otherwise."""
+        sent = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.api.request("POST", path, content=content, headers=sent)
+
+
+@pytest.fixture
+async def fresh_victim(make_api: MakeApi) -> Victim:
+    """Two projects with a user each; the test itself says what may be stored."""
+    api, other = await make_api(), await make_api()
+    body = (await api.signup("victim@example.com", "victim's password", name="Vic", age=40)).json()
+    await other.signup("other@example.com", "other's password", secret="theirs")
+    return Victim(api, other, body["access_token"], body["user"])
+
+
+@pytest.fixture
+async def victim(fresh_victim: Victim, mongo: MongoClient[Any]) -> AsyncIterator[Victim]:
+    """As `fresh_victim`, for attacks that must leave no trace: I2, I3 and I4 are checked after the test."""
+    before = fresh_victim.stored()
+    yield fresh_victim
+    assert fresh_victim.stored() == before
+    started = time.perf_counter()
+    assert (await fresh_victim.as_user("GET")).status_code == 200
+    assert time.perf_counter() - started < PROMPT_SECONDS
