@@ -4,6 +4,7 @@ import base64
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,6 +22,7 @@ from service.settings import Settings
 from service.storage.embedded import embedded_mongodb
 from service.storage.projects import ProjectStore
 from service.web.services import Services
+from tests.processes import KEY, Shell
 
 BASE_URL = "http://service.test"
 
@@ -119,6 +121,16 @@ async def http(running_app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app=running_app)
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
         yield client
+
+
+@pytest.fixture
+def shell(mongodb_uri: str, database_prefix: str, tmp_path: Path, mongo: MongoClient[Any]) -> Iterator[Shell]:
+    prefix = f"{database_prefix}c_"
+    base = {"PATH": os.environ["PATH"], "MONGODB_URI": mongodb_uri, "DATABASE_PREFIX": prefix, "SECRET_KEY": KEY}
+    yield Shell(base | {"DATA_DIR": str(tmp_path), "BCRYPT_COST": "4"})
+    for name in mongo.list_database_names():
+        if name.startswith(prefix):
+            mongo.drop_database(name)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,7 @@
 """The command line as an operator meets it: real processes on the test database."""
 
 import base64
-import json
-import os
 import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,42 +10,7 @@ import pytest
 from pymongo import MongoClient
 
 from service.domain.demo import DEMO_PASSWORD
-
-KEY = base64.b64encode(b"s" * 32).decode()
-
-
-@dataclass
-class Shell:
-    """Runs `auth-collections` with an environment of its own."""
-
-    environment: dict[str, str]
-
-    def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "service", *arguments]
-        return subprocess.run(  # noqa: S603
-            command, env=self.environment | changes, capture_output=True, text=True, timeout=60, check=False
-        )
-
-    def json(self, *arguments: str) -> Any:
-        result = self.run(*arguments, "--json")
-        assert result.returncode == 0, result.stderr
-        return json.loads(result.stdout)
-
-
-@pytest.fixture
-def shell(mongodb_uri: str, database_prefix: str, tmp_path: Path, mongo: MongoClient[Any]) -> Iterator[Shell]:
-    prefix = f"{database_prefix}c_"
-    base = {"PATH": os.environ["PATH"], "MONGODB_URI": mongodb_uri, "DATABASE_PREFIX": prefix, "SECRET_KEY": KEY}
-    yield Shell(base | {"DATA_DIR": str(tmp_path), "BCRYPT_COST": "4"})
-    for name in mongo.list_database_names():
-        if name.startswith(prefix):
-            mongo.drop_database(name)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.processes import Shell, await_ready, free_port, serving
 
 
 def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:
@@ -149,24 +106,6 @@ def test_check_says_what_is_well_and_mends_indexes(shell: Shell, mongo: MongoCli
     assert "topology: replica set" in first.stdout
     assert "indexes made that were missing: data" in first.stdout
     assert "all indexes are there" in second.stdout
-
-
-def serving(shell: Shell, *arguments: str, **changes: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "service", "serve", *arguments]
-    return subprocess.Popen(  # noqa: S603
-        command, env=shell.environment | changes, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def await_ready(url: str) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{url}/health/ready").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.05)
-    raise AssertionError("not ready within 30 s")
 
 
 def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:

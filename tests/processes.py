@@ -1,0 +1,56 @@
+"""Real processes: the command line, and a served port."""
+
+import base64
+import json
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+KEY = base64.b64encode(b"s" * 32).decode()
+
+
+@dataclass
+class Shell:
+    """Runs `auth-collections` with an environment of its own."""
+
+    environment: dict[str, str]
+
+    def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "service", *arguments]
+        return subprocess.run(  # noqa: S603
+            command, env=self.environment | changes, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    def json(self, *arguments: str) -> Any:
+        result = self.run(*arguments, "--json")
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def serving(shell: Shell, *arguments: str, **changes: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "service", "serve", *arguments]
+    return subprocess.Popen(  # noqa: S603
+        command, env=shell.environment | changes, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def await_ready(url: str) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/health/ready").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise AssertionError("not ready within 30 s")
