@@ -1,0 +1,99 @@
+"""Projects with generated users, kept between runs, for a million users take minutes to make."""
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from service.app import build_services
+from service.domain.passwords import Passwords
+from service.domain.project_admin import ProjectAdmin
+from service.domain.projects import Project
+from service.domain.sealing import Sealer
+from service.errors import ProjectNotFound
+from service.settings import Settings
+from service.storage.databases import Databases
+from service.storage.mongo import connect
+from service.storage.projects import ProjectStore
+
+BATCH = 2_000
+SAME_CODE = 5
+GROUPS = 100
+REFERRED_BY_EACH = 10
+START = datetime(2026, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+# The limits count every request, and none is refused: that is what a request costs where limits are on.
+ROOMY = {"TIER": "enterprise"} | dict.fromkeys(("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT"), str(10**9))
+
+
+async def populated_project(settings: Settings, users: int) -> tuple[Project, str]:
+    """The project `bench-<users>` with so many users, made if it is not there, and a new API key of it."""
+    client = connect(settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else "")
+    databases, passwords = Databases(client, settings.database_prefix), Passwords(settings.bcrypt_cost)
+    projects = build_services(settings, databases, passwords).projects
+    admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), projects)
+    try:
+        return await _ensure(admin, users)
+    finally:
+        passwords.close()
+        await client.close()
+
+
+async def _ensure(admin: ProjectAdmin, users: int) -> tuple[Project, str]:
+    project_id = f"bench-{users}"
+    try:
+        project = await admin.find(project_id)
+        return project, await admin.rotate_key(project_id)
+    except ProjectNotFound:
+        return await admin.create(f"{users} users", project_id, ROOMY, lambda project: _fill(project, users))
+
+
+async def _fill(project: Project, users: int) -> None:
+    """Indexes come after the records: building them once is faster than keeping them up to date."""
+    await project.database.drop()
+    batch: list[dict[str, Any]] = []
+    for user in generated_users(users):
+        batch.append(user)
+        if len(batch) == BATCH:
+            await project.database.users.insert_many(batch)
+            batch = []
+    if batch:
+        await project.database.users.insert_many(batch)
+    await project.database.ensure_indexes()
+
+
+def generated_users(count: int) -> Iterator[dict[str, Any]]:
+    """The same users each time. Five share a `code`; one in a hundred is of each `group`; nine of ten are `active`;
+    each referred ten others, and nobody referred the first."""
+    dice = random.Random(7)  # noqa: S311 - made-up people, not secrets
+    for number in range(count):
+        moment = START + timedelta(milliseconds=number)
+        yield {
+            "_id": user_id(number),
+            "email": email(number),
+            "password": "no password matches this",
+            "data": _profile(number, dice),
+            "created_at": moment,
+            "updated_at": moment,
+            "token_version": 1,
+        }
+
+
+def _profile(number: int, dice: random.Random) -> dict[str, Any]:
+    profile = {
+        "name": f"User {number}",
+        "code": number // SAME_CODE,
+        "group": dice.randrange(GROUPS),
+        "age": dice.randrange(18, 90),
+        "active": dice.random() < 0.9,
+        "address": {"city": f"City {dice.randrange(1_000)}", "zip": f"{dice.randrange(100_000):05}"},
+        "tags": [f"tag{dice.randrange(50)}", f"tag{dice.randrange(50)}"],
+    }
+    return profile | ({"referred_by_id": user_id(number // REFERRED_BY_EACH)} if number else {})
+
+
+def user_id(number: int) -> str:
+    return f"{number:024x}"
+
+
+def email(number: int) -> str:
+    return f"user{number}@example.com"
