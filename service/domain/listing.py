@@ -13,6 +13,8 @@ from service.storage.mongo import within
 
 # All of a list's database time together.
 LIST_SECONDS = 2.0
+# Past this offset a window would save nothing.
+LARGEST_OFFSET = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,13 @@ async def list_records(database: ProjectDatabase, query: BoundQuery) -> Listing:
 
 
 async def _page(database: ProjectDatabase, query: BoundQuery) -> list[dict[str, Any]]:
-    return await database.records(query.collection).aggregate(pipeline.page(query), size=query.limit)
+    """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
+    records = database.records(query.collection)
+    if query.match.relations and query.offset <= LARGEST_OFFSET:
+        stages = pipeline.page(query, window=pipeline.window(query))
+        if len(found := await records.aggregate(stages, size=query.limit)) == query.limit:
+            return found
+    return await records.aggregate(pipeline.page(query), size=query.limit)
 
 
 async def _total(database: ProjectDatabase, query: BoundQuery) -> int:

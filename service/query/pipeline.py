@@ -14,6 +14,9 @@ Stage = dict[str, Any]
 
 # Measured at 1,000,000 users: up to this many ids, `$in` answers in milliseconds; beyond it, streaming a page does.
 PROBE_LIMIT = 1_000
+# A condition that many satisfy fills a page from this many records for each one wanted. MongoDB 6.0 reads 4 MB ahead of a
+# lookup; a window keeps it from reading thousands of records for a page of twenty.
+WINDOW_FACTOR = 10
 
 
 def probe(match: Match) -> list[Stage]:
@@ -26,11 +29,15 @@ def by_ids(relation: RelationMatch, ids: Iterable[str]) -> Filter:
     return {relation.local: {"$in": list(ids)}}
 
 
-def page(query: BoundQuery) -> list[Stage]:
-    """The records of one page, in order, with what they populate. Lookups that only add come after the page is cut."""
+def page(query: BoundQuery, *, window: int | None = None) -> list[Stage]:
+    """The records of one page, in order, with what they populate. Lookups that only add come after the page is cut.
+
+    With a `window` only so many records, the first in order, are looked at: the page may then be too short.
+    """
     return [
         *_filtered(query.match),
         {"$sort": dict(query.sort)},
+        *([{"$limit": window}] if window is not None else []),
         *_streamed(query.match),
         *([{"$skip": query.offset}] if query.offset else []),
         {"$limit": query.limit},
@@ -53,14 +60,21 @@ def total(match: Match) -> list[Stage]:
     ]
 
 
+def window(query: BoundQuery) -> int:
+    """How many records to look at first, when a relation is streamed."""
+    return (query.offset + query.limit) * WINDOW_FACTOR
+
+
 def _matching(match: Match) -> list[Stage]:
     return [*_filtered(match), *_streamed(match)]
 
 
 def _filtered(match: Match) -> list[Stage]:
-    if not match.filters:
-        return []
-    return [{"$match": match.filters[0] if len(match.filters) == 1 else {"$and": list(match.filters)}}]
+    return [{"$match": _all_of(match.filters)}] if match.filters else []
+
+
+def _all_of(filters: Sequence[Filter]) -> Filter:
+    return filters[0] if len(filters) == 1 else {"$and": list(filters)}
 
 
 def _streamed(match: Match) -> list[Stage]:
@@ -68,19 +82,24 @@ def _streamed(match: Match) -> list[Stage]:
 
 
 def _exists(local: str, relation: RelationMatch) -> list[Stage]:
-    """Keeps the records whose id at `local` names a record that matches."""
-    inner = [*_matching(relation.match), {"$project": {"_id": 1}}]
-    return [
-        _lookup(local, relation.collection, inner, "_matched"),
-        {"$match": {"_matched": {"$ne": []}}},
-        {"$unset": "_matched"},
-    ]
+    """Keeps the records whose id at `local` names a record that matches.
+
+    A lookup without a pipeline of its own runs in MongoDB's newer engine: measured here, a fifth of the time of one that
+    carries the condition inside. Only conditions on further relations need that.
+    """
+    if relation.match.relations:
+        inner = [*_matching(relation.match), {"$project": {"_id": 1}}]
+        return [_lookup(local, relation.collection, "_matched", inner), {"$match": {"_matched": {"$ne": []}}}, _FORGET]
+    condition = {"$elemMatch": _all_of(relation.match.filters)}
+    return [_lookup(local, relation.collection, "_matched"), {"$match": {"_matched": condition}}, _FORGET]
 
 
-def _lookup(local: str, collection: str, inner: Iterable[Stage], name: str) -> Stage:
-    return {
-        "$lookup": {"from": collection, "localField": local, "foreignField": "_id", "pipeline": list(inner), "as": name}
-    }
+_FORGET = {"$unset": "_matched"}
+
+
+def _lookup(local: str, collection: str, name: str, inner: Iterable[Stage] | None = None) -> Stage:
+    pipeline = {} if inner is None else {"pipeline": list(inner)}
+    return {"$lookup": {"from": collection, "localField": local, "foreignField": "_id", **pipeline, "as": name}}
 
 
 def _populated(expansions: Sequence[Expansion]) -> list[Stage]:
@@ -95,8 +114,8 @@ def related_key(number: int) -> str:
 def _expanded(expansion: Expansion, key: str) -> list[Stage]:
     inner = [{"$project": dict.fromkeys(expansion.fields, 1)}, *_populated(expansion.inner)]
     if expansion.name == EVERY_RELATION:
-        return [{"$set": {key: _EVERY_ID}}, _lookup(key, expansion.collection, inner, key)]
-    return [_lookup(f"data.{expansion.name}_id", expansion.collection, inner, key)]
+        return [{"$set": {key: _EVERY_ID}}, _lookup(key, expansion.collection, key, inner)]
+    return [_lookup(f"data.{expansion.name}_id", expansion.collection, key, inner)]
 
 
 # All values of the fields of `data` whose names end in `_id`; the values of an array count one by one.

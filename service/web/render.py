@@ -9,6 +9,7 @@ import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from service.domain.accounts import SignedIn
 from service.domain.listing import Listing
@@ -46,11 +47,17 @@ def user_list(listing: Listing) -> Response:
     return json_response({"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset})
 
 
+def _allow(request: Request) -> dict[str, str]:
+    """All methods of this URL (RFC 9110 section 10.2.1), which several routes may share."""
+    routes = (route for route in request.scope["router"].routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {"allow": ", ".join(sorted({method for route in routes for method in route.methods}))}
+
+
 async def render_error(request: Request, error: Exception) -> Response:
     """The answer to any error: ours as it says, Starlette's own 404 and 405, and one fixed sentence for all the rest."""
     if isinstance(error, HTTPException):
         body = {"detail": error.detail, "code": HTTP_CODES.get(error.status_code, "http_error")}
-        return json_response(body, error.status_code, error.headers)
+        return json_response(body, error.status_code, _allow(request) if error.status_code == 405 else error.headers)
     request_id = request.scope.get("state", {}).get("request_id", "")
     if not isinstance(error, ServiceError) or error.status == 500:
         log.error("unhandled_error", request_id=request_id, exc_info=error)
