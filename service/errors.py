@@ -10,6 +10,8 @@ ServiceError
 ├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow
+├── SignInFailed (the browser is redirected with its code) ── InvalidAuthorizationCode, ProfileNotFetched,
+│                                                             NoEmailProvided, EmailHasPassword
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
 
@@ -221,3 +223,25 @@ class RejectedByValidator(ServiceError):
     def __init__(self, err_info: Mapping[str, Any]) -> None:
         self.err_info = err_info
         super().__init__()
+
+
+class SignInFailed(ServiceError):
+    """A sign-in through a provider ended without a user. Only `code` leaves the service; `detail` is for the log."""
+
+    code = "authentication_failed"
+
+
+class InvalidAuthorizationCode(SignInFailed):
+    code = "invalid_authorization_code"
+
+
+class ProfileNotFetched(SignInFailed):
+    code = "failed_to_get_user_info"
+
+
+class NoEmailProvided(SignInFailed):
+    code = "no_email_provided"
+
+
+class EmailHasPassword(SignInFailed):
+    code = "email_already_registered_with_password"
