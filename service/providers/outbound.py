@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -32,9 +33,14 @@ class Outbound:
 
     def __init__(self, *, connect_seconds: float = CONNECT_SECONDS, total_seconds: float = TOTAL_SECONDS) -> None:
         self._total = total_seconds
-        self._client = httpx.AsyncClient(
+        self._connect = connect_seconds
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        # Made on first use: its TLS context takes longer to load than all the rest of a command line.
+        return httpx.AsyncClient(
             headers=HEADERS,
-            timeout=httpx.Timeout(total_seconds, connect=connect_seconds),
+            timeout=httpx.Timeout(self._total, connect=self._connect),
             limits=httpx.Limits(max_connections=MAX_CONNECTIONS),
             follow_redirects=False,
             # One client serves every user of every project; a cookie kept would join their requests.
@@ -55,7 +61,8 @@ class Outbound:
         return await self._fetch(request, deadline)
 
     async def aclose(self) -> None:
-        await self._client.aclose()
+        if "_client" in self.__dict__:
+            await self._client.aclose()
 
     async def _fetch(self, request: httpx.Request, deadline: float) -> dict[str, Any]:
         async with until(deadline):

@@ -47,6 +47,7 @@ ACCOUNTS: dict[str, Account] = {
     "null_email": Account(person("null_email", email=None)),
     "blank_email": Account(person("blank_email", email="  ")),
     "malformed_email": Account(person("malformed_email", email="not an address")),
+    "spaced_email": Account(person("spaced_email", email=" spaced.email@example.com ")),
     "control_email": Account(person("control_email", email="a\u0000b@example.com")),
     "long_email": Account(person("long_email", email=f"{'a' * 64}@{'b' * 63}.{'c' * 63}.{'d' * 61}.com")),
     "unverified": Account(person("unverified", email_verified=False)),

@@ -76,7 +76,14 @@ class Provider:
 
     def answer(self, authorize_url: str, account: str) -> str:
         """What the browser of somebody who signs in as `account` is sent back to: the callback URL with a code."""
-        response = httpx.post(authorize_url, data={"account": account}, timeout=20)
+        return self._submitted(authorize_url, {"account": account})
+
+    def decline(self, authorize_url: str) -> str:
+        """What the browser of somebody who declines is sent back to: the callback URL with an error."""
+        return self._submitted(authorize_url, {"deny": "1"})
+
+    def _submitted(self, authorize_url: str, form: dict[str, str]) -> str:
+        response = httpx.post(authorize_url, data=form, timeout=20)
         assert response.status_code == httpx.codes.FOUND, response.text
         return str(response.headers["location"])
 

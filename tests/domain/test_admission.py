@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.sign_in import Create, Known, LogIn, decide
+from service.domain.admission import Create, Known, LogIn, decide
 from service.errors import SignInFailed
 from service.providers import Profile
 
@@ -23,10 +23,10 @@ def profile(**changes: Any) -> Profile:
 ALLOWED = [
     ("new", ADA, None, None, NEW_ADA),
     ("new, without a name", profile(), None, None, Create("ada@example.com", "sub-ada", None)),
-    ("known by both", ADA, ADA_USER, ADA_USER, LogIn("1")),
-    ("known, with a new address", ADA, ADA_USER, None, LogIn("1")),
-    ("known, with the address of a password user", ADA, ADA_USER, PASSWORD_USER, LogIn("1")),
-    ("known, with the address of another subject", ADA, ADA_USER, OTHER_SUBJECT, LogIn("1")),
+    ("known by both", ADA, ADA_USER, ADA_USER, LogIn(ADA_USER)),
+    ("known, with a new address", ADA, ADA_USER, None, LogIn(ADA_USER)),
+    ("known, with the address of a password user", ADA, ADA_USER, PASSWORD_USER, LogIn(ADA_USER)),
+    ("known, with the address of another subject", ADA, ADA_USER, OTHER_SUBJECT, LogIn(ADA_USER)),
 ]
 
 
