@@ -6,23 +6,13 @@ from urllib.parse import quote, urlencode
 TOKEN_PARAMETER = "svc-super-token"  # noqa: S105 - the name of a parameter
 ERROR_PARAMETER = "svc-error"
 STATE_PARAMETER = "state"
-CODES = frozenset(
-    {
-        "invalid_authorization_code",
-        "failed_to_get_user_info",
-        "no_email_provided",
-        "email_already_registered_with_password",
-        "database_error",
-        "authentication_failed",
-    }
-)
 # What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
 URL_CHARACTERS = ":/%#?=@[]!$&'()*+,;~"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A token, or one of CODES; and the `client_state` with which the project's page began, if it sent one."""
+    """A token, or a code of specification section 7.2; and the `client_state` that the project's page sent, if any."""
 
     token: str | None = field(default=None, repr=False)
     error: str | None = None

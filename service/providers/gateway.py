@@ -39,7 +39,7 @@ class Gateway:
         try:
             endpoints = await self._endpoints(registration, self._outbound.deadline())
         except FetchFailed as error:
-            raise Unavailable(f"The identity provider cannot be used: {error}") from None
+            raise Unavailable(f"The identity provider cannot be used: {error}") from error
         return authorize_url(registration, endpoints, proofs)
 
     async def profile(self, registration: Registration, proofs: Proofs, answer: Answer) -> Profile:

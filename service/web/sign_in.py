@@ -2,6 +2,7 @@
 
 import re
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -32,6 +33,7 @@ async def login_idp(request: Request) -> Response:
 
 async def callback(request: Request) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
+    _require_get(request)
     project = await services(request).projects.by_id(request.path_params["project_id"])
     request.scope["state"]["project"] = project
     page = completion_page(project.settings)
@@ -78,6 +80,12 @@ def _begun(begun: Begun) -> Response:
         seconds = int(LIFETIME.total_seconds())
         response.set_cookie(COOKIE, begun.browser, seconds, path="/", secure=True, httponly=True, samesite="lax")
     return response
+
+
+def _require_get(request: Request) -> None:
+    """Starlette lets HEAD go where GET goes; here it would spend the state, for a scanner of links perhaps."""
+    if request.method != "GET":
+        raise HTTPException(405, headers={"allow": "GET"})
 
 
 def _callback(request: Request) -> Callback:

@@ -64,5 +64,9 @@ def test_verify_refuses(change: dict[str, Any]) -> None:
         judged(claims(**change))
 
 
+def test_no_algorithm_works_without_a_private_key() -> None:
+    assert [name for name in ALGORITHMS if name.startswith("HS") or name == "none"] == []
+
+
 def test_a_token_without_kid_is_good_where_there_is_one_key() -> None:
     assert judged(claims())["sub"] == "1"
