@@ -5,13 +5,11 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
 ├── Conflict 409 ── CollectionExists, DuplicateValue
-├── TooLarge 413
-├── UnsupportedMedia 415
+├── TooLarge 413, UnsupportedMedia 415
 ├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow
-├── SignInFailed (the browser is redirected with its code) ── InvalidAuthorizationCode, ProfileNotFetched,
-│                                                             NoEmailProvided, EmailHasPassword
+├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
 
@@ -226,8 +224,9 @@ class RejectedByValidator(ServiceError):
 
 
 class SignInFailed(ServiceError):
-    """A sign-in through a provider ended without a user. Only `code` leaves the service; `detail` is for the log."""
+    """A sign-in through a provider ended without a user. Only `code` goes into the redirect; `detail` is for the log."""
 
+    status = 302
     code = "authentication_failed"
 
 
@@ -245,3 +244,7 @@ class NoEmailProvided(SignInFailed):
 
 class EmailHasPassword(SignInFailed):
     code = "email_already_registered_with_password"
+
+
+class UserNotStored(SignInFailed):
+    code = "database_error"

@@ -15,7 +15,15 @@ from service.domain.completion import Outcome
 from service.domain.identity_provider import ProviderDefaults, registration_of
 from service.domain.projects import Project
 from service.domain.tokens import Tokens
-from service.errors import DuplicateValue, RejectedByValidator, ServiceError, SignInFailed, TooLarge, Unavailable
+from service.errors import (
+    DuplicateValue,
+    RejectedByValidator,
+    ServiceError,
+    SignInFailed,
+    TooLarge,
+    Unavailable,
+    UserNotStored,
+)
 from service.providers import Answer, Gateway, Proofs
 from service.schema.values import now
 from service.storage.sign_in_states import SignInStates
@@ -137,4 +145,4 @@ def _reported(project: Project, error: Exception) -> str:
 def _code(error: Exception) -> str:
     if isinstance(error, SignInFailed):
         return error.code
-    return "database_error" if isinstance(error, DATABASE_FAILURES) else SignInFailed.code
+    return UserNotStored.code if isinstance(error, DATABASE_FAILURES) else SignInFailed.code

@@ -9,6 +9,7 @@ import httpx
 
 from tests.conftest import Api
 from tests.provider import ACCOUNTS, Provider
+from tests.threats.conftest import INTERNALS
 
 CALLBACK = "http://service.test/callback"
 COMPLETE = "https://app.example.com/done?keep=1"
@@ -37,6 +38,7 @@ def ending(response: httpx.Response) -> Ending:
     assert response.content == b""
     assert response.headers["cache-control"] == "no-store"
     assert response.headers["referrer-policy"] == "no-referrer"
+    assert not INTERNALS.search(str(response.headers))
     parts = urlsplit(response.headers["location"])
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     assert len(query.keys() & {TOKEN, ERROR}) == 1
