@@ -10,17 +10,21 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from service.domain.accounts import Accounts
+from service.domain.identity_provider import ProviderDefaults
 from service.domain.passwords import Passwords
 from service.domain.projects import Projects
 from service.domain.sealing import Sealer
+from service.domain.sign_in import SignIn
 from service.domain.tokens import Tokens
 from service.errors import ServiceError
 from service.local import database_uri
 from service.logs import configure_logging
+from service.providers import Gateway
 from service.settings import Settings, read_settings
 from service.storage.databases import Databases
 from service.storage.mongo import connect
 from service.storage.projects import ProjectStore
+from service.storage.sign_in_states import SignInStates
 from service.web.cors import Cors
 from service.web.middleware import RequestContext
 from service.web.render import render_error
@@ -54,6 +58,7 @@ def create_app(settings: Settings) -> Starlette:
         finally:
             preparing.cancel()
             passwords.close()
+            await app.state.services.sign_in.aclose()
             await client.close()
 
     return Starlette(
@@ -66,9 +71,26 @@ def create_app(settings: Settings) -> Starlette:
 
 def build_services(settings: Settings, databases: Databases, passwords: Passwords) -> Services:
     """One of each service, on databases that need not be there yet."""
-    projects = Projects(databases, ProjectStore(databases), Sealer(settings.secret))
+    store, sealer = ProjectStore(databases), Sealer(settings.secret)
+    projects = Projects(databases, store, sealer, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
-    return Services(databases=databases, projects=projects, tokens=tokens, accounts=Accounts(passwords, tokens))
+    return Services(
+        databases=databases,
+        projects=projects,
+        tokens=tokens,
+        accounts=Accounts(passwords, tokens),
+        sign_in=SignIn(Gateway(), SignInStates(databases), tokens, _provider_defaults(settings)),
+    )
+
+
+def _provider_defaults(settings: Settings) -> ProviderDefaults:
+    return ProviderDefaults(
+        issuer=settings.idp_issuer,
+        authorize_url=settings.idp_authorize_url,
+        token_url=settings.idp_token_url,
+        userinfo_url=settings.idp_userinfo_url,
+        scopes=settings.idp_scopes,
+    )
 
 
 async def _prepare(databases: Databases) -> None:

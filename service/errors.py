@@ -5,11 +5,11 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
 ├── Conflict 409 ── CollectionExists, DuplicateValue
-├── TooLarge 413
-├── UnsupportedMedia 415
+├── TooLarge 413, UnsupportedMedia 415
 ├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow
+├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
 
@@ -221,3 +221,30 @@ class RejectedByValidator(ServiceError):
     def __init__(self, err_info: Mapping[str, Any]) -> None:
         self.err_info = err_info
         super().__init__()
+
+
+class SignInFailed(ServiceError):
+    """A sign-in through a provider ended without a user. Only `code` goes into the redirect; `detail` is for the log."""
+
+    status = 302
+    code = "authentication_failed"
+
+
+class InvalidAuthorizationCode(SignInFailed):
+    code = "invalid_authorization_code"
+
+
+class ProfileNotFetched(SignInFailed):
+    code = "failed_to_get_user_info"
+
+
+class NoEmailProvided(SignInFailed):
+    code = "no_email_provided"
+
+
+class EmailHasPassword(SignInFailed):
+    code = "email_already_registered_with_password"
+
+
+class UserNotStored(SignInFailed):
+    code = "database_error"

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from service.errors import ConfigurationError
+from service.providers import is_allowed_url
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
 TIER_LIMITS = {"free": 1_000, "pro": 100_000}
@@ -27,7 +28,14 @@ def _is_origin(value: str) -> str:
     return value
 
 
+def _is_provider_url(value: str) -> str:
+    if not is_allowed_url(value):
+        raise ValueError("must be an https URL, or an http URL of this machine")
+    return value
+
+
 Url = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=2048)]
+ProviderUrl = Annotated[Url, AfterValidator(_is_provider_url)]
 Limit = Annotated[int, Field(ge=0, le=10**9)]
 
 
@@ -40,11 +48,13 @@ class ProjectSettings(BaseModel):
     idp_client_secret: SecretStr | None = None
     idp_redirect_url: Url | None = None
     idp_complete_url: Url | None = None
-    idp_issuer: Url | None = None
-    idp_authorize_url: Url | None = None
-    idp_token_url: Url | None = None
-    idp_userinfo_url: Url | None = None
+    idp_issuer: ProviderUrl | None = None
+    idp_authorize_url: ProviderUrl | None = None
+    idp_token_url: ProviderUrl | None = None
+    idp_userinfo_url: ProviderUrl | None = None
     idp_scopes: str | None = None
+    idp_client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
+    idp_bind_browser: bool = False
     password_min_length: int = Field(default=8, ge=1, le=72)
     tier: Literal["free", "pro", "enterprise"] = "free"
     daily_limit: Limit = 0

@@ -43,10 +43,13 @@ def hash_api_key(api_key: str) -> str:
 class Projects:
     """The projects of this service, each remembered for at most five seconds."""
 
-    def __init__(self, databases: Databases, store: ProjectStore, sealer: Sealer) -> None:
+    def __init__(
+        self, databases: Databases, store: ProjectStore, sealer: Sealer, *, default_id: str | None = None
+    ) -> None:
         self._databases = databases
         self._store = store
         self._sealer = sealer
+        self._default_id = default_id
         self._by_id: TTLCache[str, Project] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
         self._origins: TTLCache[str, bool] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
         self._by_key: TTLCache[str, Project] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
@@ -72,6 +75,14 @@ class Projects:
             raise ProjectNotFound
         project = self._by_id[project_id] = self.opened(record)
         return project
+
+    async def default(self) -> Project | None:
+        """The project of a request that names none: DEFAULT_PROJECT_ID, else the only one there is, else None.
+
+        Raises ProjectNotFound when DEFAULT_PROJECT_ID names no project.
+        """
+        project_id = self._default_id or await self._store.only_id()
+        return await self.by_id(project_id) if project_id else None
 
     async def allow_origin(self, origin: str) -> bool:
         """Whether any project lists `origin`: a preflight carries no credential that would name one."""

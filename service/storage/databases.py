@@ -19,6 +19,7 @@ USER_INDEXES = (
     # Serves equality, ranges, lists and relation ids on any field of the free-form data.
     IndexModel([("data.$**", ASCENDING)], name="data"),
 )
+SIGN_IN_STATE_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
 PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors_origins"),)
 
@@ -65,6 +66,7 @@ class Databases:
     async def ensure_indexes(self) -> None:
         with translated():
             await self.system["api_keys"].create_indexes(list(API_KEY_INDEXES))
+            await self.system["sign_in_states"].create_indexes(list(SIGN_IN_STATE_INDEXES))
             await self.system["projects"].create_indexes(list(PROJECT_INDEXES))
 
     async def ping(self) -> None:

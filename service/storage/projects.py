@@ -41,6 +41,12 @@ class ProjectStore:
         with translated():
             return await self._projects.find().sort([("created_at", 1), ("_id", 1)]).to_list()
 
+    async def only_id(self) -> str | None:
+        """The id of the only project there is; None where there are none or several."""
+        with translated():
+            rows = await self._projects.find({}, {"_id": 1}).limit(2).to_list()
+        return rows[0]["_id"] if len(rows) == 1 else None
+
     async def insert(self, project: Document, api_key: Document) -> None:
         """Both or neither. Raises Conflict when the id is taken."""
 

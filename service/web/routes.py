@@ -2,7 +2,7 @@
 
 from starlette.routing import BaseRoute, Route
 
-from service.web import operations, users
+from service.web import operations, sign_in, users
 
 ROUTES: list[BaseRoute] = [
     Route("/auth-collections/signup", users.signup, methods=["POST"]),
@@ -11,6 +11,10 @@ ROUTES: list[BaseRoute] = [
     Route("/auth-collections/user", users.update_profile, methods=["PUT"]),
     Route("/auth-collections/users", users.list_users, methods=["GET"]),
     Route("/auth-collections/jwks/{project_id}", users.jwks, methods=["GET"]),
+    Route("/auth-collections/login-idp", sign_in.login_idp, methods=["GET"]),
+    Route("/auth-collections/auth-idp-redirect/{project_id}", sign_in.callback, methods=["GET"]),
+    # The specification's configuration example has the callback without the prefix.
+    Route("/auth-idp-redirect/{project_id}", sign_in.callback, methods=["GET"]),
     Route("/health/live", operations.live, methods=["GET"]),
     Route("/health/ready", operations.ready, methods=["GET"]),
 ]

@@ -7,6 +7,7 @@ from starlette.requests import Request
 
 from service.domain.accounts import Accounts
 from service.domain.projects import Projects
+from service.domain.sign_in import SignIn
 from service.domain.tokens import Tokens
 from service.storage.databases import Databases
 
@@ -19,6 +20,7 @@ class Services:
     projects: Projects
     tokens: Tokens
     accounts: Accounts
+    sign_in: SignIn
 
 
 def services(request: Request) -> Services:

@@ -1,0 +1,103 @@
+"""One OpenID issuer's documents: its configuration and its keys, read when first needed and kept for an hour."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, Key, KeySet
+
+from service.providers.outbound import FetchFailed, Outbound, until
+from service.providers.registration import CLIENT_SECRET_BASIC, Endpoints, is_allowed_url, is_loopback
+
+KEPT_SECONDS = 3600.0
+# A token with an unknown key has the keys read again, but many such tokens must not become as many requests.
+REFRESH_SECONDS = 60.0
+WELL_KNOWN = "/.well-known/openid-configuration"
+ASYMMETRIC = frozenset({"RSA", "EC", "OKP"})
+
+
+class Issuer:
+    """Reads and keeps the documents of `name`; callers that come at once share one request."""
+
+    def __init__(self, name: str, outbound: Outbound) -> None:
+        self.name = name
+        self._outbound = outbound
+        self._lock = asyncio.Lock()
+        self._endpoints: Endpoints | None = None
+        self._keys: KeySet | None = None
+        self._kept_until = {"endpoints": 0.0, "keys": 0.0}
+        self._refresh_after = 0.0
+
+    async def endpoints(self, *, deadline: float) -> Endpoints:
+        """The URLs that the issuer's configuration names. Raises FetchFailed, also when it names another issuer."""
+        async with until(deadline), self._lock:
+            if self._endpoints is None or time.monotonic() > self._kept_until["endpoints"]:
+                self._endpoints = await self._read_endpoints(deadline)
+                self._kept_until["endpoints"] = time.monotonic() + KEPT_SECONDS
+            return self._endpoints
+
+    async def keys(self, url: str, *, deadline: float, unlike: KeySet | None = None) -> KeySet:
+        """The signing keys at `url`. `unlike`, keys that did not serve, are read again once a minute at most."""
+        async with until(deadline), self._lock:
+            if self._keys is None or time.monotonic() > self._kept_until["keys"] or self._may_refresh(unlike):
+                self._keys = _usable_keys(await self._outbound.get_json(url, deadline=deadline))
+                self._kept_until["keys"] = time.monotonic() + KEPT_SECONDS
+            return self._keys
+
+    def _may_refresh(self, unlike: KeySet | None) -> bool:
+        if unlike is None or self._keys is not unlike or time.monotonic() < self._refresh_after:
+            return False
+        self._refresh_after = time.monotonic() + REFRESH_SECONDS
+        return True
+
+    async def _read_endpoints(self, deadline: float) -> Endpoints:
+        document = await self._outbound.get_json(self.name.rstrip("/") + WELL_KNOWN, deadline=deadline)
+        return read_configuration(document, self.name)
+
+
+def read_configuration(document: Mapping[str, Any], issuer: str) -> Endpoints:
+    """The endpoints in an OpenID configuration document (OpenID Connect Discovery 1.0 section 3).
+
+    Raises FetchFailed when its `issuer` is not exactly the configured one (section 4.3), or when a URL is missing or is
+    one the service does not go to. Only an issuer on this machine may name http URLs of this machine.
+    """
+    if document.get("issuer") != issuer:
+        raise FetchFailed("the configuration document names another issuer")
+    urls = {key: document.get(f"{key}_endpoint") for key in ("authorization", "token", "userinfo")}
+    urls["jwks"] = document.get("jwks_uri")
+    for key, url in urls.items():
+        # The userinfo endpoint alone is optional.
+        if (url is not None or key != "userinfo") and not _is_usable(url, issuer):
+            raise FetchFailed(f"the configuration document has no usable {key} URL")
+    methods = document.get("token_endpoint_auth_methods_supported")
+    return Endpoints(
+        authorize=str(urls["authorization"]),
+        token=str(urls["token"]),
+        userinfo=urls["userinfo"],
+        issuer=issuer,
+        jwks=str(urls["jwks"]),
+        client_auth_methods=tuple(methods) if isinstance(methods, list) else (CLIENT_SECRET_BASIC,),
+        names_itself=document.get("authorization_response_iss_parameter_supported") is True,
+    )
+
+
+def _is_usable(url: object, issuer: str) -> bool:
+    return isinstance(url, str) and is_allowed_url(url, loopback=is_loopback(issuer))
+
+
+def _usable_keys(document: Mapping[str, Any]) -> KeySet:
+    """The public signing keys of a JWK Set; what cannot be used is passed over (RFC 7517 section 5)."""
+    entries = document.get("keys")
+    found = [_key(entry) for entry in entries] if isinstance(entries, list) else []
+    return KeySet([key for key in found if key is not None])
+
+
+def _key(entry: object) -> Key | None:
+    if not isinstance(entry, dict) or entry.get("kty") not in ASYMMETRIC or entry.get("use", "sig") != "sig":
+        return None
+    try:
+        return JWKRegistry.import_key(entry)
+    except (JoseError, ValueError, TypeError, KeyError):
+        return None

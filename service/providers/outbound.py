@@ -1,0 +1,103 @@
+"""Every request the service makes to a provider: one pooled client, bounded in time and size, that follows nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cached_property
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+
+from service.errors import Invalid
+from service.schema import strict_json
+
+CONNECT_SECONDS = 3.0
+TOTAL_SECONDS = 10.0
+MAX_BODY = 1024 * 1024
+MAX_CONNECTIONS = 50
+HEADERS = {
+    "accept": "application/json",
+    # A compressed megabyte may unpack to a gigabyte, so no encoding is offered and none is read.
+    "accept-encoding": "identity",
+    "user-agent": "auth-collections",
+}
+
+
+class FetchFailed(Exception):
+    """A provider did not answer with a JSON object in time. The message is ours and holds nothing that was sent."""
+
+
+class Outbound:
+    """The pooled client. A deadline is a time of the running event loop, so that several requests can share one."""
+
+    def __init__(self, *, connect_seconds: float = CONNECT_SECONDS, total_seconds: float = TOTAL_SECONDS) -> None:
+        self._total = total_seconds
+        self._connect = connect_seconds
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        # Made on first use: its TLS context takes longer to load than all the rest of a command line.
+        return httpx.AsyncClient(
+            headers=HEADERS,
+            timeout=httpx.Timeout(self._total, connect=self._connect),
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS),
+            follow_redirects=False,
+            # One client serves every user of every project; a cookie kept would join their requests.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
+    def deadline(self) -> float:
+        return asyncio.get_running_loop().time() + self._total
+
+    async def get_json(self, url: str, *, deadline: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The JSON object at `url`. Raises FetchFailed for anything else, and when `deadline` passes."""
+        return await self._fetch("GET", url, deadline, headers=headers)
+
+    async def post_form(self, url: str, body: str, *, deadline: float, headers: Mapping[str, str]) -> dict[str, Any]:
+        """The JSON object that answers the urlencoded form `body`. Raises FetchFailed as get_json does."""
+        form = {"content-type": "application/x-www-form-urlencoded", **headers}
+        return await self._fetch("POST", url, deadline, headers=form, content=body.encode())
+
+    async def aclose(self) -> None:
+        if "_client" in self.__dict__:
+            await self._client.aclose()
+
+    async def _fetch(self, method: str, url: str, deadline: float, **request: Any) -> dict[str, Any]:
+        async with until(deadline), self._client.stream(method, url, **request) as response:
+            return _object(await _body(response))
+
+
+@asynccontextmanager
+async def until(deadline: float) -> AsyncIterator[None]:
+    """What is inside ends by `deadline`. Raises FetchFailed for the time and for every failure of the transport."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            yield
+    except (TimeoutError, httpx.TimeoutException):
+        raise FetchFailed("the provider did not answer in time") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise FetchFailed(f"the provider cannot be reached: {type(error).__name__}") from None
+
+
+async def _body(response: httpx.Response) -> bytes:
+    if response.status_code != httpx.codes.OK:
+        raise FetchFailed(f"the provider answered {response.status_code}")
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise FetchFailed("the provider sent a compressed answer")
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise FetchFailed("the provider's answer is larger than 1 MiB")
+    return bytes(body)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = strict_json.loads(body)
+    except Invalid:
+        raise FetchFailed("the provider's answer is not JSON") from None
+    if not isinstance(value, dict):
+        raise FetchFailed("the provider's answer is not a JSON object")
+    return value

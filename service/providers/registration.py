@@ -1,0 +1,74 @@
+"""What a project registered at its provider, and where that provider is. Values only; nothing here makes a request."""
+
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+CLIENT_SECRET_BASIC = "client_secret_basic"  # noqa: S105 - the name of a method, RFC 7591 section 2
+CLIENT_SECRET_POST = "client_secret_post"  # noqa: S105 - the name of a method
+CLIENT_AUTH_METHODS = (CLIENT_SECRET_BASIC, CLIENT_SECRET_POST)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The URLs of a provider, and what it said of itself. `issuer` and `jwks` are those of an OpenID provider.
+
+    `names_itself` is the promise of RFC 9207 section 3: every authorization response carries `iss`.
+    """
+
+    authorize: str
+    token: str
+    userinfo: str | None
+    issuer: str | None = None
+    jwks: str | None = None
+    client_auth_methods: tuple[str, ...] = CLIENT_AUTH_METHODS
+    names_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A client at a provider: an OpenID `issuer`, or the `endpoints` of a plain OAuth 2.0 provider.
+
+    `client_auth` forces one of CLIENT_AUTH_METHODS; without it the provider's own list decides.
+    """
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    redirect_url: str
+    scopes: str
+    issuer: str | None = None
+    endpoints: Endpoints | None = None
+    client_auth: str | None = None
+
+    @property
+    def provider(self) -> str:
+        """The name under which a sign-in is bound to this client at this provider."""
+        return f"{self.issuer or (self.endpoints and self.endpoints.authorize)} {self.client_id}"
+
+
+def is_allowed_url(url: str, *, loopback: bool = True) -> bool:
+    """Whether the service may send a request, or a browser, to `url`: https, or http on this machine.
+
+    `loopback=False` refuses http altogether, for URLs that a remote provider's document names.
+    """
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises ValueError for a port that is no number
+    except ValueError:
+        return False
+    # urlsplit drops tabs and line ends silently; the text that is sent must be the text that was judged.
+    if not url.isascii() or not url.isprintable() or " " in url or parts.username is not None or parts.fragment:
+        return False
+    return bool(parts.hostname) and (parts.scheme == "https" or (loopback and is_loopback(url)))
+
+
+def is_loopback(url: str) -> bool:
+    """Whether `url` is http on this machine: `localhost`, 127.0.0.0/8 or ::1."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme != "http":
+        return False
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

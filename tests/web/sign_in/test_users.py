@@ -1,0 +1,205 @@
+"""Who becomes a user, and who is refused: specification section 5.2 and rows O5, O7, O8, A1, A3 and A5."""
+
+import asyncio
+import time
+from statistics import median
+
+import httpx
+import pytest
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from service.app import create_app
+from service.settings import Settings
+from tests.conftest import BASE_URL, Api
+from tests.web.sign_in.site import Site
+
+
+async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
+    end = await site.sign_in("ada")
+    (stored,) = site.users()
+    assert stored == {
+        "_id": stored["_id"],
+        "email": "ada@example.com",
+        "password": "ada@example.com",
+        "oauth_id": "sub-ada",
+        "data": {"username": "ada_lovelace"},
+        "created_at": stored["created_at"],
+        "updated_at": stored["created_at"],
+        "token_version": 1,
+    }
+    shown = await site.user(end.token)
+    assert shown.keys() == {"id", "email", "data", "created_at", "updated_at"}
+    assert shown["data"] == {"username": "ada_lovelace"}
+
+
+async def test_the_token_verifies_with_the_projects_public_keys(site: Site) -> None:
+    token = (await site.sign_in("ada")).token
+    jwks = await site.api.http.get(f"/auth-collections/jwks/{site.api.project.id}")
+    claims = jwt.decode(token, KeySet.import_key_set(jwks.json()), algorithms=["ES256"]).claims
+    assert claims["sub"] == site.users()[0]["_id"]
+    assert claims["exp"] - claims["iat"] == 30 * 24 * 3600
+
+
+@pytest.mark.parametrize(("account", "name"), [("björn", "bjorn_oneill"), ("иван", "иван_петров")])
+async def test_the_user_name_is_made_of_the_providers_name(site: Site, account: str, name: str) -> None:
+    assert (await site.user((await site.sign_in(account)).token))["data"] == {"username": name}
+
+
+async def test_without_a_name_the_user_name_begins_the_id(site: Site) -> None:
+    user = await site.user((await site.sign_in("nameless")).token)
+    assert user["data"] == {"username": user["id"][:8]}
+
+
+async def test_a_known_user_is_logged_in_and_left_as_they_were(site: Site) -> None:
+    first = await site.sign_in("ada")
+    before = site.users()
+    second = await site.sign_in("ada")
+    assert first.token != second.token
+    assert site.users() == before
+    assert (await site.user(first.token))["id"] == (await site.user(second.token))["id"]
+
+
+async def test_a_known_subject_is_logged_in_with_another_address(site: Site) -> None:
+    await site.sign_in("ada")
+    end = await site.sign_in("ada_new_address")
+    assert (await site.user(end.token))["email"] == "ada@example.com"
+    assert len(site.users()) == 1
+
+
+@pytest.mark.parametrize("account", ["no_email", "no_email_in_id_token", "null_email", "blank_email"])
+async def test_no_email(site: Site, account: str) -> None:
+    assert (await site.sign_in(account)).error == "no_email_provided"
+    assert site.users() == []
+
+
+@pytest.mark.parametrize("account", ["ada", "ada_impostor_in_capitals"])
+async def test_the_email_of_a_password_user(site: Site, account: str) -> None:
+    assert (await site.api.signup("Ada@example.com")).status_code == 201
+    before = site.users()
+    assert (await site.sign_in(account)).error == "email_already_registered_with_password"
+    assert site.users() == before
+    assert (await site.api.login("ada@example.com")).status_code == 200
+
+
+UNVERIFIED = [
+    "unverified",
+    "unverified_in_id_token",
+    "verified_missing",
+    "verified_text",
+    "verified_text_true",
+    "verified_zero",
+    "verified_one",
+]
+
+
+@pytest.mark.parametrize("account", UNVERIFIED)
+async def test_o5_an_unverified_email_makes_no_user(site: Site, account: str) -> None:
+    assert (await site.sign_in(account)).error == "authentication_failed"
+    assert site.users() == []
+
+
+@pytest.mark.parametrize("account", UNVERIFIED)
+async def test_o5_an_unverified_email_logs_nobody_in(site: Site, account: str) -> None:
+    await site.sign_in("ada")
+    subject = site.provider_subject(account)
+    site.api.database["users"].update_one({}, {"$set": {"oauth_id": subject}})
+    assert (await site.sign_in(account)).error == "authentication_failed"
+
+
+@pytest.mark.parametrize("account", ["ada_impostor", "ada_impostor_in_capitals"])
+async def test_o7_another_subject_with_the_email_of_a_user(site: Site, account: str) -> None:
+    await site.sign_in("ada")
+    before = site.users()
+    assert (await site.sign_in(account)).error == "authentication_failed"
+    assert site.users() == before
+
+
+async def test_o7_a_userinfo_answer_about_another_subject(site: Site) -> None:
+    await site.sign_in("ada")
+    assert (await site.sign_in("other_userinfo")).error == "authentication_failed"
+    assert len(site.users()) == 1
+
+
+@pytest.mark.parametrize("round_", range(3))
+async def test_o8_twenty_first_sign_ins_at_once_make_one_user(site: Site, round_: int) -> None:
+    answers = [await site.answer(await site.begin(), "ada") for _ in range(20)]
+    responses = await asyncio.gather(*(site.finish(parameters) for parameters in answers))
+    tokens = {httpx.URL(response.headers["location"]).params.get("svc-super-token") for response in responses}
+    assert len(tokens - {None}) == 20
+    assert {(await site.user(str(token)))["id"] for token in tokens} == {site.users()[0]["_id"]}
+    assert len(site.users()) == 1, round_
+
+
+async def test_o8_twenty_people_with_one_email_make_one_user(site: Site) -> None:
+    people = ["ada", "ada_impostor", "ada_impostor_in_capitals", "ada"] * 5
+    answers = [await site.answer(await site.begin(), person) for person in people]
+    responses = await asyncio.gather(*(site.finish(parameters) for parameters in answers))
+    (stored,) = site.users()
+    tokens = [httpx.URL(response.headers["location"]).params.get("svc-super-token") for response in responses]
+    expected = [site.provider_subject(person) == stored["oauth_id"] for person in people]
+    assert [token is not None for token in tokens] == expected
+
+
+async def test_a1_the_email_is_lower_cased_like_that_of_a_signup(site: Site) -> None:
+    end = await site.sign_in("björn")
+    assert (await site.user(end.token))["email"] == "bjorn@example.com"
+    taken = await site.api.signup("BJORN@example.com")
+    assert (taken.status_code, taken.json()["detail"]) == (400, "Email already registered")
+    assert len(site.users()) == 1
+
+
+async def test_a1_outer_spaces_of_the_email_do_not_count(site: Site) -> None:
+    end = await site.sign_in("spaced_email")
+    assert (await site.user(end.token))["email"] == "spaced.email@example.com"
+
+
+@pytest.mark.parametrize("account", ["malformed_email", "control_email", "long_email"])
+async def test_a1_a_malformed_email_is_refused(site: Site, account: str) -> None:
+    assert (await site.sign_in(account)).error == "authentication_failed"
+    assert site.users() == []
+
+
+@pytest.mark.parametrize("password", ["bjorn@example.com", "Bjorn@Example.COM", "BJORN@EXAMPLE.COM", ""])
+@pytest.mark.parametrize("email", ["bjorn@example.com", "Bjorn@Example.COM"])
+async def test_a3_the_stored_password_lets_nobody_in(site: Site, email: str, password: str) -> None:
+    await site.sign_in("björn")
+    response = await site.api.login(email, password)
+    assert (response.status_code, response.json()["detail"]) == (401, "Invalid email or password")
+
+
+async def test_a5_a_provider_user_takes_as_long_to_refuse_as_a_password_user(site: Site, settings: Settings) -> None:
+    await site.sign_in("ada")
+    await site.api.signup("bob@example.com")
+    # A hash of about 60 ms stands out from the noise of a busy machine.
+    app = create_app(settings.model_copy(update={"bcrypt_cost": 10}))
+    transport = httpx.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+        api = Api(site.api.project, site.api.key, http, site.api.database)
+        await api.signup("carl@example.com")
+        logins = [
+            ("carl@example.com", "wrong password"),
+            ("ada@example.com", "ada@example.com"),
+            ("ada@example.com", "x" * 73),
+        ]
+        rounds = [[await refusal_seconds(api, *login) for login in logins] for _ in range(5)]
+    wrong, provided, too_long = (median(times) for times in zip(*rounds, strict=True))
+    assert 0.7 < provided / wrong < 1.4
+    assert 0.7 < too_long / wrong < 1.4
+
+
+async def refusal_seconds(api: Api, email: str, password: str) -> float:
+    """The CPU time of a refused login, all threads together: unlike the time on the wall, no other process is in it."""
+    started = time.process_time()
+    assert (await api.login(email, password)).status_code == 401
+    return time.process_time() - started
+
+
+async def test_a_provider_user_and_a_password_user_live_side_by_side(site: Site) -> None:
+    await site.sign_in("ada")
+    assert (await site.api.signup("bob@example.com")).status_code == 201
+    assert (await site.api.users("oauth_id_isnull=false")).json()["total"] == 0
+    assert {user["email"] for user in (await site.api.users()).json()["users"]} == {
+        "ada@example.com",
+        "bob@example.com",
+    }
