@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -37,7 +35,7 @@ class Passwords:
     def __init__(self, cost: int) -> None:
         self._cost = cost
         self._threads = os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(self._threads, "bcrypt", initializer=_yield_to_requests)
+        self._pool = ThreadPoolExecutor(self._threads, "bcrypt")
         self._waiting = 0
         # Checked where there is nothing to check against, so that such a login takes as long as any other.
         self._decoy = bcrypt.gensalt(cost) + b"." * 31
@@ -67,9 +65,3 @@ class Passwords:
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
-
-
-def _yield_to_requests() -> None:
-    """Gives this thread a lower priority than the event loop's. Linux keeps a nice value for each thread."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
