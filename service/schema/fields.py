@@ -14,10 +14,12 @@ from typing import Any
 from service.errors import Invalid, Location, Violation
 from service.schema.options import MAX_SCHEMA_DEPTH, OPTIONS, check_option, check_pairs
 from service.schema.strict_json import shown
-from service.schema.values import Kind, check_name
+from service.schema.values import Kind, check_data, check_name
 
 LOC: Location = ("body", "schema")
 MAX_FIELDS = 500
+# MongoDB keeps at most 64 indexes of a collection; the service needs some itself.
+MAX_INDEXES = 60
 RELATION_SUFFIX = "_id"
 USERS = "users"
 
@@ -112,6 +114,9 @@ def _schema_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
     yield from _map_problems(schema, LOC, 1)
     if _count(schema) > MAX_FIELDS:
         yield Violation(LOC, f"A schema may declare at most {MAX_FIELDS} fields, nested ones included", "too_long")
+    if sum(map(_indexes, schema.values())) > MAX_INDEXES:
+        msg = f"At most {MAX_INDEXES} indexes: one for each index or reference, one for each unique"
+        yield Violation(LOC, msg, "too_long")
     for name, definition in schema.items():
         if _is_reference(definition) and (relation(name) in schema or not relation(name) or relation(name) == name):
             msg = f"A reference is named <relation>{RELATION_SUFFIX}, and no other field has the name of its relation"
@@ -130,6 +135,13 @@ def _count_inside(definition: Any) -> int:
         return 0
     items = definition.get("items")
     return _count(definition.get("properties")) + (_count({"items": items}) if items else 0)
+
+
+def _indexes(definition: Any) -> int:
+    if not isinstance(definition, dict):
+        return 0
+    own = _is_reference(definition) or definition.get("index") is True
+    return own + (definition.get("unique") is True)
 
 
 def _is_reference(definition: Any) -> bool:
@@ -174,6 +186,8 @@ def _option_problems(definition: Mapping[str, Any], kind: Kind, loc: Location, *
         if problem := check_option(option, value, kind, top=top):
             type_, msg = problem
             yield Violation((*loc, shown(option)[1:-1]), msg, type_)
+        elif option == "default":
+            yield from check_data({option: value}, loc)
     if kind is Kind.REFERENCE and not top:
         yield Violation((*loc, "type"), "A reference stands at the top level of a schema", "nested_reference")
 
