@@ -170,7 +170,7 @@ async def test_deleting_takes_the_documents_with_it(api: Api) -> None:
     response = await api.request("DELETE", "/api/collections/things")
     assert (response.status_code, response.content) == (204, b"")
     for method, path in (("GET", ""), ("DELETE", ""), ("PATCH", ""), ("GET", "/documents"), ("POST", "/documents")):
-        body = {"json": {"data": {}} if path else {"schema": {}}} if method in {"POST", "PATCH"} else {}
+        body: dict[str, Any] = {"json": {"data": {}} if path else {"schema": {}}} if method in {"POST", "PATCH"} else {}
         gone = await api.request(method, f"/api/collections/things{path}", **body)
         assert (gone.status_code, gone.json()["code"]) == (404, "collection_not_found")
     assert api.database["collections"].count_documents({}) == 0

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -257,12 +257,14 @@ async def test_concurrent_writers_leave_no_document_that_breaks_the_final_schema
         {"n": {"type": "integer"}},
     ]
     answers = []
-    for schema in changes:
-        await asyncio.sleep(0.05)
-        answers.append((await change(api, schema)).status_code)
-        assert_everything_conforms(api)
-    stop.set()
-    await asyncio.gather(*writers)
+    try:
+        for schema in changes:
+            await asyncio.sleep(0.05)
+            answers.append((await change(api, schema)).status_code)
+            assert_everything_conforms(api)
+    finally:
+        stop.set()
+        await asyncio.gather(*writers)
     assert_everything_conforms(api)
     assert set(answers) <= {200, 409}
     assert answers[0] == 200
@@ -301,7 +303,7 @@ async def die_in_a_change(api: Api, died_after: str) -> None:
     record = await definitions.begin("things", "change")
     assert record is not None
     old, new = validator(parse(OLD)), validator(parse(NEW))
-    steps = {
+    steps: dict[str, Callable[[], Awaitable[object]]] = {
         "begin": lambda: asyncio.sleep(0),
         "validator": lambda: store.set_validator("things", {"$and": [old, new]}),
         "indexes": lambda: store.add_indexes("things", [*indexes(parse(OLD)), *indexes(parse(NEW))]),
