@@ -7,7 +7,7 @@ from typing import Any
 from service.domain.catalogs import Catalog
 from service.errors import Invalid, Violation
 from service.schema.documents import complete
-from service.schema.fields import LOC, USERS, Fields, defaults, parse, patterns
+from service.schema.fields import LOC, USERS, Fields, defaults, parse, patterns, references
 from service.schema.json_schema import trial
 from service.schema.violations import translate
 from service.storage.databases import ProjectDatabase
@@ -15,9 +15,14 @@ from service.storage.trials import compiles, judge
 
 
 async def accept(database: ProjectDatabase, name: str, schema: Mapping[str, Any], catalog: Catalog) -> Fields:
-    """The fields of the schema of the collection `name`. Raises Invalid with everything that is wrong with it."""
+    """The fields of the schema of the collection `name`. Raises Invalid with everything that is wrong with it.
+
+    A reference that the collection has already may stay, though its target may have been deleted since.
+    """
     fields = parse(schema)
-    violations = [*_targets(fields, {*catalog.collections, USERS, name}), *await _patterns(database, fields)]
+    present = catalog.collections.get(name)
+    known = {*catalog.collections, USERS, name, *(references(present.fields).values() if present else ())}
+    violations = [*_targets(fields, known), *await _patterns(database, fields)]
     # A pattern that does not compile would make the trial of the defaults fail as a whole.
     violations = violations or await _defaults(database, fields)
     if violations:

@@ -169,6 +169,17 @@ async def test_a_bad_definition_is_refused(api: Api, schema: Schema, expected: t
     assert_everything_conforms(api)
 
 
+async def test_a_reference_to_a_deleted_collection_does_not_stand_in_the_way(api: Api) -> None:
+    await declare(api, {}, "makers")
+    await declare(api, {"maker_id": {"type": "reference", "collection": "makers"}})
+    await api.request("DELETE", "/api/collections/makers")
+    assert (await change(api, {"title": TEXT})).status_code == 200
+    other = {"other_id": {"type": "reference", "collection": "gone"}}
+    assert violations(await change(api, other)) == [
+        ("body", "schema", "other_id", "collection", "collection_not_found")
+    ]
+
+
 @pytest.mark.parametrize(
     "query", ["?dry_run=1", "?dry_run=", "?dryrun=true", "?dry_run=true&x=1", "?dry_run=true&dry_run=true"]
 )
