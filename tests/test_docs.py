@@ -13,6 +13,7 @@ from service.domain.project_settings import TIER_LIMITS, ProjectSettings
 from service.query import operators, parse
 from service.query.pipeline import PROBE_LIMIT
 from service.schema import fields, options
+from service.schema.pattern_budget import MAX_MATCHES
 from service.settings import Settings
 from service.storage.definitions import CHANGE_SECONDS
 from service.web.render import HTTP_CODES
@@ -97,6 +98,7 @@ def test_every_type_and_option_of_a_schema_is_documented() -> None:
         f"at most {fields.MAX_INDEXES} indexes",
         f"at most {options.MAX_ENUM} |",
         f"at most {options.MAX_PATTERN} characters",
+        f"at most {MAX_MATCHES} items in all",
         f"has {CHANGE_SECONDS} seconds",
     ]
     assert [promise for promise in promised if promise not in text] == []

@@ -15,6 +15,7 @@ from service.domain.settling import settle
 from service.errors import CollectionNotFound
 from service.query.document_shape import DocumentShape
 from service.schema.fields import Fields, parse
+from service.schema.pattern_budget import guarded
 from service.storage.collections import physical
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_abandoned, is_visible
@@ -22,11 +23,12 @@ from service.storage.definitions import Definitions, is_abandoned, is_visible
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A declared collection: `schema` is what the client declared, `fields` what it means."""
+    """A declared collection: `schema` is what the client declared, `fields` what it means; see `pattern_budget.guarded`."""
 
     name: str
     schema: dict[str, Any]
     fields: Fields
+    guarded: Fields
     created_at: datetime
     updated_at: datetime
 
@@ -85,5 +87,5 @@ class Catalogs:
 
 def read_collection(record: Mapping[str, Any]) -> Collection:
     """A stored definition, which was checked before it was stored."""
-    schema = record["schema"]
-    return Collection(record["_id"], schema, parse(schema), record["created_at"], record["updated_at"])
+    schema, fields = record["schema"], parse(record["schema"])
+    return Collection(record["_id"], schema, fields, guarded(fields), record["created_at"], record["updated_at"])

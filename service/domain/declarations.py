@@ -9,6 +9,7 @@ from service.errors import Invalid, Violation
 from service.schema.documents import complete
 from service.schema.fields import LOC, USERS, Fields, defaults, parse, patterns, references
 from service.schema.json_schema import trial
+from service.schema.pattern_budget import check_patterns
 from service.schema.violations import translate
 from service.storage.databases import ProjectDatabase
 from service.storage.trials import compiles, judge
@@ -22,7 +23,7 @@ async def accept(database: ProjectDatabase, name: str, schema: Mapping[str, Any]
     fields = parse(schema)
     present = catalog.collections.get(name)
     known = {*catalog.collections, USERS, name, *(references(present.fields).values() if present else ())}
-    violations = [*_targets(fields, known), *await _patterns(database, fields)]
+    violations = [*_targets(fields, known), *check_patterns(fields, LOC), *await _patterns(database, fields)]
     # A pattern that does not compile would make the trial of the defaults fail as a whole.
     violations = violations or await _defaults(database, fields)
     if violations:

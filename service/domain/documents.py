@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from service.domain.catalogs import Catalogs, Collection
 from service.domain.listing import Listing, list_records
-from service.domain.places import LOC, Place, check_references, faults_of
+from service.domain.places import LOC, Place, check_completed, faults_of
 from service.domain.projects import Project
 from service.errors import DocumentNotFound, Invalid, RejectedByValidator, ServiceError, Unavailable
 from service.query.bind import bind
@@ -33,7 +33,7 @@ class Documents:
 
         async def write(place: Place) -> Document:
             document = new_document(data, place.collection)
-            await check_references(place, document["data"])
+            await check_completed(place, document["data"])
             await place.records.insert(document)
             return document
 
@@ -70,7 +70,7 @@ class Documents:
 
         async def write(place: Place) -> Document:
             completed = complete(data, place.collection.fields)
-            await check_references(place, completed)
+            await check_completed(place, completed)
             changes = {"$set": {"data": completed, "updated_at": now()}}
             return _found(await place.records.update({"_id": id_}, changes))
 
@@ -81,7 +81,7 @@ class Documents:
 
         async def write(place: Place) -> Document:
             changed = read(data, place.collection.fields)
-            await check_references(place, changed)
+            await check_completed(place, changed)
             changes = {"updated_at": now(), **{f"data.{name}": value for name, value in changed.items()}}
             return _found(await place.records.update({"_id": id_}, {"$set": changes}))
 

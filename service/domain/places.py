@@ -8,6 +8,7 @@ from service.domain.catalogs import Catalog, Collection
 from service.domain.projects import Project
 from service.errors import Invalid, Location, Violation
 from service.schema.fields import USERS
+from service.schema.pattern_budget import check_lengths
 from service.schema.values import check_data
 from service.storage.collections import physical
 from service.storage.records import Records
@@ -38,28 +39,31 @@ class Place:
         return {name: target if target == USERS else physical(target) for name, target in named.items()}
 
 
-async def check_references(place: Place, data: Data) -> None:
-    """Asks the database once for all references in `data`. Raises Invalid for those that name no record."""
-    (violations,) = await _unresolved(place, [data])
+async def check_completed(place: Place, data: Data) -> None:
+    """Asks the database once for all references in `data`. Raises Invalid for those that name no record.
+
+    Also for arrays too long to be matched with their patterns.
+    """
+    (violations,) = await _faults(place, [data])
     if violations:
         raise Invalid(violations)
 
 
 async def faults_of(place: Place, rows: Sequence[Data], completed: Sequence[Data]) -> list[list[Violation]]:
     """For each of `rows`, in one command: what is wrong with its names and, once completed, with its references."""
-    unresolved = await _unresolved(place, completed)
-    return [[*check_data(row, LOC), *found] for row, found in zip(rows, unresolved, strict=True)]
+    found = await _faults(place, completed)
+    return [[*check_data(row, LOC), *faults] for row, faults in zip(rows, found, strict=True)]
 
 
-async def _unresolved(place: Place, rows: Sequence[Data]) -> list[list[Violation]]:
-    """Only texts are looked for; a value of another type is for the validator to refuse."""
+async def _faults(place: Place, rows: Sequence[Data]) -> list[list[Violation]]:
+    """Of references only texts are looked for; a value of another type is for the validator to refuse."""
     wanted: dict[str, set[str]] = {}
     for data in rows:
         for name, target in place.targets.items():
             if isinstance(value := data.get(name), str):
                 wanted.setdefault(target, set()).add(value)
     gone = await missing(place.project.database, wanted)
-    return [_dangling(place, data, gone) for data in rows]
+    return [[*check_lengths(data, place.collection.guarded, LOC), *_dangling(place, data, gone)] for data in rows]
 
 
 def _dangling(place: Place, data: Data, gone: set[tuple[str, str]]) -> list[Violation]:

@@ -93,6 +93,8 @@ def _of(singular: str, text: str) -> Callable[[Any], str]:
     return lambda n: text.format(n=n, unit=singular if n == 1 else f"{singular}s")
 
 
+too_many = _of("item", "Must have at most {n} {unit}")
+
 SENTENCES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "enum": ("enum", _choices),
     "minimum": ("greater_than_equal", lambda bound: f"Must be at least {bound}"),
@@ -100,6 +102,6 @@ SENTENCES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "minLength": ("string_too_short", _of("character", "Must have at least {n} {unit}")),
     "maxLength": ("string_too_long", _of("character", "Must have at most {n} {unit}")),
     "minItems": ("too_short", _of("item", "Must have at least {n} {unit}")),
-    "maxItems": ("too_long", _of("item", "Must have at most {n} {unit}")),
+    "maxItems": ("too_long", too_many),
     "pattern": ("string_pattern_mismatch", lambda pattern: f"Must match the regular expression {pattern}"),
 }

@@ -13,6 +13,7 @@ from service.schema.documents import complete
 from service.schema.fields import Fields, parse
 from service.schema.json_schema import validator
 from service.schema.options import MAX_PATTERN, MAX_SCHEMA_DEPTH
+from service.schema.pattern_budget import MAX_MATCHES
 from service.schema.values import now
 from service.schema.violations import translate
 from tests.schema.cases import CASES, Case
@@ -119,3 +120,12 @@ def test_a_long_enum_is_cut_short(documents: Documents) -> None:
     declare(documents, {"f": {"type": "integer", "enum": list(range(100))}})
     (violation,) = insert(documents, {"f": 100})
     assert violation.msg.endswith("18, 19 and 80 others")
+
+
+def test_the_longest_array_of_the_worst_pattern_is_judged_in_time(documents: Documents) -> None:
+    """Just below the engine's own limit for one match."""
+    text = {"type": "string", "pattern": "^(a+)+$|!$"}
+    declare(documents, {"f": {"type": "array", "items": text, "max_length": MAX_MATCHES}})
+    started = now()
+    insert(documents, {"f": ["a" * 15 + "!"] * MAX_MATCHES})
+    assert (now() - started).total_seconds() < 5
