@@ -10,9 +10,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from service.domain.accounts import Accounts
+from service.domain.catalogs import Catalogs
+from service.domain.collections import Collections
+from service.domain.documents import Documents
 from service.domain.identity_provider import ProviderDefaults
 from service.domain.passwords import Passwords
 from service.domain.projects import Projects
+from service.domain.schema_changes import SchemaChanges
 from service.domain.sealing import Sealer
 from service.domain.sign_in import SignIn
 from service.domain.tokens import Tokens
@@ -74,12 +78,16 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
     store, sealer = ProjectStore(databases), Sealer(settings.secret)
     projects = Projects(databases, store, sealer, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
+    catalogs = Catalogs()
     return Services(
         databases=databases,
         projects=projects,
         tokens=tokens,
         accounts=Accounts(passwords, tokens),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens, _provider_defaults(settings)),
+        collections=Collections(catalogs),
+        schema_changes=SchemaChanges(catalogs),
+        documents=Documents(catalogs),
     )
 
 

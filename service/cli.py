@@ -2,6 +2,7 @@
 
 import fcntl
 import sys
+from functools import partial
 from typing import Annotated, NoReturn
 
 import typer
@@ -9,13 +10,16 @@ from typer.exceptions import Abort, TyperException
 
 from service.checkup import examine
 from service.domain.demo import DEMO_PASSWORD, Demo, ensure_demo
+from service.domain.demo_collections import DemoCollections
+from service.domain.projects import Project
 from service.errors import ServiceError
 from service.local import with_database
 from service.logs import configure_logging
+from service.progress import progress_bars
 from service.project_commands import project_app
 from service.server import serve_http
 from service.settings import Settings, read_settings
-from service.tools import run_command, run_on
+from service.tools import Tools, run_command, run_on
 
 app = typer.Typer(
     name="auth-collections",
@@ -68,19 +72,27 @@ def _demo(settings: Settings) -> Demo:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with (settings.data_dir / "demo.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return run_on(settings, lambda tools: ensure_demo(tools.admin, tools.passwords))
+        return run_on(settings, lambda tools: ensure_demo(tools.admin, tools.passwords, partial(_load_demo, tools)))
+
+
+async def _load_demo(tools: Tools, project: Project) -> None:
+    with progress_bars() as progress:
+        report = await DemoCollections(tools.collections, tools.documents).load(project, progress)
+    typer.echo("\n".join(report))
 
 
 def _banner(settings: Settings, demo: Demo | None) -> str:
     lines = [f"Serving on {settings.base_url} (Ctrl-C stops)"]
     if demo is not None and demo.api_key is not None:
         users = f"{settings.base_url}/auth-collections/users"
+        flights = f"{settings.base_url}/api/collections/flights/documents"
         lines += [
             f"Demo project: {demo.project.id}; the password of each of its users is {DEMO_PASSWORD}",
             "Its API key, shown this once:",
             f"  export API_KEY={demo.api_key}",
             "Try:",
             f"  curl -H 'x-api-key: {demo.api_key}' '{users}?name_eq=Valjean'",
+            f"  curl -H 'x-api-key: {demo.api_key}' '{flights}?origin.state_eq=CA&populate=origin,destination'",
         ]
     elif demo is not None:
         lines.append(

@@ -4,7 +4,7 @@ ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
-├── Conflict 409 ── CollectionExists, DuplicateValue
+├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict
 ├── TooLarge 413, UnsupportedMedia 415
 ├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
@@ -145,6 +145,30 @@ class DuplicateValue(Conflict):
     def __init__(self, field: str) -> None:
         self.field = field
         super().__init__(f"Another record already has this value of {field.removeprefix('data.')}")
+
+
+class SchemaChanging(Conflict):
+    code = "schema_changing"
+    detail = "Another change of this collection is under way; try again"
+
+
+class SchemaConflict(Conflict):
+    """Documents that are there break a new schema. `conflicts` counts them and names the first, without their values:
+
+    {"total": int, "documents": [{"id", "errors": [{loc, msg, type}]}]}
+    """
+
+    code = "schema_conflict"
+
+    def __init__(self, conflicts: Mapping[str, Any]) -> None:
+        self.conflicts = conflicts
+        count = conflicts["total"]
+        super().__init__(
+            f"{count} document{' breaks' if count == 1 else 's break'} the new schema; nothing was changed"
+        )
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "conflicts": self.conflicts}
 
 
 class TooLarge(ServiceError):

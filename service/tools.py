@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from service.app import build_services
+from service.domain.collections import Collections
+from service.domain.documents import Documents
 from service.domain.passwords import Passwords
 from service.domain.project_admin import ProjectAdmin
 from service.domain.sealing import Sealer
@@ -26,6 +28,8 @@ class Tools:
     databases: Databases
     admin: ProjectAdmin
     passwords: Passwords
+    collections: Collections
+    documents: Documents
 
 
 def run_command(work: Callable[[Tools], Awaitable[T]]) -> T:
@@ -46,7 +50,7 @@ async def _with_tools(settings: Settings, work: Callable[[Tools], Awaitable[T]])
     admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), services.projects)
     try:
         await _prepare(databases)
-        return await work(Tools(databases, admin, passwords))
+        return await work(Tools(databases, admin, passwords, services.collections, services.documents))
     finally:
         passwords.close()
         await client.close()

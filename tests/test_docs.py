@@ -5,14 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.routing import Route
 
 from service import errors
 from service.domain.listing import LIST_SECONDS
 from service.domain.project_settings import TIER_LIMITS, ProjectSettings
 from service.query import operators, parse
 from service.query.pipeline import PROBE_LIMIT
+from service.schema import fields, options
+from service.schema.pattern_budget import MAX_MATCHES
 from service.settings import Settings
+from service.storage.definitions import CHANGE_SECONDS
 from service.web.render import HTTP_CODES
+from service.web.routes import ROUTES
 
 ROOT = Path(__file__).parent.parent
 
@@ -77,6 +82,34 @@ def test_every_error_is_documented_with_its_status() -> None:
 def test_the_tree_in_the_docstring_of_errors_is_the_real_one() -> None:
     named = set(re.findall(r"\b([A-Z][A-Za-z]+)\b(?= \d{3}|,| \(| ──|\n|$)", errors.__doc__ or ""))
     assert {error.__name__ for error in every_error()} <= named
+
+
+def test_every_type_and_option_of_a_schema_is_documented() -> None:
+    text = (ROOT / "docs/schemas.md").read_text()
+    types = dict(re.findall(r"^\| `([a-z]+)` \| .* \| ([^|]*) \|$", text, re.MULTILINE))
+    assert {name: set(re.findall("`([a-z_]+)`", cell)) for name, cell in types.items()} == {
+        kind.value: set(taken - options.EVERY) for kind, taken in options.OPTIONS.items()
+    }
+    documented = set(first_cells("docs/schemas.md", "[a-z_]+")) - set(types)
+    assert documented == {name for taken in options.OPTIONS.values() for name in taken} - {"type"}
+    promised = [
+        f"nest up to {options.MAX_SCHEMA_DEPTH} deep",
+        f"at most {fields.MAX_FIELDS} of them",
+        f"at most {fields.MAX_INDEXES} indexes",
+        f"at most {options.MAX_ENUM} |",
+        f"at most {options.MAX_PATTERN} characters",
+        f"at most {MAX_MATCHES} items in all",
+        f"has {CHANGE_SECONDS} seconds",
+    ]
+    assert [promise for promise in promised if promise not in text] == []
+
+
+def test_every_route_of_collections_is_documented() -> None:
+    routes = {
+        f"{method} {route.path}" for route in ROUTES if isinstance(route, Route) for method in route.methods or ()
+    }
+    wanted = {route for route in routes if "/api/collections" in route and not route.startswith("HEAD")}
+    assert set(first_cells("docs/schemas.md", "[A-Z]+ /.*")) == wanted
 
 
 @pytest.mark.parametrize(

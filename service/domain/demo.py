@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any
 
 from service.domain.accounts import new_user
 from service.domain.passwords import Passwords
-from service.domain.project_admin import ProjectAdmin
+from service.domain.project_admin import Fill, ProjectAdmin
 from service.domain.projects import Project
 from service.errors import ProjectNotFound
 
@@ -27,16 +27,16 @@ class Demo:
     api_key: str | None
 
 
-async def ensure_demo(admin: ProjectAdmin, passwords: Passwords) -> Demo:
-    """Makes the demo project unless it is there."""
+async def ensure_demo(admin: ProjectAdmin, passwords: Passwords, *more: Fill) -> Demo:
+    """Makes the demo project unless it is there: its users, then whatever `more` put into it."""
     try:
         return Demo(await admin.find(DEMO_ID), None)
     except ProjectNotFound:
-        project, api_key = await admin.create("Les Misérables", DEMO_ID, {}, partial(_fill, passwords))
+        project, api_key = await admin.create("Les Misérables", DEMO_ID, {}, partial(_fill, passwords, more))
         return Demo(project, api_key)
 
 
-async def _fill(passwords: Passwords, project: Project) -> None:
+async def _fill(passwords: Passwords, more: Sequence[Fill], project: Project) -> None:
     if await project.database.users.count_all():
         # A first run that was cut short left data of a project that nobody could find.
         await project.database.drop()
@@ -44,6 +44,8 @@ async def _fill(passwords: Passwords, project: Project) -> None:
     # All share one password, so one hash serves.
     password = await passwords.hash(DEMO_PASSWORD)
     await project.database.users.insert_many(list(_characters(password)))
+    for fill in more:
+        await fill(project)
 
 
 def _characters(password: str) -> Iterator[dict[str, Any]]:

@@ -47,9 +47,12 @@ def _relation_name(condition: Condition, depth: int) -> str | None:
 
 def _filter(condition: Condition, shape: Shape, depth: int, violations: list[Violation]) -> Filter | None:
     field = shape.field(condition.path[depth:])
+    if field is None:
+        violations.append(
+            Violation(("query", condition.parameter), "There is no such field in this collection", "value_error")
+        )
+        return None
     try:
-        if field is None:
-            raise BadValue("is not a field of this collection")
         return OPERATORS[condition.operator](field.path, field.kind, condition.text)
     except BadValue as error:
         violations.append(Violation(("query", condition.parameter), f"The value {error}", "value_error"))

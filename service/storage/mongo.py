@@ -1,5 +1,6 @@
 """The MongoDB client and the one place where the driver's errors become ours."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
@@ -10,7 +11,15 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import DuplicateKeyError, InvalidURI, OperationFailure, PyMongoError
 
-from service.errors import ConfigurationError, DuplicateValue, QueryTooSlow, RejectedByValidator, TooLarge, Unavailable
+from service.errors import (
+    ConfigurationError,
+    DuplicateValue,
+    QueryTooSlow,
+    RejectedByValidator,
+    ServiceError,
+    TooLarge,
+    Unavailable,
+)
 
 Document = dict[str, Any]
 Client = AsyncMongoClient[Document]
@@ -23,6 +32,7 @@ MAX_CONNECTIONS = 100
 
 MAX_TIME_EXPIRED = 50
 DOCUMENT_VALIDATION_FAILURE = 121
+DUPLICATE_KEY = 11000
 # 10334 is the driver's and the server's BSONObjectTooLarge; 17419 and 17420 say that an update would make one.
 TOO_LARGE = frozenset({10334, 17419, 17420})
 
@@ -81,13 +91,24 @@ def translated() -> _Translation:
 
 def _ours(error: PyMongoError) -> Exception:
     if isinstance(error, DuplicateKeyError):
-        pattern = (error.details or {}).get("keyPattern", {})
-        return DuplicateValue(next(iter(pattern), "_id"))
+        return duplicate(error.details or {})
     if isinstance(error, OperationFailure):
         return _refusal(error)
     if type(error).__name__ == "DocumentTooLarge":
         return TooLarge("The record would be larger than 16 MB")
     return Unavailable()
+
+
+def duplicate(details: Mapping[str, Any]) -> DuplicateValue:
+    """The error of a unique index, of which MongoDB's account names the fields but also the value."""
+    return DuplicateValue(next(iter(details.get("keyPattern", {})), "_id"))
+
+
+def write_error(details: Mapping[str, Any]) -> ServiceError:
+    """One write error of a batch."""
+    if details["code"] == DOCUMENT_VALIDATION_FAILURE:
+        return RejectedByValidator(details.get("errInfo", {}))
+    return duplicate(details) if details["code"] == DUPLICATE_KEY else Unavailable()
 
 
 def _refusal(error: OperationFailure) -> Exception:

@@ -5,8 +5,10 @@ from typing import Any
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import BulkWriteError
 
-from service.storage.mongo import Document, translated
+from service.errors import ServiceError
+from service.storage.mongo import Document, translated, write_error
 
 Fields = Mapping[str, int]
 
@@ -26,6 +28,17 @@ class Records:
     async def insert_many(self, records: Sequence[Document]) -> None:
         with translated():
             await self.collection.insert_many(records, ordered=False)
+
+    async def insert_each(self, records: Sequence[Document]) -> dict[int, ServiceError]:
+        """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
+        with translated():
+            try:
+                await self.collection.insert_many(records, ordered=False)
+            except BulkWriteError as error:
+                if error.details["writeConcernErrors"]:
+                    raise
+                return {each["index"]: write_error(each) for each in error.details["writeErrors"]}
+        return {}
 
     async def find(self, match: Document, fields: Fields | None = None) -> Document | None:
         with translated():

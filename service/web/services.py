@@ -6,7 +6,10 @@ from typing import cast
 from starlette.requests import Request
 
 from service.domain.accounts import Accounts
+from service.domain.collections import Collections
+from service.domain.documents import Documents
 from service.domain.projects import Projects
+from service.domain.schema_changes import SchemaChanges
 from service.domain.sign_in import SignIn
 from service.domain.tokens import Tokens
 from service.storage.databases import Databases
@@ -21,6 +24,9 @@ class Services:
     tokens: Tokens
     accounts: Accounts
     sign_in: SignIn
+    collections: Collections
+    schema_changes: SchemaChanges
+    documents: Documents
 
 
 def services(request: Request) -> Services:

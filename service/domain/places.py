@@ -1,0 +1,78 @@
+"""Where a write goes, and the rules of it that no validator can hold: names, depth, and that references resolve."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.catalogs import Catalog, Collection
+from service.domain.projects import Project
+from service.errors import Invalid, Location, Violation
+from service.schema.fields import USERS
+from service.schema.pattern_budget import check_lengths
+from service.schema.values import check_data
+from service.storage.collections import physical
+from service.storage.records import Records
+from service.storage.references import missing
+
+LOC: Location = ("body", "data")
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A collection as its definition is known to a request, and the records of it."""
+
+    project: Project
+    catalog: Catalog
+    collection: Collection
+
+    @property
+    def records(self) -> Records:
+        return self.project.database.records(physical(self.collection.name))
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """Reference field → the MongoDB collection that holds what it refers to."""
+        fields = self.collection.fields.items()
+        named = {name: field.collection for name, field in fields if field.collection is not None}
+        return {name: target if target == USERS else physical(target) for name, target in named.items()}
+
+
+async def check_completed(place: Place, data: Data) -> None:
+    """Asks the database once for all references in `data`. Raises Invalid for those that name no record.
+
+    Also for arrays too long to be matched with their patterns.
+    """
+    (violations,) = await _faults(place, [data])
+    if violations:
+        raise Invalid(violations)
+
+
+async def faults_of(place: Place, rows: Sequence[Data], completed: Sequence[Data]) -> list[list[Violation]]:
+    """For each of `rows`, in one command: what is wrong with its names and, once completed, with its references."""
+    found = await _faults(place, completed)
+    return [[*check_data(row, LOC), *faults] for row, faults in zip(rows, found, strict=True)]
+
+
+async def _faults(place: Place, rows: Sequence[Data]) -> list[list[Violation]]:
+    """Of references only texts are looked for; a value of another type is for the validator to refuse."""
+    wanted: dict[str, set[str]] = {}
+    for data in rows:
+        for name, target in place.targets.items():
+            if isinstance(value := data.get(name), str):
+                wanted.setdefault(target, set()).add(value)
+    gone = await missing(place.project.database, wanted)
+    return [[*check_lengths(data, place.collection.guarded, LOC), *_dangling(place, data, gone)] for data in rows]
+
+
+def _dangling(place: Place, data: Data, gone: set[tuple[str, str]]) -> list[Violation]:
+    return [
+        Violation((*LOC, name), f"There is no record with this id in {_shown(target)}", "reference_not_found")
+        for name, target in place.targets.items()
+        if isinstance(value := data.get(name), str) and (target, value) in gone
+    ]
+
+
+def _shown(target: str) -> str:
+    return target.removeprefix(physical(""))

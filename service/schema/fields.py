@@ -1,0 +1,225 @@
+"""Field definitions: the `schema` object of a collection, read into frozen values with every mistake named.
+
+{"title": {"type": "string", "required": true, "max_length": 80}} → {"title": Field(STRING, required=True, ...)}
+
+Whether a pattern compiles and a default fits is MongoDB's to say, so that no second opinion can differ from the one
+that counts: `patterns` and `defaults` list what storage asks it about.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from service.errors import Invalid, Location, Violation
+from service.schema.options import MAX_SCHEMA_DEPTH, OPTIONS, check_option, check_pairs
+from service.schema.strict_json import shown
+from service.schema.values import Kind, check_data, check_name
+
+LOC: Location = ("body", "schema")
+MAX_FIELDS = 500
+# MongoDB keeps at most 64 indexes of a collection; the service needs some itself.
+MAX_INDEXES = 60
+RELATION_SUFFIX = "_id"
+USERS = "users"
+
+
+class Absent(Enum):
+    """The type of ABSENT: no default was declared, which is not the same as a default of null."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One definition. `minimum` and `maximum` bound numbers; `min_length` and `max_length` text and arrays.
+
+    `collection` is what a reference points at: the name of a collection, or `users`. `works` is true where reading a
+    value means more than checking it: a date, a whole number, a default, here or further in.
+    """
+
+    kind: Kind
+    required: bool = False
+    nullable: bool = False
+    default: Any = ABSENT
+    enum: tuple[Any, ...] | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    items: "Field | None" = None
+    properties: "Fields | None" = None
+    unique: bool = False
+    index: bool = False
+    collection: str | None = None
+    works: bool = False
+
+
+Fields = Mapping[str, Field]
+
+
+def parse(schema: Mapping[str, Any]) -> Fields:
+    """The fields of a declared schema, which came from strict JSON. Raises Invalid with all violations at once.
+
+    What it holds not to be broken: names, types, options and their values, and that relations do not collide.
+    """
+    violations = list(_schema_problems(schema))
+    if violations:
+        raise Invalid(violations)
+    return {name: _field(definition) for name, definition in schema.items()}
+
+
+def relation(name: str) -> str:
+    """The name under which the record that `name` refers to is populated: author_id → author."""
+    return name.removesuffix(RELATION_SUFFIX)
+
+
+def references(fields: Fields) -> dict[str, str]:
+    """Relation → the collection it points at, or `users`: {"author": "users"}."""
+    return {relation(name): field.collection for name, field in fields.items() if field.collection is not None}
+
+
+def defaults(fields: Fields, loc: Location = LOC) -> Iterator[tuple[Location, Field, Any]]:
+    """Every default at every depth, as (where it stands, the definition it must fit, its value)."""
+    for place, field in _walk(fields, loc):
+        if field.default is not ABSENT:
+            yield (*place, "default"), field, field.default
+
+
+def patterns(fields: Fields, loc: Location = LOC) -> Iterator[tuple[Location, str]]:
+    """Every pattern at every depth, as (where it stands, the pattern)."""
+    for place, field in _walk(fields, loc):
+        if field.pattern is not None:
+            yield (*place, "pattern"), field.pattern
+
+
+def _walk(fields: Fields, loc: Location) -> Iterator[tuple[Location, Field]]:
+    for name, field in fields.items():
+        yield from _walk_field(field, (*loc, name))
+
+
+def _walk_field(field: Field, loc: Location) -> Iterator[tuple[Location, Field]]:
+    yield loc, field
+    if field.items is not None:
+        yield from _walk_field(field.items, (*loc, "items"))
+    if field.properties is not None:
+        yield from _walk(field.properties, (*loc, "properties"))
+
+
+def _schema_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
+    yield from _map_problems(schema, LOC, 1)
+    if _count(schema) > MAX_FIELDS:
+        yield Violation(LOC, f"A schema may declare at most {MAX_FIELDS} fields, nested ones included", "too_long")
+    if sum(map(_indexes, schema.values())) > MAX_INDEXES:
+        msg = f"At most {MAX_INDEXES} indexes: one for each index or reference, one for each unique"
+        yield Violation(LOC, msg, "too_long")
+    for name, definition in schema.items():
+        if _is_reference(definition) and (relation(name) in schema or not relation(name) or relation(name) == name):
+            msg = f"A reference is named <relation>{RELATION_SUFFIX}, and no other field has the name of its relation"
+            yield Violation((*LOC, shown(name)[1:-1]), msg, "reference_name")
+
+
+def _count(fields: Any) -> int:
+    """How many definitions a schema holds, whatever else is wrong with it."""
+    if not isinstance(fields, dict):
+        return 0
+    return sum(1 + _count_inside(inner) for inner in fields.values())
+
+
+def _count_inside(definition: Any) -> int:
+    if not isinstance(definition, dict):
+        return 0
+    items = definition.get("items")
+    return _count(definition.get("properties")) + (_count({"items": items}) if items else 0)
+
+
+def _indexes(definition: Any) -> int:
+    if not isinstance(definition, dict):
+        return 0
+    own = _is_reference(definition) or definition.get("index") is True
+    return own + (definition.get("unique") is True)
+
+
+def _is_reference(definition: Any) -> bool:
+    return isinstance(definition, dict) and definition.get("type") == Kind.REFERENCE.value
+
+
+def _map_problems(fields: Any, loc: Location, depth: int) -> Iterator[Violation]:
+    if not isinstance(fields, dict):
+        yield Violation(loc, "Must be an object: a map from field name to field definition", "dict_type")
+        return
+    for name, definition in fields.items():
+        place = (*loc, shown(name)[1:-1])
+        if problem := check_name(name):
+            yield Violation(place, problem, "field_name")
+        yield from _problems(definition, place, depth)
+
+
+def _problems(definition: Any, loc: Location, depth: int) -> Iterator[Violation]:
+    if depth > MAX_SCHEMA_DEPTH:
+        yield Violation(loc, f"Definitions may be nested {MAX_SCHEMA_DEPTH} deep", "too_deep")
+    elif not isinstance(definition, dict):
+        yield Violation(loc, 'Must be a field definition such as {"type": "string"}', "dict_type")
+    elif (kind := _kind(definition)) is None:
+        known = ", ".join(kind.value for kind in OPTIONS)
+        yield Violation((*loc, "type"), f"Must be one of {known}", "enum" if "type" in definition else "missing")
+    else:
+        yield from _option_problems(definition, kind, loc, top=depth == 1)
+        yield from check_pairs(definition, kind, loc)
+        if isinstance(definition.get("properties"), dict) or ("properties" in definition and kind is Kind.OBJECT):
+            yield from _map_problems(definition["properties"], (*loc, "properties"), depth + 1)
+        if "items" in definition and kind is Kind.ARRAY:
+            yield from _problems(definition["items"], (*loc, "items"), depth + 1)
+
+
+def _kind(definition: Mapping[str, Any]) -> Kind | None:
+    declared = definition.get("type")
+    return next((kind for kind in OPTIONS if kind.value == declared), None)
+
+
+def _option_problems(definition: Mapping[str, Any], kind: Kind, loc: Location, *, top: bool) -> Iterator[Violation]:
+    for option, value in definition.items():
+        if problem := check_option(option, value, kind, top=top):
+            type_, msg = problem
+            yield Violation((*loc, shown(option)[1:-1]), msg, type_)
+        elif option == "default":
+            yield from check_data({option: value}, loc)
+    if kind is Kind.REFERENCE and not top:
+        yield Violation((*loc, "type"), "A reference stands at the top level of a schema", "nested_reference")
+
+
+def _field(definition: Mapping[str, Any]) -> Field:
+    kind = Kind(definition["type"])
+    items = _field(definition["items"]) if "items" in definition else None
+    inner = definition.get("properties")
+    properties = {name: _field(each) for name, each in inner.items()} if inner is not None else None
+    return Field(
+        kind,
+        required=definition.get("required", False),
+        nullable=definition.get("nullable", False),
+        default=definition.get("default", ABSENT),
+        enum=tuple(definition["enum"]) if "enum" in definition else None,
+        minimum=definition.get("min"),
+        maximum=definition.get("max"),
+        min_length=definition.get("min_length"),
+        max_length=definition.get("max_length"),
+        pattern=definition.get("pattern"),
+        items=items,
+        properties=properties,
+        unique=definition.get("unique", False),
+        index=definition.get("index", False),
+        collection=definition.get("collection"),
+        works=_works(kind, items, properties),
+    )
+
+
+def _works(kind: Kind, items: Field | None, properties: Fields | None) -> bool:
+    if kind in {Kind.DATETIME, Kind.INTEGER}:
+        return True
+    if items is not None:
+        return items.works
+    return any(field.works or field.default is not ABSENT for field in (properties or {}).values())

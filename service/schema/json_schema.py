@@ -1,0 +1,82 @@
+"""Definitions → the `$jsonSchema` validator with which MongoDB judges every write, from wherever it comes.
+
+Source: https://www.mongodb.com/docs/manual/reference/operator/query/jsonSchema/
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from service.schema.fields import Field, Fields
+from service.schema.values import Kind
+
+JsonSchema = dict[str, Any]
+
+# No decimal: JSON has no such numbers, so one could not be sent back as it was stored.
+BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.STRING: ("string",),
+    Kind.BOOLEAN: ("bool",),
+    Kind.INTEGER: ("int", "long"),
+    Kind.NUMBER: ("int", "long", "double"),
+    Kind.DATETIME: ("date",),
+    Kind.OBJECT: ("object",),
+    Kind.ARRAY: ("array",),
+    Kind.REFERENCE: ("string",),
+    Kind.ANY: (),
+}
+
+
+def validator(fields: Fields) -> dict[str, Any]:
+    """The validator of a collection of records {_id, data, created_at, updated_at} whose `data` has these fields."""
+    return {
+        "$jsonSchema": {
+            "bsonType": "object",
+            "required": ["_id", "data", "created_at", "updated_at"],
+            "additionalProperties": False,
+            "properties": {
+                "_id": {"bsonType": ["string"]},
+                "data": _object(fields),
+                "created_at": {"bsonType": ["date"]},
+                "updated_at": {"bsonType": ["date"]},
+            },
+        }
+    }
+
+
+def trial(fields: Sequence[Field]) -> dict[str, Any]:
+    """A validator for {"data": {"0": ..., "1": ...}}, where each value is judged by the field of that position."""
+    values = {str(position): value_schema(field) for position, field in enumerate(fields)}
+    return {"$jsonSchema": {"properties": {"data": {"properties": values}}}}
+
+
+def value_schema(field: Field) -> JsonSchema:
+    """The schema of one value of `field`."""
+    schema = {key: value for key, value in _rules(field).items() if value is not None}
+    if types := BSON_TYPES[field.kind]:
+        schema["bsonType"] = [*types, "null"] if field.nullable else list(types)
+    if field.enum is not None:
+        # An enum is compared as a whole, so null must be one of its members where the field may be null.
+        schema["enum"] = [*field.enum, None] if field.nullable else list(field.enum)
+    if field.properties is not None:
+        schema |= _object(field.properties) | {"bsonType": schema["bsonType"]}
+    return schema
+
+
+def _rules(field: Field) -> JsonSchema:
+    rules: JsonSchema = {"minimum": field.minimum, "maximum": field.maximum, "pattern": field.pattern}
+    unit = "Items" if field.kind is Kind.ARRAY else "Length"
+    rules |= {f"min{unit}": field.min_length, f"max{unit}": field.max_length}
+    if field.items is not None:
+        rules["items"] = value_schema(field.items)
+    return rules
+
+
+def _object(fields: Fields) -> JsonSchema:
+    schema: JsonSchema = {
+        "bsonType": ["object"],
+        "additionalProperties": False,
+        "properties": {name: value_schema(field) for name, field in fields.items()},
+    }
+    # MongoDB refuses an empty list here.
+    if required := [name for name, field in fields.items() if field.required]:
+        schema["required"] = required
+    return schema

@@ -1,0 +1,107 @@
+"""MongoDB's account of a refused document (`errInfo`) → the violations a client is shown, in the client's terms.
+
+errInfo names every broken rule of every property, but of an array only the first item that breaks one, and of a very
+large document nothing at all; then one violation says that the document does not fit.
+Source: https://www.mongodb.com/docs/manual/core/schema-validation/handle-invalid-documents/
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from service.errors import Location, Violation
+from service.schema.strict_json import shown
+
+BODY: Location = ("body",)
+MAX_LISTED = 20
+UNKNOWN = "Does not fit the schema of this collection"
+
+Detail = Mapping[str, Any]
+
+# By the BSON types a field accepts: the stable type, and what the value must be.
+WANTED: Mapping[frozenset[str], tuple[str, str]] = {
+    frozenset({"string"}): ("string_type", "text"),
+    frozenset({"bool"}): ("bool_type", "true or false"),
+    frozenset({"int", "long"}): ("int_type", "a whole number"),
+    frozenset({"int", "long", "double"}): ("float_type", "a number"),
+    frozenset({"date"}): ("datetime_type", "an ISO 8601 date such as 2026-01-31 or 2026-01-31T12:00:00Z"),
+    frozenset({"object"}): ("dict_type", "an object"),
+    frozenset({"array"}): ("list_type", "an array"),
+}
+
+
+def translate(err_info: Mapping[str, Any], loc: Location = BODY) -> list[Violation]:
+    """Every violation that `err_info` tells of, at least one; `loc` is put before the path within the record."""
+    rules = err_info.get("details", {}).get("schemaRulesNotSatisfied", [])
+    found = [violation.under(*loc) for violation in _rules(rules, ())]
+    return found or [Violation((*loc, "data"), UNKNOWN, "value_error")]
+
+
+def _rules(rules: list[Detail], loc: Location) -> Iterator[Violation]:
+    """The violations of one value. A value of the wrong type breaks other rules only because of that."""
+    types = [rule for rule in rules if rule.get("operatorName") == "bsonType"]
+    for rule in types or rules:
+        yield from _rule(rule, loc)
+
+
+def _rule(rule: Detail, loc: Location) -> Iterator[Violation]:
+    match rule.get("operatorName"):
+        case "properties":
+            for inner in rule.get("propertiesNotSatisfied", []):
+                yield from _rules(inner.get("details", []), (*loc, inner["propertyName"]))
+        case "items":
+            yield from _rules(rule.get("details", []), (*loc, rule["itemIndex"]))
+        case "required":
+            for name in rule.get("missingProperties", []):
+                yield Violation((*loc, name), "This field is required", "missing")
+        case "additionalProperties":
+            for name in rule.get("additionalProperties", []):
+                yield Violation((*loc, name), "The schema declares no field of this name", "extra_forbidden")
+        case operator:
+            yield _broken(str(operator), rule.get("specifiedAs", {}), loc)
+
+
+def _broken(operator: str, specified: Detail, loc: Location) -> Violation:
+    if operator == "bsonType":
+        return _wrong_type(specified["bsonType"], loc)
+    type_, say = SENTENCES.get(operator, ("value_error", _unknown))
+    return Violation(loc, say(specified.get(operator)), type_)
+
+
+def _wrong_type(specified: str | list[str], loc: Location) -> Violation:
+    types = frozenset([specified] if isinstance(specified, str) else specified)
+    type_, wanted = WANTED.get(types - {"null"}, ("value_error", "of the declared type"))
+    return Violation(loc, f"Must be {wanted} or null" if "null" in types else f"Must be {wanted}", type_)
+
+
+def _unknown(_: Any) -> str:
+    return UNKNOWN
+
+
+def _choices(values: list[Any]) -> str:
+    listed = ", ".join(_json(value) for value in values[:MAX_LISTED])
+    more = len(values) - MAX_LISTED
+    return f"Must be one of {listed}" + (f" and {more} others" if more > 0 else "")
+
+
+def _json(value: Any) -> str:
+    return shown(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _of(singular: str, text: str) -> Callable[[Any], str]:
+    """A sentence about a count: `text` with {n} replaced, in the singular for one."""
+    return lambda n: text.format(n=n, unit=singular if n == 1 else f"{singular}s")
+
+
+too_many = _of("item", "Must have at most {n} {unit}")
+
+SENTENCES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "enum": ("enum", _choices),
+    "minimum": ("greater_than_equal", lambda bound: f"Must be at least {bound}"),
+    "maximum": ("less_than_equal", lambda bound: f"Must be at most {bound}"),
+    "minLength": ("string_too_short", _of("character", "Must have at least {n} {unit}")),
+    "maxLength": ("string_too_long", _of("character", "Must have at most {n} {unit}")),
+    "minItems": ("too_short", _of("item", "Must have at least {n} {unit}")),
+    "maxItems": ("too_long", too_many),
+    "pattern": ("string_pattern_mismatch", lambda pattern: f"Must match the regular expression {pattern}"),
+}

@@ -1,0 +1,156 @@
+"""The MongoDB collections behind the declared ones: validators, indexes, and the questions a schema change asks.
+
+Documents of `movies` are in `c_movies`: no name a client gives can reach `users`, GridFS, or the registry.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pymongo import ASCENDING, IndexModel
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import OperationFailure
+
+from service.schema.indexes import Index
+from service.schema.values import now
+from service.storage.databases import ProjectDatabase
+from service.storage.mongo import Document, translated
+from service.storage.trials import MAJORITY, judge
+
+NAMESPACE_NOT_FOUND = 26
+NAMESPACE_EXISTS = 48
+SHOWN = 10
+# A validator that no record satisfies: what is left of a deleted collection refuses writes that come late.
+CLOSED = {"_id": {"$exists": False}}
+
+OWN_INDEXES = (
+    IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
+    IndexModel([("data.$**", ASCENDING)], name="data"),
+)
+
+Validator = Mapping[str, Any]
+
+
+def physical(name: str) -> str:
+    """The MongoDB collection that holds the documents of the declared collection `name`."""
+    return f"c_{name}"
+
+
+class CollectionStore:
+    """The collections of one project's database. Raises the errors of `mongo.translated`."""
+
+    def __init__(self, database: ProjectDatabase) -> None:
+        self._database = database.database
+
+    def _collection(self, name: str) -> AsyncCollection[Document]:
+        return self._database[physical(name)]
+
+    async def set_validator(self, name: str, validator: Validator) -> None:
+        """Every write that begins afterwards is judged by `validator`. Makes the collection where there is none.
+
+        collMod waits for the writes under way and holds back later ones, so no write is judged by neither.
+        """
+        with translated():
+            if not await self._modify(physical(name), validator) and not await self._create(physical(name), validator):
+                await self._modify(physical(name), validator)
+
+    async def _modify(self, collection: str, validator: Validator) -> bool:
+        return await self._unless(NAMESPACE_NOT_FOUND, {"collMod": collection, "validator": validator})
+
+    async def _create(self, collection: str, validator: Validator) -> bool:
+        return await self._unless(NAMESPACE_EXISTS, {"create": collection, "validator": validator})
+
+    async def _unless(self, code: int, command: Document) -> bool:
+        try:
+            await self._database.command({**command, "writeConcern": MAJORITY})
+        except OperationFailure as error:
+            if error.code != code:
+                raise
+            return False
+        return True
+
+    async def close(self, name: str) -> None:
+        """Drops the documents, in one step with putting a collection that accepts none in their place.
+
+        Inserting into a collection that is not there would make one, without a validator.
+        """
+        closed = f"closed_{name}"
+        with translated():
+            await self._create(closed, CLOSED)
+            database = self._database.name
+            await self._database.client.admin.command(
+                {
+                    "renameCollection": f"{database}.{closed}",
+                    "to": f"{database}.{physical(name)}",
+                    "dropTarget": True,
+                    "writeConcern": MAJORITY,
+                }
+            )
+
+    async def add_indexes(self, name: str, wanted: Sequence[Index]) -> None:
+        """Builds those that are not there. Raises DuplicateValue where the documents break a unique one."""
+        with translated():
+            await self._collection(name).create_indexes([*OWN_INDEXES, *map(_model, wanted)])
+
+    async def drop_other_indexes(self, name: str, wanted: Sequence[Index]) -> None:
+        kept = {"_id_", *(index.document["name"] for index in OWN_INDEXES), *(index.name for index in wanted)}
+        with translated():
+            for present in await self._collection(name).index_information():
+                if present not in kept:
+                    await self._collection(name).drop_index(present)
+
+    async def broken(self, name: str, validator: Validator, fill: Any | None = None) -> tuple[int, list[str]]:
+        """How many documents break `validator`, once `data` is what the expression `fill` makes of it; the first ids."""
+        stages: list[Document] = [{"$match": {"$nor": [validator]}}]
+        if fill is not None:
+            stages += [{"$set": {"data": fill}}, *stages]
+        return await self._counted(name, stages)
+
+    async def clashes(self, name: str, index: Index) -> tuple[int, list[str]]:
+        """How many documents share their value of a unique field with another, and the first ids."""
+        path = f"data.{index.field}"
+        stages: list[Document] = [
+            {"$match": {path: {"$type": list(index.types)}}},
+            {"$project": {"value": f"${path}"}},
+            # Counted in a window, for a list of all ids that share one value may not fit into one document.
+            {"$setWindowFields": {"partitionBy": "$value", "output": {"holders": {"$count": {}}}}},
+            {"$match": {"holders": {"$gt": 1}}},
+        ]
+        return await self._counted(name, stages)
+
+    async def _counted(self, name: str, stages: list[Document]) -> tuple[int, list[str]]:
+        first = {"$firstN": {"input": "$_id", "n": SHOWN}}
+        tail: list[Document] = [
+            {"$project": {"_id": 1}},
+            {"$sort": {"_id": 1}},
+            {"$group": {"_id": None, "n": {"$sum": 1}, "ids": first}},
+        ]
+        with translated():
+            cursor = await self._collection(name).aggregate([*stages, *tail], allowDiskUse=True)
+            rows = await cursor.to_list()
+        return (rows[0]["n"], rows[0]["ids"]) if rows else (0, [])
+
+    async def repair(self, name: str, validator: Validator, fill: Any) -> None:
+        """Applies the expression `fill` to the `data` of all documents that break `validator`.
+
+        The validator in force is passed by, for it may be one that holds both for before and after the change.
+        """
+        changes = [{"$set": {"data": fill, "updated_at": now()}}]
+        with translated():
+            await self._collection(name).update_many({"$nor": [validator]}, changes, bypass_document_validation=True)
+
+    async def reasons(self, name: str, ids: Sequence[str], validator: Validator, fill: Any) -> dict[str, Document]:
+        """Id → errInfo of those of these documents that break `validator`, each as `fill` would leave it."""
+        with translated():
+            stages = [{"$match": {"_id": {"$in": list(ids)}}}, {"$set": {"data": fill}}]
+            cursor = await self._collection(name).aggregate(stages)
+            documents = await cursor.to_list()
+        found = await judge(self._database, documents, validator)
+        return {documents[position]["_id"]: err_info for position, err_info in found.items()}
+
+
+def _model(index: Index) -> IndexModel:
+    path = f"data.{index.field}"
+    if index.unique:
+        only = {path: {"$type": list(index.types)}}
+        return IndexModel([(path, ASCENDING)], name=index.name, unique=True, partialFilterExpression=only)
+    return IndexModel([(path, ASCENDING), ("_id", ASCENDING)], name=index.name)

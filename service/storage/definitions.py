@@ -1,0 +1,86 @@
+"""The declared collections of a project, one record each; and who is creating, changing or deleting one right now.
+
+{_id: name, schema, created_at, updated_at, change?: {token, kind, until}}
+
+A change takes several steps in MongoDB. `change` is the lease of whoever makes them: nobody else begins another, and
+when it has run out whoever comes first takes it over and finishes. Clocks of workers may differ by SPARE_SECONDS.
+"""
+
+import secrets
+from datetime import timedelta
+from typing import Any, Literal
+
+from service.errors import CollectionExists, DuplicateValue
+from service.schema.values import now
+from service.storage.databases import ProjectDatabase
+from service.storage.mongo import Document
+from service.storage.records import Records
+
+Kind = Literal["create", "change", "delete"]
+
+# What one change may take in all, and how long after its begin it counts as abandoned.
+CHANGE_SECONDS = 45
+SPARE_SECONDS = 15
+MAX_LISTED = 10_000
+
+
+class Definitions:
+    """The registry of one project's collections. Raises the errors of `mongo.translated`."""
+
+    def __init__(self, database: ProjectDatabase) -> None:
+        self._records = Records(database.database["collections"])
+
+    async def list(self) -> list[Document]:
+        """All records, ordered by name."""
+        return await self._records.aggregate([{"$sort": {"_id": 1}}], size=MAX_LISTED)
+
+    async def reserve(self, name: str, schema: dict[str, Any]) -> Document:
+        """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides."""
+        moment = now()
+        record = {"_id": name, "schema": schema, "created_at": moment, "updated_at": moment, "change": _lease("create")}
+        try:
+            await self._records.insert(record)
+        except DuplicateValue:
+            raise CollectionExists from None
+        return record
+
+    async def begin(self, name: str, kind: Kind) -> Document | None:
+        """The record, leased for a change; None where there is none, or another change is under way."""
+        return await self._records.update(
+            {"_id": name, "change": {"$exists": False}}, {"$set": {"change": _lease(kind)}}
+        )
+
+    async def take_over(self, name: str) -> Document | None:
+        """The record with its abandoned change leased anew; None where the change is no longer abandoned."""
+        lease = _lease("change")
+        renewed = {"change.token": lease["token"], "change.until": lease["until"]}
+        return await self._records.update({"_id": name, "change.until": {"$lt": now()}}, {"$set": renewed})
+
+    async def commit(self, record: Document, schema: dict[str, Any]) -> Document | None:
+        """Makes `schema` the schema of a leased record; None where the lease was lost."""
+        return await self._records.update(_held(record), {"$set": {"schema": schema, "updated_at": now()}})
+
+    async def finish(self, record: Document) -> None:
+        """Ends the lease."""
+        await self._records.update(_held(record), {"$unset": {"change": 1}})
+
+    async def remove(self, record: Document) -> None:
+        await self._records.delete(_held(record))
+
+
+def is_abandoned(record: Document) -> bool:
+    return "change" in record and bool(record["change"]["until"] < now())
+
+
+def is_visible(record: Document) -> bool:
+    """A collection is there from when its creation ended until its deletion begins."""
+    return "change" not in record or record["change"]["kind"] == "change"
+
+
+def _lease(kind: Kind) -> Document:
+    until = now() + timedelta(seconds=CHANGE_SECONDS + SPARE_SECONDS)
+    return {"token": secrets.token_hex(8), "kind": kind, "until": until}
+
+
+def _held(record: Document) -> Document:
+    return {"_id": record["_id"], "change.token": record["change"]["token"]}

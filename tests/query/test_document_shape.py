@@ -1,0 +1,60 @@
+"""What the names of a query mean in a collection: its schema decides, and nothing undeclared has a meaning."""
+
+import pytest
+
+from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS, Field
+from service.schema.fields import parse
+from service.schema.values import Kind
+
+ADDRESS = {"type": "object", "properties": {"city": {"type": "string"}, "since": {"type": "datetime"}}}
+FIELDS = parse(
+    {
+        "IMDB Rating": {"type": "number"},
+        "created_at": {"type": "string"},
+        "address": ADDRESS,
+        "addresses": {"type": "array", "items": ADDRESS},
+        "grid": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        "list": {"type": "array"},
+        "free": {"type": "object"},
+        "any": {"type": "any"},
+        "owner_id": {"type": "reference", "collection": "users"},
+        "maker_id": {"type": "reference", "collection": "makers"},
+        "gone_id": {"type": "reference", "collection": "gone"},
+        "plain_id": {"type": "string"},
+    }
+)
+MAKERS = DocumentShape("c_makers", {}, lambda _: None)
+SHAPE = DocumentShape("c_things", FIELDS, {"makers": MAKERS}.get)
+
+NAMES: list[tuple[str, tuple[str, ...], Field | None]] = [
+    ("the record's id", ("id",), Field("_id", Kind.ID)),
+    ("the record's time", ("created_at",), Field("created_at", Kind.DATETIME)),
+    ("a field with a name of the record's", ("data", "created_at"), Field("data.created_at", Kind.STRING)),
+    ("a name with a space", ("IMDB Rating",), Field("data.IMDB Rating", Kind.NUMBER)),
+    ("nested", ("data", "address", "since"), Field("data.address.since", Kind.DATETIME)),
+    ("an object", ("address",), Field("data.address", Kind.OBJECT)),
+    ("inside an array", ("data", "addresses", "city"), Field("data.addresses.city", Kind.STRING)),
+    ("the elements of an array", ("grid",), Field("data.grid", Kind.INTEGER)),
+    ("an undeclared array", ("list",), Field("data.list", Kind.ANY)),
+    ("inside anything", ("data", "any", "x", "y"), Field("data.any.x.y", Kind.ANY)),
+    ("inside a free object", ("data", "free", "x"), Field("data.free.x", Kind.ANY)),
+    ("a reference", ("owner_id",), Field("data.owner_id", Kind.REFERENCE)),
+    ("undeclared", ("nothing",), None),
+    ("undeclared inside", ("data", "address", "street"), None),
+    ("inside a number", ("data", "IMDB Rating", "x"), None),
+    ("data itself", ("data",), None),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES])
+def test_a_name_means_what_the_schema_declares(path: tuple[str, ...], expected: Field | None) -> None:
+    assert SHAPE.field(path) == expected
+
+
+def test_relations_are_the_declared_references() -> None:
+    assert SHAPE.relations() == ("owner", "maker", "gone")
+    assert SHAPE.relation("owner") is USERS
+    assert SHAPE.relation("maker") is MAKERS
+    assert SHAPE.relation("gone") is None
+    assert SHAPE.relation("plain") is None
