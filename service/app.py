@@ -79,7 +79,7 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
         projects=projects,
         tokens=tokens,
         accounts=Accounts(passwords, tokens),
-        sign_in=SignIn(Gateway(), SignInStates(databases), tokens, _provider_defaults(settings)),
+        sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
     )
 
 
