@@ -84,10 +84,10 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
         projects=projects,
         tokens=tokens,
         accounts=Accounts(passwords, tokens),
-        sign_in=SignIn(Gateway(), SignInStates(databases), tokens, _provider_defaults(settings)),
         collections=Collections(catalogs),
         schema_changes=SchemaChanges(catalogs),
         documents=Documents(catalogs),
+        sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
     )
 
 

@@ -101,3 +101,29 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "libcurl.so.4" in caught.value.detail
     assert "MONGODB_URI" in caught.value.detail
     assert "\n" not in caught.value.detail
+
+
+def test_the_last_to_leave_need_not_be_the_one_that_started_it(tmp_path: Path) -> None:
+    """The server is then a child of a process that lives on, and never asks after it."""
+    program = (
+        "import pathlib, sys\n"
+        "from service.storage.embedded import embedded_mongodb\n"
+        "with embedded_mongodb(pathlib.Path(sys.argv[1])) as uri:\n"
+        "    print(uri, flush=True)\n"
+        "    sys.stdin.readline()\n"
+        "print('left', flush=True)\n"
+        "sys.stdin.readline()\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as starter:  # noqa: S603
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        starter.stdout.readline()
+        with embedded_mongodb(tmp_path) as uri:
+            starter.stdin.write("\n")
+            starter.stdin.flush()
+            assert starter.stdout.readline() == "left\n"
+            started = time.monotonic()
+        assert not listening(port_of(uri))
+        assert time.monotonic() - started < 20
+        starter.stdin.close()

@@ -29,14 +29,12 @@ def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Re
     client_secret = _required("IDP_CLIENT_SECRET", secret.get_secret_value() if secret else None)
     redirect_url = _required("IDP_REDIRECT_URL", settings.idp_redirect_url)
     completion_page(settings)
-    issuer = _issuer(settings, defaults)
     return Registration(
         client_id=client_id,
         client_secret=client_secret,
         redirect_url=redirect_url,
         scopes=settings.idp_scopes or defaults.scopes,
-        issuer=issuer,
-        endpoints=None if issuer else _endpoints(settings, defaults),
+        provider=_issuer(settings, defaults) or _endpoints(settings, defaults),
         client_auth=settings.idp_client_auth,
     )
 

@@ -56,7 +56,7 @@ class Callback:
 class SignIn:
     """`begin` stores what `complete` needs, under a state that works once, for ten minutes, for one project."""
 
-    def __init__(self, gateway: Gateway, states: SignInStates, tokens: Tokens, defaults: ProviderDefaults) -> None:
+    def __init__(self, gateway: Gateway, states: SignInStates, *, tokens: Tokens, defaults: ProviderDefaults) -> None:
         self._gateway = gateway
         self._states = states
         self._tokens = tokens
@@ -76,7 +76,7 @@ class SignIn:
             {
                 "_id": _digest(proofs.state),
                 "project_id": project.id,
-                "provider": registration.provider,
+                "party": registration.party,
                 "nonce": proofs.nonce,
                 "code_verifier": proofs.code_verifier,
                 "browser": _digest(browser) if browser else None,
@@ -92,7 +92,7 @@ class SignIn:
         try:
             begun = await self._take(project, callback.state)
             client_state = begun["client_state"]
-            token = await self._finish(project, begun, callback)
+            token = await self._finish(project, callback, begun=begun)
         except Exception as error:
             return Outcome(error=_reported(project, error), client_state=client_state)
         return Outcome(token=token, client_state=client_state)
@@ -101,22 +101,23 @@ class SignIn:
         await self._gateway.aclose()
 
     async def _take(self, project: Project, state: str | None) -> dict[str, Any]:
-        begun = await self._states.take(_digest(state), project.id, now()) if state else None
+        begun = await self._states.take(_digest(state), project_id=project.id, moment=now()) if state else None
         if begun is None:
             raise SignInFailed("the state is missing, unknown, used or expired")
         return begun
 
-    async def _finish(self, project: Project, begun: dict[str, Any], callback: Callback) -> str:
+    async def _finish(self, project: Project, callback: Callback, *, begun: dict[str, Any]) -> str:
         """The token of the user who signed in. The state is spent by now, whatever happens here."""
         registration = registration_of(project.settings, self._defaults)
-        if begun["provider"] != registration.provider:
+        if begun["party"] != registration.party:
             raise SignInFailed("the project's provider was changed in the meantime")
         if begun["browser"] and not hmac.compare_digest(begun["browser"], _digest(callback.browser or "")):
             raise SignInFailed("another browser asked for this sign-in")
         if not callback.code:
             raise SignInFailed("the provider sent no code; most likely the user declined")
         proofs = Proofs(state="", nonce=begun["nonce"], code_verifier=begun["code_verifier"])
-        profile = await self._gateway.profile(registration, proofs, Answer(callback.code, callback.issuer))
+        answer = Answer(callback.code, callback.issuer)
+        profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
         user = await admit(project.database.users, profile)
         return self._tokens.issue(project, user.id, user.version)
 

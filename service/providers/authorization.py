@@ -20,7 +20,7 @@ class Proofs:
     code_verifier: str = field(repr=False)
 
 
-def authorize_url(registration: Registration, endpoints: Endpoints, proofs: Proofs) -> str:
+def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: Proofs) -> str:
     """Where the browser goes to sign in (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
 
     `nonce` is sent to OpenID providers only (OpenID Connect Core 1.0 section 3.1.2.1).

@@ -52,18 +52,18 @@ class Outbound:
 
     async def get_json(self, url: str, *, deadline: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The JSON object at `url`. Raises FetchFailed for anything else, and when `deadline` passes."""
-        return await self._fetch("GET", url, deadline, headers=headers)
+        return await self._fetch("GET", url, deadline=deadline, headers=headers)
 
     async def post_form(self, url: str, body: str, *, deadline: float, headers: Mapping[str, str]) -> dict[str, Any]:
         """The JSON object that answers the urlencoded form `body`. Raises FetchFailed as get_json does."""
         form = {"content-type": "application/x-www-form-urlencoded", **headers}
-        return await self._fetch("POST", url, deadline, headers=form, content=body.encode())
+        return await self._fetch("POST", url, deadline=deadline, headers=form, content=body.encode())
 
     async def aclose(self) -> None:
         if "_client" in self.__dict__:
             await self._client.aclose()
 
-    async def _fetch(self, method: str, url: str, deadline: float, **request: Any) -> dict[str, Any]:
+    async def _fetch(self, method: str, url: str, *, deadline: float, **request: Any) -> dict[str, Any]:
         async with until(deadline), self._client.stream(method, url, **request) as response:
             return _object(await _body(response))
 

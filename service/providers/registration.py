@@ -27,7 +27,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A client at a provider: an OpenID `issuer`, or the `endpoints` of a plain OAuth 2.0 provider.
+    """A client at a provider, which is an OpenID issuer's name, or the endpoints of a plain OAuth 2.0 provider.
 
     `client_auth` forces one of CLIENT_AUTH_METHODS; without it the provider's own list decides.
     """
@@ -36,14 +36,14 @@ class Registration:
     client_secret: str = field(repr=False)
     redirect_url: str
     scopes: str
-    issuer: str | None = None
-    endpoints: Endpoints | None = None
+    provider: str | Endpoints
     client_auth: str | None = None
 
     @property
-    def provider(self) -> str:
-        """The name under which a sign-in is bound to this client at this provider."""
-        return f"{self.issuer or (self.endpoints and self.endpoints.authorize)} {self.client_id}"
+    def party(self) -> str:
+        """This client at this provider in one text, to which a sign-in is bound (RFC 9700 section 4.4.2)."""
+        provider = self.provider.authorize if isinstance(self.provider, Endpoints) else self.provider
+        return f"{provider} {self.client_id}"
 
 
 def is_allowed_url(url: str, *, loopback: bool = True) -> bool:

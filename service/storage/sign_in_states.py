@@ -18,7 +18,7 @@ class SignInStates:
         with translated():
             await self._states.insert_one(record)
 
-    async def take(self, key: str, project_id: str, moment: datetime) -> Document | None:
+    async def take(self, key: str, *, project_id: str, moment: datetime) -> Document | None:
         """Finds and deletes, in one step, the record of `key` that is the project's and not expired at `moment`.
 
         Of any number of callers at once one gets it. Another project's record stays, so that nobody can spend it there.

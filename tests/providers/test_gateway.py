@@ -28,15 +28,15 @@ async def gateway() -> AsyncIterator[Gateway]:
     await gateway.aclose()
 
 
-def openid(provider: Provider, issuer: str = "standard", **changes: Any) -> Registration:
-    registration = Registration(CLIENT_ID, CLIENT_SECRET, CALLBACK, "openid email profile", provider.issuer(issuer))
+def openid(idp: Provider, issuer: str = "standard", **changes: Any) -> Registration:
+    registration = Registration(CLIENT_ID, CLIENT_SECRET, CALLBACK, "openid email profile", idp.issuer(issuer))
     return replace(registration, **changes)
 
 
-def oauth(provider: Provider, **changes: Any) -> Registration:
-    base = provider.issuer("standard")
+def oauth(idp: Provider, **changes: Any) -> Registration:
+    base = idp.issuer()
     endpoints = Endpoints(f"{base}/authorize", f"{base}/token", f"{base}/userinfo")
-    return replace(openid(provider), issuer=None, **{"scopes": "email", "endpoints": endpoints, **changes})
+    return openid(idp, **{"scopes": "email", "provider": endpoints, **changes})
 
 
 PROOFS = Proofs(state="s" * 43, nonce="n" * 43, code_verifier="v" * 43)
@@ -45,7 +45,7 @@ PROOFS = Proofs(state="s" * 43, nonce="n" * 43, code_verifier="v" * 43)
 async def signed_in(gateway: Gateway, registration: Registration, provider: Provider, account: str) -> Profile:
     url = await gateway.authorize_url(registration, PROOFS)
     callback = dict(parse_qsl(urlsplit(await asyncio.to_thread(provider.answer, url, account)).query))
-    return await gateway.profile(registration, PROOFS, Answer(callback["code"], callback.get("iss")))
+    return await gateway.profile(registration, proofs=PROOFS, answer=Answer(callback["code"], callback.get("iss")))
 
 
 async def test_the_authorize_url_carries_state_nonce_and_challenge(gateway: Gateway, provider: Provider) -> None:
@@ -67,7 +67,7 @@ async def test_the_authorize_url_carries_state_nonce_and_challenge(gateway: Gate
 
 async def test_the_authorize_url_of_plain_oauth_has_no_nonce(gateway: Gateway, provider: Provider) -> None:
     endpoints = Endpoints("https://provider.example/authorize?tenant=1", "https://x.example", "https://x.example")
-    query = parse_qs(urlsplit(await gateway.authorize_url(oauth(provider, endpoints=endpoints), PROOFS)).query)
+    query = parse_qs(urlsplit(await gateway.authorize_url(oauth(provider, provider=endpoints), PROOFS)).query)
     assert query["tenant"] == ["1"]
     assert query["state"] == [PROOFS.state]
     assert "nonce" not in query
@@ -170,7 +170,7 @@ async def test_the_answer_must_name_the_issuer_that_promised_to(gateway: Gateway
     provider.forget()
     for named in (None, "https://issuer.example", provider.issuer("standard")):
         with pytest.raises(SignInFailed, match="another issuer"):
-            await gateway.profile(openid(provider, "named"), PROOFS, Answer("code", named))
+            await gateway.profile(openid(provider, "named"), proofs=PROOFS, answer=Answer("code", named))
     assert provider.calls == {}
 
 
@@ -178,7 +178,7 @@ async def test_another_issuer_in_the_answer_is_refused_also_without_a_promise(
     gateway: Gateway, provider: Provider
 ) -> None:
     with pytest.raises(SignInFailed, match="another issuer"):
-        await gateway.profile(openid(provider), PROOFS, Answer("code", "https://issuer.example"))
+        await gateway.profile(openid(provider), proofs=PROOFS, answer=Answer("code", "https://issuer.example"))
     assert provider.calls["token"] == 0
 
 
@@ -187,12 +187,12 @@ async def test_an_unusable_configuration(gateway: Gateway, provider: Provider, i
     with pytest.raises(Unavailable):
         await gateway.authorize_url(openid(provider, issuer), PROOFS)
     with pytest.raises(SignInFailed) as caught:
-        await gateway.profile(openid(provider, issuer), PROOFS, Answer("code"))
+        await gateway.profile(openid(provider, issuer), proofs=PROOFS, answer=Answer("code"))
     assert caught.value.code == "authentication_failed"
 
 
 async def test_a_provider_that_is_not_there(gateway: Gateway, provider: Provider) -> None:
-    registration = replace(openid(provider), issuer="http://127.0.0.1:9/closed")
+    registration = openid(provider, provider="http://127.0.0.1:9/closed")
     with pytest.raises(Unavailable):
         await gateway.authorize_url(registration, PROOFS)
 

@@ -4,10 +4,8 @@ import asyncio
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from playwright.async_api import Browser, Page, async_playwright
 from service.domain.project_admin import ProjectAdmin
 from service.settings import Settings
 from tests.conftest import Api, MakeApi
+from tests.processes import await_ready, free_port
 from tests.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from tests.provider.server import serving
 from tests.web.sign_in.pages import create_pages
@@ -30,7 +29,6 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-READY_SECONDS = 20
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH: sign-in in a browser is not tried")
 
@@ -45,9 +43,7 @@ class Service:
 
 @pytest.fixture(scope="module")
 def service_process(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     service = Service(f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("service") / "log")
     assert settings.mongodb_uri
     assert settings.secret_key
@@ -64,20 +60,9 @@ def service_process(settings: Settings, tmp_path_factory: pytest.TempPathFactory
         service.log.open("w") as log,
         subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,  # noqa: S603 - a fixed command
     ):
-        _await_ready(service, process)
+        await_ready(service.url)
         yield service
         process.terminate()
-
-
-def _await_ready(service: Service, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"{service.url}/health/ready").status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    raise AssertionError(service.log.read_text())
 
 
 @pytest.fixture(scope="module")
