@@ -204,26 +204,26 @@ def _await_primary(client: MongoClient[dict[str, Any]]) -> None:
 
 def _stop(folder: Path) -> None:
     """Ends this folder's mongod and waits until its files are closed. It must answer first, for a pid may be reused."""
-    state = _state(folder)
-    if not state or _running_port(folder) is None:
+    pid = _state(folder).get("pid")
+    if pid is None or _running_port(folder) is None:
         return
-    pid = state["pid"]
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_TIMEOUT
-    while _alive(pid) and time.monotonic() < deadline:
+    while _holds_its_files(folder) and time.monotonic() < deadline:
         time.sleep(0.02)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
 
 
-def _alive(pid: int) -> bool:
-    try:
-        # Reaps it when it is our own child, else a zombie would count as alive.
-        return os.waitpid(pid, os.WNOHANG) == (0, 0)
-    except ChildProcessError:
-        with suppress(ProcessLookupError):
-            os.kill(pid, 0)
+def _holds_its_files(folder: Path) -> bool:
+    """Whether a mongod has the lock on its files. A pid would not tell: one whose parent never asked stays a zombie."""
+    with (folder / "db" / "mongod.lock").open("r+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
             return True
-        return False
+    return False
 
 
 def _binary() -> Path:
