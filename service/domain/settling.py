@@ -11,18 +11,25 @@ from service.storage.mongo import Document, within
 
 
 async def settle(database: ProjectDatabase, record: Document) -> None:
-    """Ends the change that `record` is leased for. Every step can be repeated, so after a crash all of them are.
+    """Ends the change that `record` is leased for, unless the lease was lost.
+
+    Every step can be repeated, so after a crash all of them are.
 
     The documents are repaired before the validator gives way to the new one, under which a client could no longer
     change a document that lacks what it requires.
     """
     with within(CHANGE_SECONDS):
-        if record["change"]["kind"] == "delete":
-            await CollectionStore(database).close(record["_id"])
-            await Definitions(database).remove(record)
+        definitions, store = Definitions(database), CollectionStore(database)
+        # Whether a commit that was cut off took place, only the registry knows.
+        held = await definitions.held(record)
+        if held is None:
+            return
+        if held["change"]["kind"] == "delete":
+            await store.close(held["_id"])
+            await definitions.remove(held)
         else:
-            await _conform(CollectionStore(database), record)
-            await Definitions(database).finish(record)
+            await _conform(store, held)
+            await definitions.finish(held)
 
 
 async def _conform(store: CollectionStore, record: Document) -> None:

@@ -161,18 +161,15 @@ def check_name(name: str) -> str | None:
 
 def check_data(data: Mapping[str, Any], loc: Location = ("body",)) -> list[Violation]:
     """Every broken rule of names and depth in `data`, which came from strict JSON. Depth counts `data` itself as 1."""
-    return list(_violations(data, loc, 1))
+    return list(_violations(dict(data), loc, 1))
 
 
-def _violations(value: Any, loc: Location, depth: int) -> Iterator[Violation]:
-    if isinstance(value, dict | list) and depth > MAX_DEPTH:
+def _violations(value: dict[str, Any] | list[Any], loc: Location, depth: int) -> Iterator[Violation]:
+    if depth > MAX_DEPTH:
         yield Violation(loc, f"Objects and arrays may be nested {MAX_DEPTH} deep", "too_deep")
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            if problem := check_name(name):
-                yield Violation((*loc, shown(name)[1:-1]), problem, "field_name")
-            yield from _violations(inner, (*loc, name), depth + 1)
-    elif isinstance(value, list):
-        for position, inner in enumerate(value):
-            if isinstance(inner, dict | list):
-                yield from _violations(inner, (*loc, position), depth + 1)
+        return
+    for place, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(place, str) and (problem := check_name(place)):
+            yield Violation((*loc, shown(place)[1:-1]), problem, "field_name")
+        if isinstance(inner, dict | list):
+            yield from _violations(inner, (*loc, place), depth + 1)

@@ -60,9 +60,13 @@ class Definitions:
         """Makes `schema` the schema of a leased record; None where the lease was lost."""
         return await self._records.update(_held(record), {"$set": {"schema": schema, "updated_at": now()}})
 
+    async def held(self, record: Document) -> Document | None:
+        """The leased record as it is stored now; None where the lease was lost."""
+        return await self._records.find(_held(record))
+
     async def finish(self, record: Document) -> None:
-        """Ends the lease."""
-        await self._records.update(_held(record), {"$unset": {"change": 1}})
+        """Ends the lease, unless another schema was committed meanwhile; then the lease runs out."""
+        await self._records.update({**_held(record), "schema": record["schema"]}, {"$unset": {"change": 1}})
 
     async def remove(self, record: Document) -> None:
         await self._records.delete(_held(record))

@@ -11,6 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from service.app import create_app
+from service.domain.settling import settle
 from service.schema.fields import parse
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
@@ -325,6 +326,31 @@ async def die_in_a_change(api: Api, died_after: str) -> None:
         await take()
         if step == died_after:
             return
+
+
+async def test_a_commit_of_which_nobody_heard_is_settled_on(api: Api) -> None:
+    await declare(api, OLD)
+    await added(api, {"title": "x", "n": 1})
+    definitions = Definitions(api.project.database)
+    record = await definitions.begin("things", "change")
+    assert record is not None
+    await definitions.commit(record, NEW)
+    await settle(api.project.database, record)
+    assert stored_schema(api) == NEW
+    assert_everything_conforms(api)
+
+
+async def test_who_lost_the_lease_settles_and_commits_nothing(api: Api) -> None:
+    await declare(api, OLD)
+    definitions = Definitions(api.project.database)
+    record = await definitions.begin("things", "change")
+    assert record is not None
+    expire(api)
+    await api.request("GET", "/api/collections/things")
+    await settle(api.project.database, record)
+    assert await definitions.commit(record, NEW) is None
+    assert stored_schema(api) == OLD
+    assert_everything_conforms(api)
 
 
 def expire(api: Api) -> None:
