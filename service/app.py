@@ -19,6 +19,8 @@ from service.domain.projects import Projects
 from service.domain.schema_changes import SchemaChanges
 from service.domain.sealing import Sealer
 from service.domain.sign_in import SignIn
+from service.domain.submissions import Files
+from service.domain.sweeping import keep_sweeping
 from service.domain.tokens import Tokens
 from service.errors import ServiceError
 from service.local import database_uri
@@ -57,10 +59,12 @@ def create_app(settings: Settings) -> Starlette:
         passwords = Passwords(settings.bcrypt_cost)
         app.state.services = build_services(settings, Databases(client, settings.database_prefix), passwords)
         preparing = asyncio.create_task(_prepare(app.state.services.databases))
+        sweeping = asyncio.create_task(keep_sweeping(app.state.services.databases))
         try:
             yield
         finally:
             preparing.cancel()
+            sweeping.cancel()
             passwords.close()
             await app.state.services.sign_in.aclose()
             await client.close()
@@ -87,6 +91,7 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
         collections=Collections(catalogs),
         schema_changes=SchemaChanges(catalogs),
         documents=Documents(catalogs),
+        files=Files(settings.files_url, projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
     )
 

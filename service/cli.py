@@ -11,7 +11,9 @@ from typer.exceptions import Abort, TyperException
 from service.checkup import examine
 from service.domain.demo import DEMO_PASSWORD, Demo, ensure_demo
 from service.domain.demo_collections import DemoCollections
+from service.domain.demo_pictures import add_pictures
 from service.domain.projects import Project
+from service.domain.sweeping import sweep_projects
 from service.errors import ServiceError
 from service.local import with_database
 from service.logs import configure_logging
@@ -72,7 +74,12 @@ def _demo(settings: Settings) -> Demo:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with (settings.data_dir / "demo.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return run_on(settings, lambda tools: ensure_demo(tools.admin, tools.passwords, partial(_load_demo, tools)))
+        return run_on(settings, lambda tools: _ensure_demo(tools, settings.files_url))
+
+
+async def _ensure_demo(tools: Tools, storage_url: str) -> Demo:
+    pictures, collections = partial(add_pictures, storage_url), partial(_load_demo, tools)
+    return await ensure_demo(tools.admin, tools.passwords, pictures, collections)
 
 
 async def _load_demo(tools: Tools, project: Project) -> None:
@@ -99,6 +106,13 @@ def _banner(settings: Settings, demo: Demo | None) -> str:
             "Demo project: demo; its API key was shown on the first run (`project rotate-key demo` makes a new one)"
         )
     return "\n".join(lines)
+
+
+@app.command()
+def sweep() -> None:
+    """Remove files that no record names: what uploads left that were cut short more than an hour ago."""
+    for project_id, swept in run_command(lambda tools: sweep_projects(tools.databases)).items():
+        typer.echo(f"{project_id}: removed {swept.files} files of {swept.intents} unfinished uploads")
 
 
 @app.command()

@@ -5,10 +5,10 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
 ├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict
-├── TooLarge 413, UnsupportedMedia 415
+├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
-├── Unavailable 503 ── Busy, QueryTooSlow
+├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
@@ -183,6 +183,17 @@ class UnsupportedMedia(ServiceError):
     detail = "Unsupported media type"
 
 
+class RangeNotSatisfiable(ServiceError):
+    """No byte of the one range that was asked for is there; the answer says how many bytes there are."""
+
+    status = 416
+    code = "range_not_satisfiable"
+    detail = "The file has no such bytes"
+
+    def __init__(self, length: int) -> None:
+        super().__init__(headers={"content-range": f"bytes */{length}"})
+
+
 class Invalid(ServiceError):
     """Malformed input. `violations` are all the rules found broken, at least one."""
 
@@ -227,6 +238,13 @@ class Busy(Unavailable):
 class QueryTooSlow(Unavailable):
     code = "query_too_slow"
     detail = "The query took longer than 2 seconds of database time; filter more narrowly or send count=false"
+
+
+class UploadLost(Unavailable):
+    """The upload was given up for dead and swept away; nothing of it is left."""
+
+    code = "upload_lost"
+    detail = "The upload took too long and was removed; try again"
 
 
 class ConfigurationError(ServiceError):

@@ -7,6 +7,7 @@ from typing import Any
 from service.domain.listing import Listing, list_records
 from service.domain.passwords import Passwords, check_password
 from service.domain.projects import Project
+from service.domain.submissions import Submission
 from service.domain.tokens import Session, Tokens
 from service.errors import (
     DuplicateValue,
@@ -44,8 +45,8 @@ class Accounts:
         self._passwords = passwords
         self._tokens = tokens
 
-    async def signup(self, project: Project, email: str, password: str, data: Mapping[str, Any]) -> SignedIn:
-        """Stores a new user; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
+    async def check_signup(self, project: Project, email: str, password: str, data: Mapping[str, Any]) -> None:
+        """Raises what `signup` would, of all but the write: EmailTaken, Invalid."""
         violations = check_password(password, project.settings.password_min_length)
         violations += check_profile(data, reserved=RESERVED)
         if violations:
@@ -53,9 +54,17 @@ class Accounts:
         # The unique index decides; this only saves the hash where the answer is known already.
         if await project.database.users.find({"email": email}, {"_id": 1}):
             raise EmailTaken
-        user = new_user(email, await self._passwords.hash(password), data)
+
+    async def signup(
+        self, project: Project, email: str, password: str, data: Mapping[str, Any], submission: Submission
+    ) -> SignedIn:
+        """Stores a new user with the submission's files; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
+        await self.check_signup(project, email, password, data)
+        user = new_user(email, await self._passwords.hash(password), {**data, **submission.urls}) | {
+            "_id": submission.owner
+        }
         try:
-            await project.database.users.insert(user)
+            await submission.insert(project.database.users, user)
         except DuplicateValue:
             raise EmailTaken from None
         return self._signed_in(project, user)
@@ -76,20 +85,26 @@ class Accounts:
             raise InvalidToken
         return user
 
-    async def update_profile(self, session: Session, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Sets the named fields of `data`, leaves the others, returns the user afterwards. Raises Invalid, InvalidToken.
-
-        `id` and `email` may be sent back as they were read, which changes nothing.
-        """
+    async def check_update(self, session: Session, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user."""
         data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
         violations = check_profile(data, reserved=(*RESERVED, "password"))
         if "id" in fields and fields["id"] != session.user_id:
             violations.append(_unchangeable("id"))
         if violations:
             raise Invalid(violations)
+        return data
+
+    async def update_profile(self, session: Session, submission: Submission) -> dict[str, Any]:
+        """Sets the named fields of `data`, leaves the others, returns the user afterwards. Raises Invalid, InvalidToken.
+
+        `id` and `email` may be sent back as they were read, which changes nothing.
+        """
+        fields = submission.fields or {}
+        data = {**await self.check_update(session, fields), **submission.urls}
         match = _match(session) | ({"email": _comparable(fields["email"])} if "email" in fields else {})
         changes = {"updated_at": now(), **{f"data.{name}": value for name, value in data.items()}}
-        user = await session.project.database.users.update(match, {"$set": changes}, SHOWN)
+        user = await submission.update(session.project.database.users, match, changes, SHOWN)
         if user is None:
             await self.profile(session)
             raise Invalid([_unchangeable("email")])

@@ -2,6 +2,7 @@
 
 from pymongo import ASCENDING, IndexModel, timeout
 
+from service.storage.files import ensure_file_indexes
 from service.storage.mongo import Client, Database, Document, translated
 from service.storage.records import Records
 
@@ -40,6 +41,7 @@ class ProjectDatabase:
         """Creates what is missing; does nothing where all is there."""
         with translated(), timeout(INDEX_BUILD_SECONDS):
             await self.database["users"].create_indexes(list(USER_INDEXES))
+            await ensure_file_indexes(self.database)
 
     async def missing_indexes(self) -> list[str]:
         """The names of the indexes of `users` that are not there."""

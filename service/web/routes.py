@@ -2,7 +2,7 @@
 
 from starlette.routing import BaseRoute, Route
 
-from service.web import collections, documents, operations, sign_in, users
+from service.web import collections, documents, files, operations, sign_in, users
 
 ROUTES: list[BaseRoute] = [
     Route("/auth-collections/signup", users.signup, methods=["POST"]),
@@ -26,6 +26,7 @@ ROUTES: list[BaseRoute] = [
     Route("/api/collections/{name}/documents/{id}", documents.replace_document, methods=["PUT"]),
     Route("/api/collections/{name}/documents/{id}", documents.merge_document, methods=["PATCH"]),
     Route("/api/collections/{name}/documents/{id}", documents.delete_document, methods=["DELETE"]),
+    Route("/files/{file_name}", files.read_file, methods=["GET"]),
     Route("/health/live", operations.live, methods=["GET"]),
     Route("/health/ready", operations.ready, methods=["GET"]),
 ]

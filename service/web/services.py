@@ -11,6 +11,7 @@ from service.domain.documents import Documents
 from service.domain.projects import Projects
 from service.domain.schema_changes import SchemaChanges
 from service.domain.sign_in import SignIn
+from service.domain.submissions import Files
 from service.domain.tokens import Tokens
 from service.storage.databases import Databases
 
@@ -27,6 +28,7 @@ class Services:
     collections: Collections
     schema_changes: SchemaChanges
     documents: Documents
+    files: Files
 
 
 def services(request: Request) -> Services:

@@ -1,6 +1,8 @@
 """Accounts over HTTP: specification sections 4.1 and 5.1."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
@@ -11,7 +13,9 @@ from service.domain.emails import normalize_email
 from service.domain.projects import Project
 from service.domain.tokens import Session, public_keys
 from service.query.parse import parse, parse_pairs
+from service.storage.ids import new_id
 from service.web.body import read_object, validated
+from service.web.forms import submitted
 from service.web.identity import api_key, api_key_with_query, refuse_query, user_token
 from service.web.render import json_response, signed_in, user_list, user_view
 from service.web.services import services
@@ -47,10 +51,20 @@ class Login(BaseModel):
 @api_key
 async def signup(request: Request, project: Project) -> Response:
     """Register a user."""
-    body = await read_object(request)
-    form = validated(Signup, body)
-    data = {name: value for name, value in body.items() if name not in Signup.model_fields}
-    return signed_in(await services(request).accounts.signup(project, form.email, form.password, data), 201)
+    accounts = services(request).accounts
+
+    async def check(fields: Mapping[str, Any]) -> None:
+        await accounts.check_signup(project, *_new_account(fields))
+
+    async with submitted(request, project, new_id(), check) as submission:
+        account = _new_account(submission.required_fields())
+        return signed_in(await accounts.signup(project, *account, submission), 201)
+
+
+def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """E-mail, password and profile data."""
+    form = validated(Signup, dict(fields))
+    return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
 
 
 @api_key
@@ -69,8 +83,11 @@ async def profile(request: Request, session: Session) -> Response:
 @user_token
 async def update_profile(request: Request, session: Session) -> Response:
     """Update the authenticated user's profile data."""
-    fields = await read_object(request)
-    return json_response(user_view(await services(request).accounts.update_profile(session, fields), updated=True))
+    accounts = services(request).accounts
+    async with submitted(
+        request, session.project, session.user_id, partial(accounts.check_update, session)
+    ) as submission:
+        return json_response(user_view(await accounts.update_profile(session, submission), updated=True))
 
 
 @api_key_with_query

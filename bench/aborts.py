@@ -1,0 +1,230 @@
+"""Uploads cut short at random points, by clients that leave, workers and a MongoDB that are killed; then one sweep.
+
+`python -m bench.aborts [--uploads 1000] [--seed 4]`. Prints what is left that should not be; fails unless that is nothing.
+"""
+
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import httpx
+import typer
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from service.storage.embedded import embedded_mongodb
+from tests.live.server import Server, serving, wait_until
+from tests.samples import FORM_TYPE, account, file_part, form, png
+
+SENDERS = 8
+USERS = 24
+PIECE = 65_536
+LARGEST = 6_000_000
+KILL_WORKER_EVERY = 40
+KILL_MONGODB_EVERY = 150
+
+
+def main(
+    uploads: Annotated[int, typer.Option(help="How many uploads must be cut short.", min=1)] = 1_000,
+    seed: Annotated[int, typer.Option(help="What the random points are drawn from.")] = 4,
+) -> None:
+    """Cut uploads short, sweep once, and look for what is left."""
+    with (
+        TemporaryDirectory() as folder,
+        mongod(Path(folder)) as database_process,
+        serving(database_process.uri, "aborts_", workers=2) as server,
+    ):
+        report = cut_short(server, database_process, uploads=uploads, seed=seed)
+    typer.echo("\n".join(f"{name}: {count}" for name, count in report.items()))
+    if any(report[name] for name in FAULTS):
+        raise typer.Exit(1)
+
+
+@dataclass
+class Mongod:
+    """An embedded MongoDB that can be killed, and comes back on the same port."""
+
+    uri: str
+    command: list[str]
+    pid: int
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def kill_and_restart(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        wait_until(lambda: not _answers(self.uri), 10)
+        time.sleep(0.5)
+        command = [part for part in self.command if part != "--fork"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+        self.started.append(process)
+        self.pid = process.pid
+        wait_until(lambda: _is_primary(self.uri), 60)
+        give_up_soon(self.uri)
+
+
+@contextmanager
+def mongod(folder: Path) -> Iterator[Mongod]:
+    with embedded_mongodb(folder) as uri:
+        with MongoClient[dict[str, object]](uri) as client:
+            pid = int(client.admin.command("serverStatus")["pid"])
+        give_up_soon(uri)
+        command = Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
+        running = Mongod(uri, command, pid)
+        try:
+            yield running
+        finally:
+            for process in running.started:
+                process.terminate()
+                process.wait()
+
+
+def give_up_soon(uri: str) -> None:
+    """Transactions of killed workers end after 2 seconds instead of a minute, so that the sweep need not wait for them."""
+    with MongoClient[dict[str, object]](uri) as client:
+        client.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=2)
+
+
+def _answers(uri: str) -> bool:
+    with MongoClient[dict[str, object]](uri, serverSelectionTimeoutMS=300) as client, suppress(PyMongoError):
+        client.admin.command("ping")
+        return True
+    return False
+
+
+def _is_primary(uri: str) -> bool:
+    with MongoClient[dict[str, object]](uri, serverSelectionTimeoutMS=300) as client, suppress(PyMongoError):
+        return bool(client.admin.command("hello").get("isWritablePrimary"))
+    return False
+
+
+@dataclass
+class Run:
+    """What the senders share: the seed's draws, and what became of the uploads so far."""
+
+    server: Server
+    tokens: list[str]
+    choices: random.Random
+    wanted: int
+    outcomes: Counter[str] = field(default_factory=Counter)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_over(self) -> bool:
+        return self.outcomes["cut short"] >= self.wanted
+
+    @property
+    def sent(self) -> int:
+        return self.outcomes["cut short"] + self.outcomes["acknowledged"]
+
+    def send_until_over(self) -> None:
+        while not self.is_over:
+            with self.lock:
+                token, length = self.choices.choice(self.tokens), self.choices.randrange(100, LARGEST)
+                share, pause = min(1.0, self.choices.random() * 1.15), self.choices.random() / 20
+            outcome = _outcome(self.server, token, png(length), share, pause)
+            with self.lock:
+                self.outcomes[outcome] += 1
+
+
+def cut_short(server: Server, database: Mongod, *, uploads: int, seed: int) -> dict[str, int]:
+    """Sends until so many uploads were not acknowledged, sweeps once, and counts what came of it and what is left."""
+    tokens = [_token(server, f"user{number}@example.com") for number in range(USERS)]
+    run = Run(server, tokens, random.Random(seed), uploads)  # noqa: S311 - a fixed seed repeats the draws
+    senders = [threading.Thread(target=run.send_until_over) for _ in range(SENDERS)]
+    for sender in senders:
+        sender.start()
+    _kill_now_and_then(run, database)
+    for sender in senders:
+        sender.join()
+    # The last transactions of killed workers end, and the service removes what clients left that went last.
+    time.sleep(6)
+    wait_until(lambda: _answers(database.uri), 60)
+    return {**run.outcomes, **left_behind(server, server.sweep())}
+
+
+def _kill_now_and_then(run: Run, database: Mongod) -> None:
+    next_worker, next_mongod = KILL_WORKER_EVERY // 2, KILL_MONGODB_EVERY // 4
+    while not run.is_over:
+        time.sleep(0.05)
+        if run.sent >= next_worker and (workers := run.server.workers()):
+            os.kill(workers[0], signal.SIGKILL)
+            run.outcomes["workers killed"] += 1
+            next_worker = run.sent + KILL_WORKER_EVERY
+        if run.sent >= next_mongod:
+            database.kill_and_restart()
+            run.outcomes["MongoDB killed"] += 1
+            next_mongod = run.sent + KILL_MONGODB_EVERY
+
+
+def _token(server: Server, email: str) -> str:
+    answer = server.signup(form(account(email), file_part("picture")))
+    return str(answer.json()["access_token"])
+
+
+def _outcome(server: Server, token: str, content: bytes, share: float, pause: float) -> str:
+    """Sends a share of an upload that replaces the user's picture; what became of it."""
+    body = form(file_part("picture", content=content))
+    head = (
+        f"PUT /auth-collections/user HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n"
+        f"content-type: {FORM_TYPE['content-type']}\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    try:
+        connection = server.connect()
+    except OSError:
+        time.sleep(0.05)
+        return "not connected"
+    with connection, suppress(OSError):
+        _send_share(connection, head.encode() + body, share, pause)
+        if share == 1 and connection.recv(PIECE).startswith(b"HTTP/1.1 200 "):
+            return "acknowledged"
+    return "cut short"
+
+
+def _send_share(connection: socket.socket, raw: bytes, share: float, pause: float) -> None:
+    stop = int(len(raw) * share)
+    connection.sendall(raw[: stop // 2])
+    time.sleep(pause)
+    connection.sendall(raw[stop // 2 : stop])
+
+
+FAULTS = ("orphan chunks", "files without a record", "records pointing at nothing", "unreadable files", "intents")
+
+
+def left_behind(server: Server, swept: str) -> dict[str, int]:
+    """What a sweep removed, and the faults it left: all must be 0."""
+    database = server.database
+    files = {file["_id"] for file in database["files.files"].find({}, {"_id": 1})}
+    named = {user["data"]["picture"].rpartition("/")[2] for user in database["users"].find()}
+    chunks = list(database["files.chunks"].aggregate([{"$group": {"_id": "$files_id", "chunks": {"$sum": 1}}}]))
+    return {
+        "users, each with a picture": len(named),
+        "files removed by the sweep": int(re.findall(r"removed (\d+) files", swept)[0]),
+        "orphan chunks": sum(row["chunks"] for row in chunks if row["_id"] not in named),
+        "files without a record": len(files - named),
+        "records pointing at nothing": len(named - files),
+        "unreadable files": sum(1 for name in named if not _is_readable(server, name)),
+        "intents": database["uploads"].count_documents({}),
+    }
+
+
+def _is_readable(server: Server, name: str) -> bool:
+    length = server.database["files.files"].find_one({"_id": name}, {"length": 1}) or {}
+    try:
+        return len(httpx.get(f"{server.url}/files/{name}", timeout=30).content) == length.get("length")
+    except httpx.TransportError:
+        return False
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,160 @@
+"""The service as a process of its own on a real socket, for what no client inside the process can show."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from tests.processes import KEY, free_port
+from tests.samples import FORM_TYPE
+
+START_SECONDS = 30.0
+UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0")
+NO_LIMITS = [f"--set={setting}" for setting in UNLIMITED]
+
+
+@dataclass
+class Server:
+    """A running service with one project; `database` is what is really stored of it."""
+
+    process: subprocess.Popen[bytes]
+    environment: dict[str, str]
+    port: int
+    project_id: str
+    key: str
+    database: Database[dict[str, Any]]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def request(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
+        headers = {"x-api-key": self.key, **kwargs.pop("headers", {})}
+        return httpx.request(method, f"{self.url}{path}", headers=headers, timeout=60, **kwargs)
+
+    def signup(self, body: bytes) -> httpx.Response:
+        """A signup with the form `body`."""
+        return self.request("POST", "/auth-collections/signup", content=body, headers=FORM_TYPE)
+
+    def signup_head(self, length: int) -> bytes:
+        """The head of a signup whose form has, or is said to have, so many bytes."""
+        lines = [
+            "POST /auth-collections/signup HTTP/1.1",
+            f"host: 127.0.0.1:{self.port}",
+            f"x-api-key: {self.key}",
+            f"content-type: {FORM_TYPE['content-type']}",
+            f"content-length: {length}",
+        ]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+
+    def command(self, *arguments: str) -> str:
+        """What a command of the service prints, on the same database."""
+        return run(self.environment, *arguments)
+
+    def sweep(self) -> str:
+        """Makes every unfinished upload look an hour old, and sweeps."""
+        self.database["uploads"].update_many({}, {"$set": {"touched": datetime(2020, 1, 1, tzinfo=UTC)}})
+        return self.command("sweep")
+
+    def workers(self) -> list[int]:
+        """The processes that answer requests: the children of the service's own."""
+        pid = self.process.pid
+        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+    def kill(self) -> None:
+        """As a machine that fails: no process gets to clean up."""
+        for pid in [*self.workers(), self.process.pid]:
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextmanager
+def serving(uri: str, prefix: str, *, workers: int = 1, port: int | None = None) -> Iterator[Server]:
+    """A service on the MongoDB of `uri` with a new project, which is gone afterwards."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "DATA_DIR"},
+        "MONGODB_URI": uri,
+        "DATABASE_PREFIX": prefix,
+        "SECRET_KEY": KEY,
+        "BCRYPT_COST": "4",
+        "LOG_LEVEL": "error",
+    }
+    project = json.loads(run(environment, "project", "create", "Files", "--json", *NO_LIMITS))
+    chosen = port or free_port()
+    with MongoClient[dict[str, Any]](uri) as client:
+        database = client[f"{prefix}p_{project['project_id']}"]
+        server = Server(
+            start(environment, chosen, workers),
+            environment,
+            chosen,
+            project["project_id"],
+            project["api_key"],
+            database,
+        )
+        try:
+            wait_until(lambda: is_live(server), START_SECONDS)
+            yield server
+        finally:
+            stop(server.process)
+            client.drop_database(database)
+            client[f"{prefix}system"]["projects"].delete_one({"_id": project["project_id"]})
+
+
+def start(environment: dict[str, str], port: int, workers: int) -> subprocess.Popen[bytes]:
+    arguments = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(arguments, env=environment, stdout=nowhere, stderr=nowhere)  # noqa: S603
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(35)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def run(environment: dict[str, str], *arguments: str) -> str:
+    command = [sys.executable, "-m", "service", *arguments]
+    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)  # noqa: S603
+    return result.stdout
+
+
+def is_live(server: Server) -> bool:
+    try:
+        return server.request("GET", "/health/ready").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    """Returns once `condition()` is true; raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not so within {seconds} s")
+        time.sleep(0.05)
+
+
+def peak_memory(pid: int) -> int:
+    """The most memory a process was ever resident in, in bytes (proc(5), VmHWM)."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
