@@ -7,10 +7,11 @@ from typing import NoReturn
 
 import uvicorn
 
+from service.connections import TimedConnection
 from service.settings import Settings
 
 # A request in flight gets this long after SIGTERM; the process is gone within 30 s.
-GRACEFUL_SECONDS = 25
+GRACEFUL_SECONDS = 20
 KEEP_ALIVE_SECONDS = 75
 
 
@@ -32,6 +33,7 @@ def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> Non
             proxy_headers=False,
             server_header=False,
             ws="none",
+            http=TimedConnection,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=GRACEFUL_SECONDS,
         )
