@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.emails import normalize_email
+from service.domain.limits import AUTH, LOGIN, SIGNUP
 from service.domain.projects import Project
 from service.domain.tokens import Session, public_keys
 from service.query.parse import parse, parse_pairs
 from service.web.body import read_object, validated
-from service.web.identity import api_key, api_key_with_query, refuse_query, user_token
+from service.web.identity import api_key_under, refuse_query, user_token
 from service.web.render import json_response, signed_in, user_list, user_view
 from service.web.services import services
 
@@ -44,7 +45,7 @@ class Login(BaseModel):
     password: str
 
 
-@api_key
+@api_key_under(SIGNUP)
 async def signup(request: Request, project: Project) -> Response:
     """Register a user."""
     body = await read_object(request)
@@ -53,7 +54,7 @@ async def signup(request: Request, project: Project) -> Response:
     return signed_in(await services(request).accounts.signup(project, form.email, form.password, data), 201)
 
 
-@api_key
+@api_key_under(LOGIN)
 async def login(request: Request, project: Project) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
@@ -73,7 +74,7 @@ async def update_profile(request: Request, session: Session) -> Response:
     return json_response(user_view(await services(request).accounts.update_profile(session, fields), updated=True))
 
 
-@api_key_with_query
+@api_key_under(AUTH, takes_query=True)
 async def list_users(request: Request, project: Project) -> Response:
     """List and query users."""
     query = parse(parse_pairs(request.scope["query_string"]))
