@@ -16,7 +16,7 @@ from pymongo import MongoClient
 from tests.faults.members import ReplicaSet, replica_set
 from tests.faults.processes import headers, make_key, running_service
 from tests.faults.restarts import UNLIMITED
-from tests.faults.wire import Connection
+from tests.faults.wire import Broken, Connection
 
 PREFIX = "f_kills_"
 SEED = 20_261_120
@@ -30,6 +30,7 @@ class Outcome:
     statuses: Counter[int] = field(default_factory=Counter)
     without_retry_after: int = 0
     acknowledged: list[tuple[float, int]] = field(default_factory=list)
+    broken: int = 0
     slowest: float = 0.0
     lost: int = 0
     duplicated: int = 0
@@ -43,7 +44,7 @@ class Outcome:
     def __str__(self) -> str:
         return (
             f"{self.kills} kills in {self.seconds:.0f} s, answers {dict(self.statuses)}, 503 without Retry-After "
-            f"{self.without_retry_after}, lost {self.lost}, duplicated {self.duplicated}, "
+            f"{self.without_retry_after}, broken {self.broken}, lost {self.lost}, duplicated {self.duplicated}, "
             f"longest gap {self.longest_gap:.1f} s, slowest answer {self.slowest:.1f} s"
         )
 
@@ -103,7 +104,11 @@ async def _signup(idle: list[Connection], port: int, key: str, number: int, outc
     body = json.dumps({"email": f"u{number}@example.com", "password": "password", "number": number}).encode()
     started = time.monotonic()
     fields = headers(key, **{"content-type": "application/json"})
-    status, answer = await connection.request("POST", "/auth-collections/signup", headers=fields, body=body)
+    try:
+        status, answer = await connection.request("POST", "/auth-collections/signup", headers=fields, body=body)
+    except Broken:
+        outcome.broken += 1
+        return
     idle.append(connection)
     outcome.slowest = max(outcome.slowest, time.monotonic() - started)
     outcome.statuses[status] += 1

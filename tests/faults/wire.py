@@ -35,6 +35,9 @@ class Connection:
         self, method: str, path: str, *, headers: Mapping[str, str], body: bytes = b""
     ) -> tuple[int, dict[str, str]]:
         """The status and the header fields. Opens the connection if need be. Raises Refused, Broken."""
+        if self._streams and self._streams[0].at_eof():
+            # Kept for so long that the server has closed it, which any client notices before it sends.
+            self.close()
         kind = "reused" if self._streams else "fresh"
         if not self._streams:
             await self.open()
