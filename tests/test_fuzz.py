@@ -88,6 +88,9 @@ QUERIES = st.lists(
 )
 
 
+COLLECTION = "things"
+
+
 @dataclass(frozen=True)
 class Case:
     """One request: which endpoint, as whom, and what is sent."""
@@ -165,6 +168,8 @@ def _path(pattern: str, segment: str) -> str:
     filled = _sendable(segment)
     for sign in '%/?#\\"<>`{} \x7f' + "".join(map(chr, range(32))):
         filled = filled.replace(sign, f"%{ord(sign):02X}")
+    if pattern.count("{") > 1:
+        pattern = pattern.replace("{name}", COLLECTION)
     parts = [filled if part.startswith("{") else part for part in pattern.split("/")]
     return "/".join(parts)
 
@@ -172,6 +177,9 @@ def _path(pattern: str, segment: str) -> str:
 @pytest.fixture
 async def target(make_api: MakeApi) -> Target:
     api = await make_api()
+    schema = {"name": {"type": "string"}, "data": {"type": "any"}, "password": {"type": "integer", "unique": True}}
+    created = await api.request("POST", "/api/collections", json={"name": COLLECTION, "schema": schema})
+    assert created.status_code == 201
     return Target(api, (await api.signup()).json()["access_token"])
 
 
