@@ -14,6 +14,7 @@ from service.domain.catalogs import Catalogs
 from service.domain.collections import Collections
 from service.domain.documents import Documents
 from service.domain.identity_provider import ProviderDefaults
+from service.domain.limits import Limits
 from service.domain.passwords import Passwords
 from service.domain.projects import Projects
 from service.domain.schema_changes import SchemaChanges
@@ -27,10 +28,12 @@ from service.local import database_uri
 from service.logs import configure_logging
 from service.providers import Gateway
 from service.settings import Settings, read_settings
+from service.storage.counters import Counters
 from service.storage.databases import Databases
 from service.storage.mongo import connect
 from service.storage.projects import ProjectStore
 from service.storage.sign_in_states import SignInStates
+from service.web.admission import Admission
 from service.web.cors import Cors
 from service.web.middleware import RequestContext
 from service.web.render import render_error
@@ -58,23 +61,31 @@ def create_app(settings: Settings) -> Starlette:
         client = connect(database_uri(settings))
         passwords = Passwords(settings.bcrypt_cost)
         app.state.services = build_services(settings, Databases(client, settings.database_prefix), passwords)
-        preparing = asyncio.create_task(_prepare(app.state.services.databases))
-        sweeping = asyncio.create_task(keep_sweeping(app.state.services.databases))
+        services: Services = app.state.services
+        background = [
+            asyncio.create_task(_prepare(services.databases)),
+            asyncio.create_task(services.limits.keep()),
+            asyncio.create_task(keep_sweeping(services.databases)),
+        ]
         try:
             yield
         finally:
-            preparing.cancel()
-            sweeping.cancel()
+            for task in background:
+                task.cancel()
+            await services.limits.close()
             passwords.close()
             await app.state.services.sign_in.aclose()
             await client.close()
 
-    return Starlette(
+    app = Starlette(
         routes=ROUTES,
-        middleware=[Middleware(RequestContext, on_error=render_error), Middleware(Cors)],
+        middleware=[Middleware(RequestContext, on_error=render_error), Middleware(Admission), Middleware(Cors)],
         exception_handlers={ServiceError: render_error, HTTPException: render_error},
         lifespan=lifespan,
     )
+    # A path with a slash too many is not found: a redirect would be built from the client's own Host header.
+    app.router.redirect_slashes = False
+    return app
 
 
 def build_services(settings: Settings, databases: Databases, passwords: Passwords) -> Services:
@@ -93,6 +104,8 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
         documents=Documents(catalogs),
         files=Files(settings.files_url, projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
+        limits=Limits(Counters(databases)),
+        trusted_proxies=settings.trusted_proxies,
     )
 
 

@@ -1,16 +1,24 @@
 """Running the ASGI application under uvicorn, in one process or several."""
 
+import asyncio
 import os
 import signal
+import socket
 import sys
+import time
+from contextlib import suppress
 from typing import NoReturn
 
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
+from service.connections import TimedConnection
+from service.listening import ACCEPT_SECONDS, drop_new_connections
 from service.settings import Settings
 
 # A request in flight gets this long after SIGTERM; the process is gone within 30 s.
-GRACEFUL_SECONDS = 25
+GRACEFUL_SECONDS = 20
 KEEP_ALIVE_SECONDS = 75
 
 
@@ -19,24 +27,57 @@ def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> Non
     _export(settings)
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
     signal.signal(signal.SIGTERM, _exit)
-    try:
-        uvicorn.run(
-            "service.app:from_environment",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            log_config=None,
-            access_log=False,
-            # The client's address is found by the service itself, from TRUSTED_PROXIES.
-            proxy_headers=False,
-            server_header=False,
-            ws="none",
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=GRACEFUL_SECONDS,
-        )
-    except KeyboardInterrupt:
+    config = uvicorn.Config(
+        "service.app:from_environment",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        log_config=None,
+        access_log=False,
+        # The client's address is found by the service itself, from TRUSTED_PROXIES.
+        proxy_headers=False,
+        server_header=False,
+        ws="none",
+        http=TimedConnection,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=GRACEFUL_SECONDS,
+    )
+    with suppress(KeyboardInterrupt):
+        _run(config)
+
+
+def _run(config: uvicorn.Config) -> None:
+    """One process serves by itself; several have a parent that starts them anew when they die."""
+    if config.workers > 1:
+        Workers(config, [config.bind_socket()]).run()
         return
+    config.load_app()
+    server = OneServer(config)
+    server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+class OneServer(uvicorn.Server):
+    """uvicorn's server, which takes what has connected before it stops listening."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            for listener in server.sockets:
+                drop_new_connections(listener)
+        await asyncio.sleep(ACCEPT_SECONDS)
+        await super().shutdown(sockets)
+
+
+class Workers(Multiprocess):
+    """uvicorn's parent of several workers, which gives them time to take what has connected before it stops them."""
+
+    def terminate_all(self) -> None:
+        for listener in self.sockets:
+            drop_new_connections(listener)
+        time.sleep(ACCEPT_SECONDS)
+        super().terminate_all()
 
 
 def _exit(_signal: int, _frame: object) -> NoReturn:

@@ -25,6 +25,8 @@ from service.web.services import Services
 from tests.processes import KEY, Shell
 
 BASE_URL = "http://service.test"
+# Only tests of limits are under limits.
+UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "TIER": "enterprise"}
 
 
 class CommandRecorder(monitoring.CommandListener):
@@ -191,7 +193,7 @@ async def make_api(
     """Makes projects, with any settings, that are gone after the test."""
 
     async def make(**project_settings: str) -> Api:
-        project, key = await admin.create("A project", None, project_settings)
+        project, key = await admin.create("A project", None, UNLIMITED | project_settings)
         return Api(project, key, http, mongo[f"{database_prefix}p_{project.id}"])
 
     return make

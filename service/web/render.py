@@ -18,7 +18,7 @@ from service.schema.values import write_time
 
 log = structlog.get_logger()
 
-HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
+HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 408: "request_timeout"}
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """What handlers may call, put together by app.py."""
 
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from typing import cast
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from starlette.requests import Request
 from service.domain.accounts import Accounts
 from service.domain.collections import Collections
 from service.domain.documents import Documents
+from service.domain.limits import Limits
 from service.domain.projects import Projects
 from service.domain.schema_changes import SchemaChanges
 from service.domain.sign_in import SignIn
@@ -29,6 +31,8 @@ class Services:
     schema_changes: SchemaChanges
     documents: Documents
     files: Files
+    limits: Limits
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
 
 
 def services(request: Request) -> Services:

@@ -8,11 +8,12 @@ from starlette.responses import Response
 
 from service.domain.completion import Outcome, completion_url
 from service.domain.identity_provider import completion_page
+from service.domain.limits import ANONYMOUS, AUTH
 from service.domain.projects import Project
 from service.domain.sign_in import LIFETIME, Begun, Callback
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
-from service.web.identity import project_of
+from service.web.identity import count, project_of
 from service.web.render import json_response
 from service.web.services import services
 
@@ -27,6 +28,7 @@ async def login_idp(request: Request) -> Response:
     """Get the identity provider's authorization URL."""
     asked = _parameters(request)
     project = await _project(request, asked.get("project_id"))
+    await count(request, project, AUTH if "x-api-key" in request.headers else ANONYMOUS)
     sign_in = services(request).sign_in
     return _begun(await sign_in.begin(project, client_state=asked.get("client_state"), browser=_browser(request)))
 
@@ -36,6 +38,7 @@ async def callback(request: Request) -> Response:
     _require_get(request)
     project = await services(request).projects.by_id(request.path_params["project_id"])
     request.scope["state"]["project"] = project
+    await count(request, project, ANONYMOUS)
     page = completion_page(project.settings)
     return _redirect(page, await services(request).sign_in.complete(project, _callback(request)))
 

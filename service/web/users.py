@@ -10,13 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.emails import normalize_email
+from service.domain.limits import AUTH, LOGIN, SIGNUP
 from service.domain.projects import Project
 from service.domain.tokens import Session, public_keys
 from service.query.parse import parse, parse_pairs
 from service.storage.ids import new_id
 from service.web.body import read_object, validated
 from service.web.forms import submitted
-from service.web.identity import api_key, api_key_with_query, refuse_query, user_token
+from service.web.identity import api_key_under, refuse_query, user_token
 from service.web.render import json_response, signed_in, user_list, user_view
 from service.web.services import services
 
@@ -48,7 +49,7 @@ class Login(BaseModel):
     password: str
 
 
-@api_key
+@api_key_under(SIGNUP)
 async def signup(request: Request, project: Project) -> Response:
     """Register a user."""
     accounts = services(request).accounts
@@ -67,7 +68,7 @@ def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
 
 
-@api_key
+@api_key_under(LOGIN)
 async def login(request: Request, project: Project) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
@@ -90,7 +91,7 @@ async def update_profile(request: Request, session: Session) -> Response:
         return json_response(user_view(await accounts.update_profile(session, submission), updated=True))
 
 
-@api_key_with_query
+@api_key_under(AUTH, takes_query=True)
 async def list_users(request: Request, project: Project) -> Response:
     """List and query users."""
     query = parse(parse_pairs(request.scope["query_string"]))

@@ -1,0 +1,84 @@
+"""Whom a request comes from, by address. Only proxies that the operator named are believed. No I/O."""
+
+import re
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+UNKNOWN = "unknown"
+# An honest chain is short; a longer one is not walked to its end.
+MAX_HOPS = 32
+# Whoever has one address of a /64 has all of them (RFC 6177 section 2), so they count as one client.
+CLIENT_PREFIX = 64
+FORWARDED_FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]+)\s*(?=;|$)', re.IGNORECASE)
+
+
+def client_address(
+    peer: str | None, trusted: Sequence[Network], *, x_forwarded_for: Sequence[str], forwarded: Sequence[str]
+) -> str:
+    """The client of a request as limits count it: an IPv4 address, or the /64 of an IPv6 one, or `unknown`.
+
+    `peer` is the other end of the connection; the headers are given as their lines, in order. Only when `peer` is
+    trusted are they read, from the right, up to the first address that is not trusted: everything further left is what a
+    client may have written itself. Where `Forwarded` (RFC 7239) and `X-Forwarded-For` disagree, one of them was not
+    written by the proxy, and the proxy's own address counts.
+    """
+    nearest = _parse(peer or "")
+    if nearest is None:
+        return UNKNOWN
+    if not _is_trusted(nearest, trusted):
+        return _counted(nearest)
+    chains = [
+        [_parse(hop) for hop in _last_hops(x_forwarded_for)],
+        [_parse(_for(hop)) for hop in _last_hops(forwarded)],
+    ]
+    found = {_counted(_walk(chain, nearest, trusted)) for chain in chains if chain}
+    return found.pop() if len(found) == 1 else _counted(nearest)
+
+
+def _last_hops(lines: Sequence[str]) -> list[str]:
+    """The hops that header lines name, nearest first."""
+    return [hop.strip() for hop in ",".join(lines).split(",")[: -MAX_HOPS - 1 : -1]] if lines else []
+
+
+def _walk(chain: Iterable[Address | None], nearest: Address, trusted: Sequence[Network]) -> Address:
+    """The first untrusted hop, else the furthest; a hop that is no address ends what can be known."""
+    for hop in chain:
+        if hop is None:
+            return nearest
+        nearest = hop
+        if not _is_trusted(hop, trusted):
+            return hop
+    return nearest
+
+
+def _for(element: str) -> str:
+    """The `for` of one element of a Forwarded header: `for="[2001:db8::1]:80";proto=https` → `[2001:db8::1]:80`."""
+    found = FORWARDED_FOR.search(element)
+    return found.group(1).strip('"') if found else ""
+
+
+def _parse(text: str) -> Address | None:
+    """`192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`, `::ffff:192.0.2.1` → the address."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
+
+
+def _is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
+    return any(address in network for network in trusted)
+
+
+def _counted(address: Address) -> str:
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((address, CLIENT_PREFIX), strict=False))

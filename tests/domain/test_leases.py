@@ -1,0 +1,59 @@
+"""How large a slice a worker asks for, and when it gives it back."""
+
+import pytest
+
+from service.domain.leases import IDLE_SECONDS, MAX_SLICE, QUICK_SECONDS, REFUSAL_SECONDS, Lease, next_size
+from service.domain.limits import DAY, HOUR, seconds_until, window_end
+
+
+@pytest.mark.parametrize(
+    ("size", "spent_in", "expected"),
+    [
+        (1, 0.0, 2),
+        (64, 1.0, MAX_SLICE),
+        (MAX_SLICE, 0.1, MAX_SLICE),
+        (1, 60.0, 1),
+        (100, QUICK_SECONDS, 50),
+        (3, 60.0, 1),
+    ],
+)
+def test_slices_double_while_they_are_spent_quickly(size: int, spent_in: float, expected: int) -> None:
+    assert next_size(size, spent_in) == expected
+
+
+def test_a_lease_lets_through_what_it_received_and_no_more() -> None:
+    lease = Lease("k", 3600, 0.0)
+    assert lease.wanted(0.0) == 1
+    assert not lease.spend(0.0)
+    lease.receive(2, wanted=2, free=5, now=0.0)
+    assert [lease.spend(0.0) for _ in range(3)] == [True, True, False]
+    assert lease.wanted(1.0) == 4
+
+
+def test_a_lease_that_was_granted_nothing_refuses_for_a_moment() -> None:
+    lease = Lease("k", 3600, 0.0)
+    lease.receive(0, wanted=8, free=0, now=10.0)
+    assert lease.refused_until == 10.0 + REFUSAL_SECONDS
+
+
+def test_an_idle_lease_surrenders_what_is_left_once() -> None:
+    lease = Lease("k", 3600, 0.0)
+    lease.receive(7, wanted=7, free=0, now=0.0)
+    assert not lease.idle(IDLE_SECONDS)
+    assert lease.idle(IDLE_SECONDS + 0.1)
+    assert [lease.surrender(), lease.surrender()] == [7, 0]
+
+
+@pytest.mark.parametrize(
+    ("now", "seconds", "end"),
+    [(0.0, HOUR, 3600), (3599.999, HOUR, 3600), (3600.0, HOUR, 7200), (86399.9, DAY, 86400), (86400.0, DAY, 172800)],
+)
+def test_windows_are_whole_hours_and_days_in_utc(now: float, seconds: int, end: int) -> None:
+    assert window_end(now, seconds) == end
+
+
+@pytest.mark.parametrize(
+    ("end", "now", "seconds"), [(3600, 3599.5, 1), (3600, 3599.0, 1), (3600, 3598.99, 2), (3600, 3600.0, 1)]
+)
+def test_whoever_waits_as_told_comes_after_the_window_and_within_a_second(end: int, now: float, seconds: int) -> None:
+    assert seconds_until(end, now) == seconds

@@ -1,0 +1,40 @@
+"""`python -m tests.faults NAME`: the long form of a fault test, which prints its figures. scripts/faults calls it."""
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from service.storage.embedded import embedded_mongodb
+from tests.faults import freeze, kills, limits, restarts
+
+ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
+    "logins": limits.logins,
+    "auth": limits.auth,
+    "auth-with-kills": lambda uri: limits.auth(uri, kills=3),
+    "restarts": restarts.restarts,
+}
+ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}
+
+
+def main(name: str) -> None:
+    started = time.monotonic()
+    print(f"{name}: {asyncio.run(_run(name))}")  # noqa: T201 - figures for a person
+    print(f"{name}: {time.monotonic() - started:.0f} s in all")  # noqa: T201
+
+
+async def _run(name: str) -> object:
+    if name in ON_THEIR_OWN:
+        return await ON_THEIR_OWN[name]()
+    with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
+        return await ON_ONE_SERVER[name](uri)
+
+
+if __name__ == "__main__":
+    names = [*ON_ONE_SERVER, *ON_THEIR_OWN]
+    if sys.argv[1:] and sys.argv[1] in names:
+        main(sys.argv[1])
+    else:
+        sys.exit(f"usage: scripts/faults NAME, one of {', '.join(names)}")

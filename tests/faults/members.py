@@ -1,0 +1,112 @@
+"""A replica set of three mongod processes on loopback, whose members can be killed and brought back."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from service.storage.embedded import mongod_binary
+from tests.processes import free_port
+
+NAME = "faults"
+ELECTION_MS = 1_000
+PATIENCE_SECONDS = 60.0
+
+
+class Member:
+    """One mongod with a port and a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self._folder = folder / str(self.port)
+        self._folder.mkdir()
+        self.process = self._spawn()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        options = ["--dbpath", str(self._folder), "--port", str(self.port), "--bind_ip", "127.0.0.1", "--nounixsocket"]
+        options += ["--replSet", NAME, "--logpath", str(self._folder / "log"), "--logappend", "--quiet"]
+        options += ["--wiredTigerCacheSizeGB", "0.25", "--setParameter", "diagnosticDataCollectionEnabled=false"]
+        return subprocess.Popen([str(mongod_binary()), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def client(self) -> MongoClient[dict[str, Any]]:
+        return MongoClient(f"mongodb://{self.host}/?directConnection=true", serverSelectionTimeoutMS=2_000)
+
+    def hello(self) -> dict[str, Any]:
+        """What it says of itself; empty while it does not answer."""
+        try:
+            with self.client() as client:
+                return client.admin.command("hello")
+        except PyMongoError:
+            return {}
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def revive(self) -> None:
+        self.process = self._spawn()
+
+
+class ReplicaSet:
+    """Three members, initiated, with a primary."""
+
+    def __init__(self, folder: Path) -> None:
+        self.members = [Member(folder) for _ in range(3)]
+        _until(lambda: all(member.hello() for member in self.members))
+        config = {
+            "_id": NAME,
+            "members": [{"_id": i, "host": member.host} for i, member in enumerate(self.members)],
+            "settings": {"electionTimeoutMillis": ELECTION_MS, "heartbeatIntervalMillis": 500},
+        }
+        with self.members[0].client() as client:
+            client.admin.command("replSetInitiate", config)
+        self.primary()
+        self.wait_whole()
+
+    @property
+    def uri(self) -> str:
+        return f"mongodb://{','.join(member.host for member in self.members)}/?replicaSet={NAME}"
+
+    def primary(self) -> Member:
+        """The member that takes writes, as soon as there is one."""
+        _until(lambda: self._primaries() != [])
+        return self._primaries()[0]
+
+    def _primaries(self) -> list[Member]:
+        return [member for member in self.members if member.hello().get("isWritablePrimary")]
+
+    def wait_whole(self) -> None:
+        """Returns when every member is a primary or a secondary, so that one more may be killed."""
+        _until(lambda: all(_serves(member.hello()) for member in self.members))
+
+
+def _serves(hello: dict[str, Any]) -> bool:
+    return bool(hello.get("isWritablePrimary") or hello.get("secondary"))
+
+
+def _until(condition: Any) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "the replica set did not come up in time"
+        time.sleep(0.05)
+
+
+@contextmanager
+def replica_set(folder: Path) -> Iterator[ReplicaSet]:
+    """One that runs while the context lasts."""
+    members = ReplicaSet(folder)
+    try:
+        yield members
+    finally:
+        for member in members.members:
+            member.kill()

@@ -1,0 +1,131 @@
+"""Real processes for fault tests: the service under uvicorn, and mongod members. Each is ended by its own pid."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+
+from service.app import build_services
+from service.domain.passwords import Passwords
+from service.domain.project_admin import ProjectAdmin
+from service.domain.sealing import Sealer
+from service.settings import Settings
+from service.storage.databases import Databases
+from service.storage.mongo import connect
+from service.storage.projects import ProjectStore
+from tests.processes import KEY, free_port
+
+START_SECONDS = 60.0
+STOP_SECONDS = 40.0
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running `auth-collections serve`."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    log: Path
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def workers(self) -> list[int]:
+        """The pids of its worker processes; its own where it has none."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [int(child) for child in children if b"spawn_main" in _command_line(child)] or [pid]
+
+    def memory(self) -> int:
+        """Resident bytes of its workers together."""
+        pages = sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in self.workers())
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def terminate(self) -> float:
+        """Sends SIGTERM and waits; returns the seconds it took. Kills what does not end, and fails."""
+        started = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(STOP_SECONDS)
+        return time.monotonic() - started
+
+
+def _command_line(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def start_service(uri: str, folder: Path, *, workers: int = 1, port: int = 0, **variables: str) -> Service:
+    """Starts one; `variables` are of its environment."""
+    port = port or free_port()
+    log = folder / f"service-{port}.log"
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
+    environment = kept | {"MONGODB_URI": uri, "SECRET_KEY": KEY, "BCRYPT_COST": "4", **variables}
+    command = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)  # noqa: S603
+    return Service(process, port, log)
+
+
+@contextmanager
+def running_service(uri: str, folder: Path, *, workers: int = 1, **variables: str) -> Iterator[Service]:
+    """One that answers, and that is gone afterwards."""
+    service = start_service(uri, folder, workers=workers, port=0, **variables)
+    try:
+        wait_live(service)
+        yield service
+    finally:
+        if service.process.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                service.terminate()
+        if service.process.poll() is None:
+            service.process.kill()
+            service.process.wait()
+
+
+def wait_live(service: Service) -> None:
+    """Returns when every worker of `service` has had time to answer. Fails when it ends or takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        if service.process.poll() is not None or time.monotonic() > deadline:
+            raise AssertionError(f"The service did not start: {service.log.read_text()[-2000:]}")
+        with suppress(httpx.TransportError):
+            if httpx.get(f"{service.url}/health/live", timeout=5).status_code == 200:
+                return
+        time.sleep(0.05)
+
+
+@asynccontextmanager
+async def administration(uri: str, prefix: str) -> AsyncIterator[ProjectAdmin]:
+    """What makes projects in the database of a service that runs with this key and this DATABASE_PREFIX."""
+    settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=prefix, secret_key=SecretStr(KEY))
+    client = connect(uri)
+    databases, passwords = Databases(client, prefix), Passwords(4)
+    try:
+        projects = build_services(settings, databases, passwords).projects
+        yield ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), projects)
+    finally:
+        passwords.close()
+        await client.close()
+
+
+async def make_key(uri: str, prefix: str, **settings: str) -> tuple[str, str]:
+    """A new project's id and API key."""
+    async with administration(uri, prefix) as admin:
+        project, key = await admin.create("Faults", None, settings)
+        return project.id, key
+
+
+def headers(key: str, **more: str) -> dict[str, Any]:
+    return {"x-api-key": key, **more}

@@ -1,0 +1,86 @@
+"""Every threat has a test: a function named `test_<id>_<what>`, somewhere under tests/."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+# The rows of the list of threats and faults. docs/limits.md and docs/operations.md explain those of limits and faults.
+THREATS = {
+    "Q1": "operators instead of strings in a body",
+    "Q2": "operators, unknown and repeated parameters in a query string",
+    "Q3": "field names that mean something to the database",
+    "Q4": "hidden fields in filters, sorts and populate",
+    "Q5": "populate shows public fields only, to a bounded depth",
+    "Q6": "text that would be an expensive pattern",
+    "Q7": "too many conditions, values, parts, records",
+    "Q8": "ids of another project",
+    "B1": "bodies that are no JSON object",
+    "B2": "depth",
+    "B3": "numbers that are not finite",
+    "B4": "integers beyond 64 bits",
+    "B5": "lone surrogates and NUL",
+    "B6": "bodies too large or encoded",
+    "B7": "slow clients and idle connections",
+    "A1": "spellings of an e-mail address",
+    "A2": "passwords at bcrypt's limits",
+    "A3": "the internal password of a provider's user",
+    "A4": "200 parallel logins",
+    "A5": "the time of a failing login",
+    "A6": "50 parallel signups with one e-mail address",
+    "A7": "two updates at once",
+    "T1": "tokens that are not genuine",
+    "T2": "tokens that are not valid here and now",
+    "T3": "credentials in the wrong place or twice",
+    "T4": "a rotated key",
+    "O1": "a callback without its state",
+    "O2": "20 callbacks with one state",
+    "O3": "state, nonce and code challenge",
+    "O4": "ID tokens that are not genuine",
+    "O5": "an e-mail address that is not verified",
+    "O6": "a provider that fails",
+    "O7": "another subject with the e-mail address of a user",
+    "O8": "a first sign-in 20 times at once",
+    "O9": "redirects to elsewhere",
+    "O10": "the redirect itself",
+    "F1": "multipart parts that do not belong",
+    "F2": "multipart that is malformed",
+    "F3": "file names",
+    "F4": "content that is not what its name says",
+    "F5": "the size of a file",
+    "F6": "an upload that is cut off",
+    "F7": "the memory of parallel uploads",
+    "F8": "an SVG with a script",
+    "F9": "ranges",
+    "F10": "the URL of somebody else's file",
+    "L1": "forwarding headers",
+    "L2": "parallel logins at two workers",
+    "L3": "other spellings of a path",
+    "L4": "no MongoDB to count in",
+    "R1": "a start without MongoDB",
+    "R2": "a MongoDB that hangs",
+    "R3": "the primary killed",
+    "R4": "a stop with requests in flight",
+    "R5": "a worker killed",
+}
+# Rows whose feature is still to come. An id that has a test must leave this set.
+PENDING = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "R5"}
+
+TEST = re.compile(r"^(?:async )?def test_([a-z]\d+)_\w+\(", re.MULTILINE)
+
+
+def _tested() -> set[str]:
+    files = Path(__file__).parent.rglob("test_*.py")
+    return {found.upper() for file in files for found in TEST.findall(file.read_text())}
+
+
+TESTED = _tested()
+
+
+@pytest.mark.parametrize("threat", sorted(THREATS.keys() - PENDING))
+def test_every_threat_has_a_test(threat: str) -> None:
+    assert threat in TESTED, f"{threat}: {THREATS[threat]}"
+
+
+def test_what_has_a_test_is_not_pending() -> None:
+    assert not PENDING & TESTED
