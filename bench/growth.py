@@ -86,7 +86,7 @@ def measure_growth(settings: Settings, *, users: int, rounds: int) -> tuple[list
 async def _measure(
     settings: Settings, recorder: CommandRecorder, users: int, rounds: int
 ) -> dict[str, tuple[Cost, Cost]]:
-    sides = [Side(size, (await populated_project(settings, size))[1]) for size in (FEW, users)]
+    sides = [Side(size, (await populated_project(settings, f"users-{size}", size))[1]) for size in (FEW, users)]
     app = create_app(settings)
     uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
     async with app.router.lifespan_context(app):

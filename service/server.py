@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import uvicorn
 
@@ -12,6 +12,16 @@ from service.settings import Settings
 # A request in flight gets this long after SIGTERM; the process is gone within 30 s.
 GRACEFUL_SECONDS = 25
 KEEP_ALIVE_SECONDS = 75
+UVICORN_OPTIONS: dict[str, Any] = {
+    "log_config": None,
+    "access_log": False,
+    # The client's address is found by the service itself, from TRUSTED_PROXIES.
+    "proxy_headers": False,
+    "server_header": False,
+    "ws": "none",
+    "timeout_keep_alive": KEEP_ALIVE_SECONDS,
+    "timeout_graceful_shutdown": GRACEFUL_SECONDS,
+}
 
 
 def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> None:
@@ -26,14 +36,7 @@ def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> Non
             host=host,
             port=port,
             workers=workers,
-            log_config=None,
-            access_log=False,
-            # The client's address is found by the service itself, from TRUSTED_PROXIES.
-            proxy_headers=False,
-            server_header=False,
-            ws="none",
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=GRACEFUL_SECONDS,
+            **UVICORN_OPTIONS,
         )
     except KeyboardInterrupt:
         return
