@@ -10,7 +10,7 @@ from starlette.responses import Response
 from service.domain.emails import normalize_email
 from service.domain.projects import Project
 from service.domain.tokens import Session, public_keys
-from service.query.parse import parse, parse_pairs
+from service.query.parse import parse_query
 from service.web.body import read_object, validated
 from service.web.identity import api_key, api_key_with_query, refuse_query, user_token
 from service.web.render import json_response, signed_in, user_list, user_view
@@ -76,7 +76,7 @@ async def update_profile(request: Request, session: Session) -> Response:
 @api_key_with_query
 async def list_users(request: Request, project: Project) -> Response:
     """List and query users."""
-    query = parse(parse_pairs(request.scope["query_string"]))
+    query = parse_query(request.scope["query_string"])
     return user_list(await services(request).accounts.list(project, query))
 
 
