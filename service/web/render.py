@@ -27,7 +27,7 @@ def _plain(value: Any) -> Any:
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    body = orjson.dumps(content, _plain, orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS)
+    body = orjson.dumps(content, _plain, orjson.OPT_PASSTHROUGH_DATETIME)
     return Response(body, status, headers, "application/json")
 
 
