@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 
 from service.domain.accounts import Accounts
 from service.domain.catalogs import Catalogs
@@ -30,6 +29,7 @@ from service.storage.mongo import connect
 from service.storage.projects import ProjectStore
 from service.storage.sign_in_states import SignInStates
 from service.web.cors import Cors
+from service.web.dispatch import Dispatch
 from service.web.middleware import RequestContext
 from service.web.render import render_error
 from service.web.routes import ROUTES
@@ -65,12 +65,14 @@ def create_app(settings: Settings) -> Starlette:
             await app.state.services.sign_in.aclose()
             await client.close()
 
-    return Starlette(
-        routes=ROUTES,
-        middleware=[Middleware(RequestContext, on_error=render_error), Middleware(Cors)],
-        exception_handlers={ServiceError: render_error, HTTPException: render_error},
-        lifespan=lifespan,
-    )
+    return Application(routes=ROUTES, lifespan=lifespan)
+
+
+class Application(Starlette):
+    """Starlette with the service's own layers: around every request its context, then CORS, then its endpoint."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return RequestContext(Cors(Dispatch(self.router, render_error)), render_error)
 
 
 def build_services(settings: Settings, databases: Databases, passwords: Passwords) -> Services:
