@@ -90,6 +90,7 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
         schema_changes=SchemaChanges(catalogs),
         documents=Documents(catalogs),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
+        metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
 
 

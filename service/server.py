@@ -3,10 +3,14 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import uvicorn
 
+from service.metrics import FOLDER_VARIABLE
 from service.settings import Settings
 
 # A request in flight gets this long after SIGTERM; the process is gone within 30 s.
@@ -27,6 +31,11 @@ UVICORN_OPTIONS: dict[str, Any] = {
 def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> None:
     """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does."""
     _export(settings)
+    with _shared_metrics(workers):
+        _run(host, port, workers)
+
+
+def _run(host: str, port: int, workers: int) -> None:
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
     signal.signal(signal.SIGTERM, _exit)
     try:
@@ -40,6 +49,20 @@ def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> Non
         )
     except KeyboardInterrupt:
         return
+
+
+@contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """The folder through which several workers add up their metrics, unless the environment names one.
+
+    It begins empty: what the processes of an earlier run left would be counted as this run's.
+    """
+    if workers == 1 or FOLDER_VARIABLE in os.environ:
+        yield
+        return
+    with TemporaryDirectory(prefix="auth-collections-metrics-") as folder:
+        os.environ[FOLDER_VARIABLE] = folder
+        yield
 
 
 def _exit(_signal: int, _frame: object) -> NoReturn:

@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.metrics import observe_request
+
 log = structlog.get_logger()
 
 OnError = Callable[[Request, Exception], Awaitable[Response]]
@@ -54,8 +56,9 @@ class RequestContext:
             response = await self.on_error(Request(scope), error)
             await response(scope, receive, send_with_headers)
         finally:
-            elapsed = round((time.perf_counter() - started) * 1000, 2)
-            log.info("request", method=scope["method"], route=_route(scope), status=status, ms=elapsed, **_known(scope))
+            seconds, method, route = time.perf_counter() - started, scope["method"], _route(scope)
+            observe_request(method, route, status, seconds)
+            log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **_known(scope))
 
 
 def _request_id(scope: Scope) -> str:

@@ -28,4 +28,5 @@ ROUTES: list[BaseRoute] = [
     Route("/api/collections/{name}/documents/{id}", documents.delete_document, methods=["DELETE"]),
     Route("/health/live", operations.live, methods=["GET"]),
     Route("/health/ready", operations.ready, methods=["GET"]),
+    Route("/metrics", operations.metrics, methods=["GET"]),
 ]

@@ -27,6 +27,7 @@ class Services:
     collections: Collections
     schema_changes: SchemaChanges
     documents: Documents
+    metrics_token: str | None
 
 
 def services(request: Request) -> Services:
