@@ -1,12 +1,16 @@
 """CPU per request: the service beside the bare floor, block for block, in one run."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from statistics import median
+from typing import Any
 
 import httpx
+from pymongo import MongoClient
 
 from bench.figures import Figure, Goal
 from bench.load import Request, cpu_per_request
@@ -77,15 +81,26 @@ def _sign_up(server: Server, api_key: str) -> Stage:
 
 def measure_requests(settings: Settings, *, rounds: int, block: int) -> list[Figure]:
     """CPU of the service ÷ CPU of the floor for each scenario: the median of `rounds` pairs of `block` requests."""
+    uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
     with staged(settings) as (stage, project):
         scenarios = [*_user_scenarios(stage), *_document_scenarios(stage)]
         environment = {
-            "FLOOR_URI": settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else "",
+            "FLOOR_URI": uri,
             "FLOOR_DATABASE": project.database.database.name,
             "FLOOR_USER": stage.user_id,
         }
+        _store_known_document(uri, project)
         with server_process("bench.floor", environment=environment) as floor:
             return [asyncio.run(_compare(s, stage.server, floor, rounds, block)) for s in scenarios]
+
+
+def _store_known_document(uri: str, project: Project) -> None:
+    """What the floor reads: the same as the service's documents hold."""
+    with MongoClient[dict[str, Any]](uri) as client:
+        documents = client[project.database.database.name]["floor_documents"]
+        documents.drop()
+        moment = datetime(2026, 1, 1, 12, 0, 0, 5000, tzinfo=UTC)
+        documents.insert_one({"_id": "known", **json.loads(DOCUMENT), "created_at": moment, "updated_at": moment})
 
 
 async def _compare(scenario: Scenario, service: Server, floor: Server, rounds: int, block: int) -> Figure:

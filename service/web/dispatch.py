@@ -5,9 +5,9 @@ the service's own work for a request (see docs/performance.md). So a request tha
 endpoint. Whatever does not (404, 405, a missing slash, mounted applications) is left to Starlette's own router.
 """
 
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
 from inspect import isfunction
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from service.errors import ServiceError
 
 OnError = Callable[[Request, Exception], Awaitable[Response]]
+Form = tuple[str, int]
 
 
 class Dispatch:
@@ -27,11 +28,11 @@ class Dispatch:
     def __init__(self, router: Router, on_error: OnError) -> None:
         self._router = router
         self._on_error = on_error
-        self._fixed, self._patterns = _sorted(router.routes)
+        self._routes = _by_form(router.routes)
         self._otherwise = ExceptionMiddleware(router, {ServiceError: on_error, HTTPException: on_error})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (route := self._route(scope)) is None:
+        if scope["type"] != "http" or (route := self._find(scope)) is None:
             await self._otherwise(scope, receive, send)
             return
         scope["router"] = self._router
@@ -42,27 +43,27 @@ class Dispatch:
             response = await self._on_error(request, error)
         await response(scope, receive, send)
 
-    def _route(self, scope: Scope) -> Route | None:
+    def _find(self, scope: Scope) -> Route | None:
         """The route of this method and path, noted in `scope` with the path's parameters; None where there is none."""
-        if (route := self._fixed.get((scope["method"], scope["path"]))) is not None:
-            scope["route"], scope["path_params"] = route, {}
-            return route
-        for route in self._patterns:
+        for route in self._routes.get(_form(scope["method"], scope["path"]), ()):
             match, found = route.matches(scope)
             if match is Match.FULL:
-                scope["route"], scope["path_params"] = route, found["path_params"]
+                scope["route"] = route
+                scope.update(found)
                 return route
         return None
 
 
-def _sorted(routes: Iterable[BaseRoute]) -> tuple[dict[tuple[str, str], Route], list[Route]]:
-    """The routes whose path is fixed, by method and path; and those with parameters in it."""
-    direct = [route for route in routes if isinstance(route, Route) and isfunction(route.endpoint)]
-    fixed = {
-        (method, route.path): route for route in direct if not route.param_convertors for method in _methods(route)
-    }
-    return fixed, [route for route in direct if route.param_convertors]
+def _by_form(routes: Iterable[BaseRoute]) -> dict[Form, list[Route]]:
+    """The routes with a function as endpoint, in their order, by their form; a parameter that spans `/` has none."""
+    found = defaultdict[Form, list[Route]](list)
+    for route in routes:
+        if isinstance(route, Route) and isfunction(route.endpoint) and ":path}" not in route.path:
+            for method in route.methods or ():
+                found[_form(method, route.path)].append(route)
+    return dict(found)
 
 
-def _methods(route: Route) -> set[Any]:
-    return route.methods or set()
+def _form(method: str, path: str) -> Form:
+    """What a request shares with few routes, though their parameters are not known yet: its method and its depth."""
+    return method, path.count("/")
