@@ -6,28 +6,28 @@ from typing import Any
 from starlette.types import ASGIApp
 
 
-async def call(app: ASGIApp, path: str, query: str, headers: dict[str, str]) -> tuple[int, bytes]:
-    """The status and the body of a GET."""
-    status, body = 0, bytearray()
+async def call(app: ASGIApp, path: str, query: str, headers: dict[str, str], *, body: bytes = b"") -> tuple[int, bytes]:
+    """The status and the body that answer a GET, or with a `body` of JSON a POST."""
+    status, answer = 0, bytearray()
 
     async def receive() -> MutableMapping[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: MutableMapping[str, Any]) -> None:
         nonlocal status
         status = message.get("status", status)
-        body.extend(message.get("body", b""))
+        answer.extend(message.get("body", b""))
 
-    await app(_scope(path, query, headers), receive, send)
-    return status, bytes(body)
+    await app(_scope("POST" if body else "GET", path, query, headers), receive, send)
+    return status, bytes(answer)
 
 
-def _scope(path: str, query: str, headers: dict[str, str]) -> dict[str, Any]:
+def _scope(method: str, path: str, query: str, headers: dict[str, str]) -> dict[str, Any]:
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
         "http_version": "1.1",
-        "method": "GET",
+        "method": method,
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),

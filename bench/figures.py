@@ -46,9 +46,9 @@ class Figure:
 HEADINGS = ("figure", "measured", "goal", "", "how it came about")
 
 
-def show(title: str, figures: Iterable[Figure]) -> None:
+def show(figures: Iterable[Figure]) -> None:
     """Prints a table on stdout, as wide as it needs to be, so that nothing is cut off in a file."""
-    table = Table(*HEADINGS, title=title, title_justify="left")
+    table = Table(*HEADINGS)
     for figure in figures:
         table.add_row(*figure.cells)
     Console(width=180).print(table)

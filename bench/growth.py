@@ -74,19 +74,19 @@ class Cost:
     returned: int
 
 
-def measure_growth(settings: Settings, *, users: int, rounds: int) -> tuple[list[Figure], dict[str, tuple[Cost, Cost]]]:
-    """Each case at 10,000 and at `users` users: the figures, and by case what they were made from."""
+def measure_growth(settings: Settings, *, users: int, rounds: int) -> list[Figure]:
+    """Each case at 10,000 and at `users` users."""
     recorder = CommandRecorder()
     # Before the service connects: a client takes the listeners that are there when it is made.
     monitoring.register(recorder)
     costs = asyncio.run(_measure(settings, recorder, users, rounds))
-    return [figure for case in CASES for figure in _figures(case, *costs[case.name])], costs
+    return [_figure(case, *costs[case.name]) for case in CASES]
 
 
 async def _measure(
     settings: Settings, recorder: CommandRecorder, users: int, rounds: int
 ) -> dict[str, tuple[Cost, Cost]]:
-    sides = [Side(size, (await populated_project(settings, size))[1]) for size in (FEW, users)]
+    sides = [Side(size, (await populated_project(settings, f"users-{size}", size))[1]) for size in (FEW, users)]
     app = create_app(settings)
     uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
     async with app.router.lifespan_context(app):
@@ -140,20 +140,18 @@ class Probe:
         return Cost(side.users, request, database, len(commands), examined, returned)
 
 
-def _figures(case: Case, few: Cost, many: Cost) -> list[Figure]:
+def _figure(case: Case, few: Cost, many: Cost) -> Figure:
     times = (
         f"p50 {few.request:.2f} → {many.request:.2f} ms, database commands {few.database:.2f} → {many.database:.2f} ms"
     )
     work = f"{_round_trips(many)}, {many.examined} documents examined for {many.returned} returned"
-    return [
-        Figure(
-            f"{case.name}: {many.users:,} ÷ {few.users:,} users",
-            many.request / few.request,
-            "x",
-            case.goal,
-            f"{times}; {work}",
-        )
-    ]
+    return Figure(
+        f"{case.name}: {many.users:,} ÷ {few.users:,} users",
+        many.request / few.request,
+        "x",
+        case.goal,
+        f"{times}; {work}",
+    )
 
 
 def _round_trips(cost: Cost) -> str:

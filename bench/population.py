@@ -25,21 +25,20 @@ START = datetime(2026, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 ROOMY = {"TIER": "enterprise"} | dict.fromkeys(("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT"), str(10**9))
 
 
-async def populated_project(settings: Settings, users: int) -> tuple[Project, str]:
-    """The project `bench-<users>` with so many users, made if it is not there, and a new API key of it."""
+async def populated_project(settings: Settings, project_id: str, users: int) -> tuple[Project, str]:
+    """The project with so many users, made if it is not there, and a new API key of it."""
     client = connect(settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else "")
     databases, passwords = Databases(client, settings.database_prefix), Passwords(settings.bcrypt_cost)
     projects = build_services(settings, databases, passwords).projects
     admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), projects)
     try:
-        return await _ensure(admin, users)
+        return await _ensure(admin, project_id, users)
     finally:
         passwords.close()
         await client.close()
 
 
-async def _ensure(admin: ProjectAdmin, users: int) -> tuple[Project, str]:
-    project_id = f"bench-{users}"
+async def _ensure(admin: ProjectAdmin, project_id: str, users: int) -> tuple[Project, str]:
     try:
         project = await admin.find(project_id)
         return project, await admin.rotate_key(project_id)

@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
+from starlette.types import ASGIApp
 
 from service.domain.accounts import Accounts
 from service.domain.catalogs import Catalogs
@@ -35,6 +34,7 @@ from service.storage.projects import ProjectStore
 from service.storage.sign_in_states import SignInStates
 from service.web.admission import Admission
 from service.web.cors import Cors
+from service.web.dispatch import Dispatch
 from service.web.middleware import RequestContext
 from service.web.render import render_error
 from service.web.routes import ROUTES
@@ -77,15 +77,17 @@ def create_app(settings: Settings) -> Starlette:
             await app.state.services.sign_in.aclose()
             await client.close()
 
-    app = Starlette(
-        routes=ROUTES,
-        middleware=[Middleware(RequestContext, on_error=render_error), Middleware(Admission), Middleware(Cors)],
-        exception_handlers={ServiceError: render_error, HTTPException: render_error},
-        lifespan=lifespan,
-    )
+    app = Application(routes=ROUTES, lifespan=lifespan)
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.
     app.router.redirect_slashes = False
     return app
+
+
+class Application(Starlette):
+    """Starlette with the service's own layers: around every request its context, then admission, CORS, its endpoint."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return RequestContext(Admission(Cors(Dispatch(self.router, render_error))), render_error)
 
 
 def build_services(settings: Settings, databases: Databases, passwords: Passwords) -> Services:
@@ -106,6 +108,7 @@ def build_services(settings: Settings, databases: Databases, passwords: Password
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=Limits(Counters(databases)),
         trusted_proxies=settings.trusted_proxies,
+        metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
 
 

@@ -6,8 +6,10 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import Any, NoReturn
 
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
@@ -15,43 +17,46 @@ from uvicorn.supervisors import Multiprocess
 
 from service.connections import TimedConnection
 from service.listening import ACCEPT_SECONDS, drop_new_connections
+from service.metrics import FOLDER_VARIABLE
 from service.settings import Settings
 
 # A request in flight gets this long after SIGTERM; the process is gone within 30 s.
 GRACEFUL_SECONDS = 20
 KEEP_ALIVE_SECONDS = 75
+UVICORN_OPTIONS: dict[str, Any] = {
+    "log_config": None,
+    "access_log": False,
+    # The client's address is found by the service itself, from TRUSTED_PROXIES.
+    "proxy_headers": False,
+    "server_header": False,
+    "ws": "none",
+    "http": TimedConnection,
+    "timeout_keep_alive": KEEP_ALIVE_SECONDS,
+    "timeout_graceful_shutdown": GRACEFUL_SECONDS,
+}
 
 
 def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> None:
     """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does."""
     _export(settings)
+    with _shared_metrics(workers):
+        _run(host, port, workers)
+
+
+def _run(host: str, port: int, workers: int) -> None:
+    """One process serves by itself; several have a parent that starts them anew when they die."""
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
     signal.signal(signal.SIGTERM, _exit)
-    config = uvicorn.Config(
-        "service.app:from_environment",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        log_config=None,
-        access_log=False,
-        # The client's address is found by the service itself, from TRUSTED_PROXIES.
-        proxy_headers=False,
-        server_header=False,
-        ws="none",
-        http=TimedConnection,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=GRACEFUL_SECONDS,
-    )
+    application = "service.app:from_environment"
+    config = uvicorn.Config(application, factory=True, host=host, port=port, workers=workers, **UVICORN_OPTIONS)
     with suppress(KeyboardInterrupt):
-        _run(config)
+        if workers > 1:
+            Workers(config, [config.bind_socket()]).run()
+        else:
+            _run_alone(config)
 
 
-def _run(config: uvicorn.Config) -> None:
-    """One process serves by itself; several have a parent that starts them anew when they die."""
-    if config.workers > 1:
-        Workers(config, [config.bind_socket()]).run()
-        return
+def _run_alone(config: uvicorn.Config) -> None:
     config.load_app()
     server = OneServer(config)
     server.run()
@@ -78,6 +83,20 @@ class Workers(Multiprocess):
             drop_new_connections(listener)
         time.sleep(ACCEPT_SECONDS)
         super().terminate_all()
+
+
+@contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """The folder through which several workers add up their metrics, unless the environment names one.
+
+    It begins empty: what the processes of an earlier run left would be counted as this run's.
+    """
+    if workers == 1 or FOLDER_VARIABLE in os.environ:
+        yield
+        return
+    with TemporaryDirectory(prefix="auth-collections-metrics-") as folder:
+        os.environ[FOLDER_VARIABLE] = folder
+        yield
 
 
 def _exit(_signal: int, _frame: object) -> NoReturn:

@@ -32,6 +32,7 @@ class Settings(BaseSettings):
     idp_userinfo_url: str | None = None
     idp_scopes: str = "openid email profile"
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
+    metrics_token: SecretStr | None = Field(default=None, min_length=16)
     bcrypt_cost: int = Field(default=12, ge=4, le=16)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"

@@ -33,12 +33,15 @@ async def list_records(database: ProjectDatabase, query: BoundQuery) -> Listing:
     Raises QueryTooSlow after two seconds of database time.
     """
     with within(LIST_SECONDS):
-        query = replace(query, match=await _resolve(database, query.match))
+        if query.match.relations:
+            query = replace(query, match=await _resolve(database, query.match))
         if query.count:
             records, total = await asyncio.gather(_page(database, query), _total(database, query))
         else:
             records, total = await _page(database, query), None
-    return Listing([attach(record, query.expansions) for record in records], total, query.limit, query.offset)
+    if query.expansions:
+        records = [attach(record, query.expansions) for record in records]
+    return Listing(records, total, query.limit, query.offset)
 
 
 async def _page(database: ProjectDatabase, query: BoundQuery) -> list[dict[str, Any]]:

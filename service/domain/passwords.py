@@ -9,6 +9,7 @@ from typing import TypeVar
 import bcrypt
 
 from service.errors import Busy, Location, Violation
+from service.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
 # Past this many waiting the wait would exceed what clients endure, so the next is told to come back.
@@ -59,7 +60,8 @@ class Passwords:
             raise Busy(retry_after=RETRY_AFTER_SECONDS)
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            with HASHES_WAITING.track_inprogress(), HASHES.time():
+                return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         finally:
             self._waiting -= 1
 

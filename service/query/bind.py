@@ -28,8 +28,10 @@ def bind(query: ListQuery, shape: Shape) -> BoundQuery:
     return bound
 
 
-def _match(conditions: Iterable[Condition], shape: Shape, depth: int, violations: list[Violation]) -> Match:
+def _match(conditions: Sequence[Condition], shape: Shape, depth: int, violations: list[Violation]) -> Match:
     """`depth` is how many relations were followed to come here: the parts of each path already used."""
+    if not conditions:
+        return Match()
     own = [condition for condition in conditions if _relation_name(condition, depth) is None]
     filters = (_filter(condition, shape, depth, violations) for condition in own)
     hops = sorted((c for c in conditions if _relation_name(c, depth) is not None), key=lambda c: c.path[depth])

@@ -7,7 +7,8 @@ data.<field>.<field>_<operator>  a field of a nested object
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 from urllib.parse import parse_qsl
 
 from service.errors import Invalid, Violation
@@ -20,6 +21,8 @@ MAX_CONDITIONS = 50
 MAX_RELATION_DEPTH = 3
 MAX_POPULATE = 5
 MAX_LIMIT = 1_000
+# At most some megabytes, even of the longest queries.
+CACHED_QUERIES = 256
 # MongoDB's $skip is a 64-bit integer.
 MAX_OFFSET = 2**63 - 1
 # A nested path is at most as long as data is deep, behind the relations that may lead to it.
@@ -30,6 +33,15 @@ class _Fault(ValueError):
     """Why one parameter is refused; becomes a violation of that parameter."""
 
 
+@lru_cache(CACHED_QUERIES)
+def parse_query(query_string: bytes) -> ListQuery:
+    """The query that a query string spells. Raises Invalid.
+
+    Remembered, because clients repeat themselves: the same list is polled, the same page is opened by everyone.
+    """
+    return parse(parse_pairs(query_string))
+
+
 def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
     """The decoded pairs of a query string, in order. Raises Invalid if it is too long, not UTF-8, or repeats a name."""
     if len(query_string) > MAX_QUERY_BYTES:
@@ -38,21 +50,22 @@ def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
         pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise Invalid.one(("query",), "The query string must be percent-encoded UTF-8", type_="value_error") from None
-    repeated = [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]
-    if repeated:
+    if len(dict(pairs)) < len(pairs):
+        times = Counter(name for name, _ in pairs)
+        repeated = [name for name in times if times[name] > 1]
         raise Invalid(Violation(("query", name), "A parameter may be sent once", "repeated") for name in repeated)
     return pairs
 
 
 def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
     """The query that `pairs` spell. Raises Invalid that names every parameter it cannot read."""
-    query, conditions, violations = ListQuery(), list[Condition](), list[Violation]()
+    options, conditions, violations = dict[str, Any](), list[Condition](), list[Violation]()
     for name, text in pairs:
         try:
             if not text:
                 raise _Fault("A value is missing; leave the parameter out or give it one")
             if option := _OPTIONS.get(name):
-                query = option(query, text)
+                options[option[0]] = option[1](text)
             else:
                 conditions.append(parse_condition(name, text))
         except _Fault as fault:
@@ -61,7 +74,7 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
         violations.append(Violation(("query",), f"At most {MAX_CONDITIONS} conditions may be combined", "too_many"))
     if violations:
         raise Invalid(violations)
-    return replace(query, conditions=tuple(conditions))
+    return ListQuery(tuple(conditions), **options)
 
 
 def parse_condition(name: str, text: str) -> Condition:
@@ -93,47 +106,44 @@ def _whole(text: str, low: int, high: int) -> int:
     return number
 
 
-def _limit(query: ListQuery, text: str) -> ListQuery:
-    return replace(query, limit=_whole(text, 1, MAX_LIMIT))
+def _limit(text: str) -> int:
+    return _whole(text, 1, MAX_LIMIT)
 
 
-def _offset(query: ListQuery, text: str) -> ListQuery:
-    return replace(query, offset=_whole(text, 0, MAX_OFFSET))
+def _offset(text: str) -> int:
+    return _whole(text, 0, MAX_OFFSET)
 
 
-def _count(query: ListQuery, text: str) -> ListQuery:
+def _count(text: str) -> bool:
     if text not in {"true", "false"}:
         raise _Fault("Must be true or false")
-    return replace(query, count=text == "true")
+    return text == "true"
 
 
-def _sort_by(query: ListQuery, text: str) -> ListQuery:
-    return replace(query, sort_by=_path(text))
-
-
-def _sort_order(query: ListQuery, text: str) -> ListQuery:
+def _descending(text: str) -> bool:
     if text not in {"asc", "desc"}:
         raise _Fault("Must be asc or desc")
-    return replace(query, descending=text == "desc")
+    return text == "desc"
 
 
-def _populate(query: ListQuery, text: str) -> ListQuery:
+def _populate(text: str) -> tuple[tuple[str, ...], ...]:
     names = text.split(",")
     if text == EVERY_RELATION:
-        return replace(query, populate=((EVERY_RELATION,),))
+        return ((EVERY_RELATION,),)
     if len(names) > MAX_POPULATE:
         raise _Fault(f"At most {MAX_POPULATE} relations may be populated, or all of them with *")
     paths = tuple(_path(name) for name in dict.fromkeys(names))
     if any(len(path) > MAX_RELATION_DEPTH for path in paths):
         raise _Fault(f"Relations may be populated {MAX_RELATION_DEPTH} deep")
-    return replace(query, populate=paths)
+    return paths
 
 
-_OPTIONS: dict[str, Callable[[ListQuery, str], ListQuery]] = {
-    "limit": _limit,
-    "offset": _offset,
-    "count": _count,
-    "sort_by": _sort_by,
-    "sort_order": _sort_order,
-    "populate": _populate,
+# The parameters that are no filters: the field of ListQuery that each sets, and how its text is read.
+_OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "limit": ("limit", _limit),
+    "offset": ("offset", _offset),
+    "count": ("count", _count),
+    "sort_by": ("sort_by", _path),
+    "sort_order": ("descending", _descending),
+    "populate": ("populate", _populate),
 }

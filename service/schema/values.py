@@ -145,7 +145,7 @@ def now() -> datetime:
 
 def write_time(moment: datetime) -> str:
     """`2026-01-31T12:00:00.000Z`, the one form in which the service writes times."""
-    return moment.isoformat(timespec="milliseconds") + "Z"
+    return moment.isoformat("T", "milliseconds") + "Z"
 
 
 def check_name(name: str) -> str | None:

@@ -30,14 +30,18 @@ PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors
 class ProjectDatabase:
     """One project's data: `users`, and the records of its collections. No query leaves it."""
 
-    __slots__ = ("database", "users")
+    __slots__ = ("_records", "database", "users")
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.users = Records(database["users"])
+        self._records = {"users": self.users}
 
     def records(self, collection: str) -> Records:
-        return self.users if collection == "users" else Records(self.database[collection])
+        """The records of a MongoDB collection; kept, for the driver takes as long to name one as to parse a reply."""
+        if (found := self._records.get(collection)) is None:
+            found = self._records[collection] = Records(self.database[collection])
+        return found
 
     async def ensure_indexes(self) -> None:
         """Creates what is missing; does nothing where all is there."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +21,8 @@ from service.errors import (
     TooLarge,
     Unavailable,
 )
+from service.metrics import operation_series
+from service.storage.pool_metrics import PoolMetrics
 
 Document = dict[str, Any]
 Client = AsyncMongoClient[Document]
@@ -49,6 +52,7 @@ def connect(uri: str) -> Client:
             timeoutMS=OPERATION_TIMEOUT_MS,
             serverSelectionTimeoutMS=SERVER_SELECTION_TIMEOUT_MS,
             maxPoolSize=MAX_CONNECTIONS,
+            event_listeners=[PoolMetrics()],
             w="majority",
             retryWrites=True,
             retryReads=True,
@@ -64,21 +68,21 @@ def connect(uri: str) -> Client:
 
 
 class _Translation:
-    """`with translated():` turns what the driver raises into the errors of errors.py. A class: it is fast."""
+    """`with translated():` turns what the driver raises into the errors of errors.py, and times it. A class: it is fast."""
 
-    __slots__ = ()
+    __slots__ = ("_started",)
 
     def __enter__(self) -> None:
-        return None
+        self._started = perf_counter()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, PyMongoError):
-            raise _ours(error) from error
-
-
-_TRANSLATION = _Translation()
+        ours = _ours(error) if isinstance(error, PyMongoError) else None
+        outcome = ours.code if ours is not None else "ok" if error is None else "ended"
+        operation_series(outcome).observe(perf_counter() - self._started)
+        if ours is not None:
+            raise ours from error
 
 
 def translated() -> _Translation:
@@ -86,10 +90,10 @@ def translated() -> _Translation:
 
     Raises DuplicateValue, RejectedByValidator, QueryTooSlow, TooLarge; Unavailable when the outcome is unknown.
     """
-    return _TRANSLATION
+    return _Translation()
 
 
-def _ours(error: PyMongoError) -> Exception:
+def _ours(error: PyMongoError) -> ServiceError:
     if isinstance(error, DuplicateKeyError):
         return duplicate(error.details or {})
     if isinstance(error, OperationFailure):
@@ -111,7 +115,7 @@ def write_error(details: Mapping[str, Any]) -> ServiceError:
     return duplicate(details) if details["code"] == DUPLICATE_KEY else Unavailable()
 
 
-def _refusal(error: OperationFailure) -> Exception:
+def _refusal(error: OperationFailure) -> ServiceError:
     if error.code == DOCUMENT_VALIDATION_FAILURE:
         return RejectedByValidator((error.details or {}).get("errInfo", {}))
     if error.code == MAX_TIME_EXPIRED:

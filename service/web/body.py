@@ -37,16 +37,17 @@ def _sentence(msg: str) -> str:
 
 def _require_json(request: Request) -> None:
     """An absent type counts as JSON; the strict parser judges the bytes."""
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
+    headers = dict(request.scope["headers"])
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise UnsupportedMedia("Send the body without Content-Encoding")
-    media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    media_type = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
+    if media_type != b"application/json":
         raise UnsupportedMedia("Send the body as Content-Type: application/json")
 
 
 async def _read(request: Request, limit: int) -> bytes:
     """The whole body. Stops reading at the first byte too many, and before the first where the length is declared."""
-    declared = request.headers.get("content-length", "")
+    declared = dict(request.scope["headers"]).get(b"content-length", b"")
     if declared.isdigit() and int(declared) > limit:
         raise TooLarge(f"The body must have at most {limit} bytes")
     body = bytearray()

@@ -36,7 +36,7 @@ class Cors:
 
 
 def _origin(scope: Scope) -> str | None:
-    value = next((value for name, value in scope["headers"] if name == b"origin"), None)
+    value = dict(scope["headers"]).get(b"origin")
     return value.decode("latin-1") if value is not None and len(value) <= MAX_ORIGIN else None
 
 

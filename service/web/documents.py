@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.projects import Project
-from service.query.parse import parse, parse_pairs
+from service.query.parse import parse_query
 from service.web.body import read_object, validated
 from service.web.identity import api_key, api_key_with_query
 from service.web.render import json_response
@@ -35,7 +35,7 @@ async def create_document(request: Request, project: Project) -> Response:
 @api_key_with_query
 async def list_documents(request: Request, project: Project) -> Response:
     """List and query documents."""
-    query = parse(parse_pairs(request.scope["query_string"]))
+    query = parse_query(request.scope["query_string"])
     found = await services(request).documents.list(project, request.path_params["name"], query)
     documents = [document_view(record) for record in found.records]
     return json_response({"documents": documents, "total": found.total, "limit": found.limit, "offset": found.offset})

@@ -56,7 +56,7 @@ def user_token(handler: SessionHandler) -> Endpoint:
     """An endpoint for the user whose token the request carries, with no query parameters, under the auth limit."""
 
     async def endpoint(request: Request) -> Response:
-        session = await services(request).tokens.verify(_bearer(request))
+        session = await services(request).tokens.verify(bearer(request))
         request.scope["state"]["project"] = session.project
         await count(request, session.project, AUTH)
         refuse_query(request)
@@ -102,7 +102,7 @@ def refuse_query(request: Request) -> None:
         )
 
 
-def _bearer(request: Request) -> str:
+def bearer(request: Request) -> str:
     """The token of the one `Authorization` header (RFC 6750 section 2.1). Raises InvalidToken."""
     headers = _header(request, b"authorization")
     if len(headers) != 1:

@@ -1,7 +1,7 @@
 """Around every request, in pure ASGI: its id, its log line, and the headers every answer carries."""
 
+import os
 import re
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.metrics import observe_request
 from service.web.rate_limit import rate_limit_fields
 
 log = structlog.get_logger()
@@ -56,13 +57,14 @@ class RequestContext:
             response = await self.on_error(Request(scope), error)
             await response(scope, receive, send_with_headers)
         finally:
-            elapsed = round((time.perf_counter() - started) * 1000, 2)
-            log.info("request", method=scope["method"], route=_route(scope), status=status, ms=elapsed, **_known(scope))
+            seconds, method, route = time.perf_counter() - started, scope["method"], _route(scope)
+            observe_request(method, route, status, seconds)
+            log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **_known(scope))
 
 
 def _request_id(scope: Scope) -> str:
-    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-    return given.decode() if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+    given = dict(scope["headers"]).get(b"x-request-id", b"")
+    return given.decode() if REQUEST_ID.fullmatch(given) else os.urandom(8).hex()
 
 
 def _add_headers(message: MutableMapping[str, Any], state: Mapping[str, Any]) -> None:

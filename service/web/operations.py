@@ -1,8 +1,15 @@
-"""What operators ask: is the process alive, can it serve."""
+"""What operators ask: is the process alive, can it serve, how does it fare."""
 
+import asyncio
+from hmac import compare_digest
+
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.errors import InvalidToken, NotFound
+from service.metrics import exposition
+from service.web.identity import bearer
 from service.web.render import json_response
 from service.web.services import services
 
@@ -16,3 +23,13 @@ async def ready(request: Request) -> Response:
     """The database answers, so requests can be served; 503 otherwise."""
     await services(request).databases.ping()
     return json_response({"status": "ready"})
+
+
+async def metrics(request: Request) -> Response:
+    """The metrics, for who has METRICS_TOKEN: they tell how much is used, and by which ways. Not found where it is not set."""
+    expected = services(request).metrics_token
+    if expected is None:
+        raise NotFound
+    if not compare_digest(bearer(request).encode(), expected.encode()):
+        raise InvalidToken
+    return Response(await asyncio.to_thread(exposition), media_type=CONTENT_TYPE_LATEST)

@@ -14,6 +14,7 @@ from starlette.routing import Match
 from service.domain.accounts import SignedIn
 from service.domain.listing import Listing
 from service.errors import ServiceError, Unavailable
+from service.metrics import ERRORS
 from service.schema.values import write_time
 
 log = structlog.get_logger()
@@ -27,7 +28,7 @@ def _plain(value: Any) -> Any:
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    body = orjson.dumps(content, _plain, orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS)
+    body = orjson.dumps(content, _plain, orjson.OPT_PASSTHROUGH_DATETIME)
     return Response(body, status, headers, "application/json")
 
 
@@ -53,10 +54,18 @@ def _allow(request: Request) -> dict[str, str]:
     return {"allow": ", ".join(sorted({method for route in routes for method in route.methods}))}
 
 
+def _code(error: Exception) -> str:
+    if isinstance(error, HTTPException):
+        return HTTP_CODES.get(error.status_code, "http_error")
+    return error.code if isinstance(error, ServiceError) else ServiceError.code
+
+
 async def render_error(request: Request, error: Exception) -> Response:
     """The answer to any error: ours as it says, Starlette's own 404 and 405, and one fixed sentence for all the rest."""
+    code = _code(error)
+    ERRORS.labels(code).inc()
     if isinstance(error, HTTPException):
-        body = {"detail": error.detail, "code": HTTP_CODES.get(error.status_code, "http_error")}
+        body = {"detail": error.detail, "code": code}
         return json_response(body, error.status_code, _allow(request) if error.status_code == 405 else error.headers)
     request_id = request.scope.get("state", {}).get("request_id", "")
     if not isinstance(error, ServiceError) or error.status == 500:

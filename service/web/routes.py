@@ -29,4 +29,5 @@ ROUTES: list[BaseRoute] = [
     Route("/files/{file_name}", files.read_file, methods=["GET"]),
     Route("/health/live", operations.live, methods=["GET"]),
     Route("/health/ready", operations.ready, methods=["GET"]),
+    Route("/metrics", operations.metrics, methods=["GET"]),
 ]

@@ -33,6 +33,7 @@ class Services:
     files: Files
     limits: Limits
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    metrics_token: str | None
 
 
 def services(request: Request) -> Services:

@@ -13,7 +13,7 @@ from service.domain.emails import normalize_email
 from service.domain.limits import AUTH, LOGIN, SIGNUP
 from service.domain.projects import Project
 from service.domain.tokens import Session, public_keys
-from service.query.parse import parse, parse_pairs
+from service.query.parse import parse_query
 from service.storage.ids import new_id
 from service.web.body import read_object, validated
 from service.web.forms import submitted
@@ -94,7 +94,7 @@ async def update_profile(request: Request, session: Session) -> Response:
 @api_key_under(AUTH, takes_query=True)
 async def list_users(request: Request, project: Project) -> Response:
     """List and query users."""
-    query = parse(parse_pairs(request.scope["query_string"]))
+    query = parse_query(request.scope["query_string"])
     return user_list(await services(request).accounts.list(project, query))
 
 

@@ -1,0 +1,49 @@
+"""How many commands each request sends to MongoDB."""
+
+import asyncio
+import json
+from typing import Any
+
+from pymongo import monitoring
+
+from bench.asgi import call
+from bench.commands import CommandRecorder
+from bench.figures import Figure, Goal
+from bench.population import populated_project, user_id
+from bench.requests import COLLECTION, DOCUMENT, PROJECT, SCHEMA, USERS
+from service.app import create_app
+from service.settings import Settings
+
+ONE = Goal("<=", 1)
+
+
+def measure_round_trips(settings: Settings) -> list[Figure]:
+    """The commands of one request each, once the project is known to the worker."""
+    recorder = CommandRecorder()
+    monitoring.register(recorder)
+    return asyncio.run(_measure(settings, recorder))
+
+
+async def _measure(settings: Settings, recorder: CommandRecorder) -> list[Figure]:
+    project, api_key = await populated_project(settings, PROJECT, USERS)
+    app, keyed = create_app(settings), {"x-api-key": api_key}
+    path = f"/api/collections/{COLLECTION}/documents"
+    async with app.router.lifespan_context(app):
+        token = app.state.services.tokens.issue(project, user_id(1), 1)
+        declared = json.dumps({"name": COLLECTION, "schema": SCHEMA}).encode()
+        await call(app, "/api/collections", "", keyed, body=declared)
+        document = json.loads((await call(app, path, "", keyed, body=DOCUMENT))[1])
+        requests: dict[str, dict[str, Any]] = {
+            "profile": {"path": "/auth-collections/user", "headers": {"authorization": f"Bearer {token}"}},
+            "list without total": {"path": "/auth-collections/users", "query": "count=false", "headers": keyed},
+            "create a document": {"path": path, "headers": keyed, "body": DOCUMENT},
+            "get a document": {"path": f"{path}/{document['id']}", "headers": keyed},
+        }
+        return [await _count(app, recorder, name, request) for name, request in requests.items()]
+
+
+async def _count(app: Any, recorder: CommandRecorder, name: str, request: dict[str, Any]) -> Figure:
+    await call(app, **{"query": "", **request})
+    recorder.reset()
+    status, _ = await call(app, **{"query": "", **request})
+    return Figure(f"round trips, {name}", len(recorder.commands), "", ONE, f"answered {status}")

@@ -1,0 +1,72 @@
+"""What the service counts and times, for Prometheus. Each layer adds to its own metrics; `web/operations` shows them all.
+
+With several workers PROMETHEUS_MULTIPROC_DIR names the folder through which they add up (prometheus_client,
+"Multiprocess Mode"); it must be set before this module is first imported, which `server.py` sees to.
+"""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+CACHED_LABELS = 1_000
+REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+OPERATION_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+REQUESTS = Histogram(
+    "http_request_duration_seconds", "Requests answered", ("method", "route", "status"), buckets=REQUEST_SECONDS
+)
+ERRORS = Counter("service_errors", "Errors answered, by the code that the client was sent", ("code",))
+OPERATIONS = Histogram(
+    "mongodb_operation_duration_seconds",
+    "Calls of the driver, with waiting for a connection and retries, by `ok` or the code of the error",
+    ("outcome",),
+    buckets=OPERATION_SECONDS,
+)
+CONNECTIONS = Gauge("mongodb_connections", "Open connections to MongoDB", multiprocess_mode="livesum")
+CONNECTIONS_CLOSED = Counter("mongodb_connections_closed", "Connections to MongoDB that ended", ("reason",))
+CONNECTION_WAITS = Counter("mongodb_connection_waits", "Operations that waited over 10 ms for a connection")
+CONNECTION_FAILURES = Counter("mongodb_connection_failures", "Operations that got no connection", ("reason",))
+HASHES = Histogram("password_hash_duration_seconds", "Password hashes and checks, with their waiting")
+HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting", multiprocess_mode="livesum")
+
+
+def observe_request(method: str, route: str, status: int, seconds: float) -> None:
+    """`route` is a pattern of the service's own; a client's invented method counts as `other`, so labels stay few."""
+    _request_series(method if method in METHODS else "other", route, status).observe(seconds)
+
+
+@lru_cache(CACHED_LABELS)
+def _request_series(method: str, route: str, status: int) -> Histogram:
+    return REQUESTS.labels(method, route, status)
+
+
+@lru_cache(CACHED_LABELS)
+def operation_series(outcome: str) -> Histogram:
+    """The durations of driver calls that ended as `outcome`: `ok`, or the code of an error."""
+    return OPERATIONS.labels(outcome)
+
+
+def exposition() -> bytes:
+    """All metrics in Prometheus' text format; of all workers, where there are several."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if folder is None:
+        return generate_latest(REGISTRY)
+    _forget_dead_workers(Path(folder))
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
+
+
+def _forget_dead_workers(folder: Path) -> None:
+    """Drops what killed workers left in gauges: their connections are gone. Counters keep what they counted."""
+    for path in folder.glob("gauge_live*.db"):
+        pid = int(path.stem.rpartition("_")[2])
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
