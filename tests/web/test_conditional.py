@@ -39,9 +39,9 @@ RANGES: list[tuple[str, str, Answer]] = [
 
 @pytest.mark.parametrize(("field", "expected"), [row[1:] for row in RANGES], ids=[row[0] for row in RANGES])
 def test_f9_range(field: str, expected: Answer) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert answer({"range": field}, etag=ETAG, length=1000) == expected
-    assert time.perf_counter() - started < 0.005
+    assert time.process_time() - started < 0.005
 
 
 @pytest.mark.parametrize("field", ["bytes=0-", "bytes=0-0", "bytes=-1"])
