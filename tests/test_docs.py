@@ -1,5 +1,6 @@
 """The docs promise what the code does, and nothing else: operators, settings, variables, errors, limits."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from starlette.routing import Route
 
 from service import errors
+from service.connections import REFUSALS
 from service.domain.listing import LIST_SECONDS
 from service.domain.project_settings import TIER_LIMITS, ProjectSettings
 from service.query import operators, parse
@@ -76,7 +78,8 @@ def test_every_error_is_documented_with_its_status() -> None:
     text = (ROOT / "docs/errors.md").read_text()
     documented = {(int(status), code) for status, code in re.findall(r"^\| (\d{3}) \| `(\w+)` \|", text, re.MULTILINE)}
     raised = {(error.status, error.code) for error in every_error()} - {(500, errors.ConfigurationError.code)}
-    assert documented == raised | {(status, code) for status, code in HTTP_CODES.items()}
+    refused = {(status, json.loads(body)["code"]) for status, (_, body) in REFUSALS.items()}
+    assert documented == raised | set(HTTP_CODES.items()) | refused
 
 
 def test_the_tree_in_the_docstring_of_errors_is_the_real_one() -> None:

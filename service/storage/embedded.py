@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +19,7 @@ from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from service.errors import ConfigurationError
+from service.storage.watching import watched
 
 REPLICA_SET = "embedded"
 NOT_YET_INITIALIZED = 94
@@ -34,8 +36,8 @@ HOW_TO_GET_MONGODB = (
 def embedded_mongodb(data_dir: Path) -> Iterator[str]:
     """The URI of the mongod of `data_dir`, which runs at least as long as the context.
 
-    The first process to come starts it, later ones join it, the last to leave stops it. A mongod that outlived a killed
-    process is joined. Raises ConfigurationError, with the loader's or mongod's own reason, when it cannot be started.
+    The first process to come starts it, later ones join it, the last to leave stops it; if it dies, it is started again.
+    A mongod that outlived a killed process is joined. Raises ConfigurationError, with its own reason, when it cannot start.
     """
     folder = data_dir.absolute() / "mongodb"
     (folder / "db").mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -45,11 +47,19 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
             fcntl.flock(users, fcntl.LOCK_SH)
             port = _running_port(folder) or _start(folder)
         try:
-            yield _uri(port)
+            with watched(partial(_revive, folder)):
+                yield _uri(port)
         finally:
             with _held(folder / "start.lock"):
                 if _is_last(users):
                     _stop(folder)
+
+
+def _revive(folder: Path) -> None:
+    """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
+    with _held(folder / "start.lock"), suppress(ConfigurationError, PyMongoError, OSError):
+        if not _holds_its_files(folder):
+            _start(folder)
 
 
 @contextmanager
@@ -204,13 +214,13 @@ def _await_primary(client: MongoClient[dict[str, Any]]) -> None:
 
 def _stop(folder: Path) -> None:
     """Ends this folder's mongod and waits until its files are closed. It must answer first, for a pid may be reused."""
-    pid = _state(folder).get("pid")
-    if pid is None or _running_port(folder) is None:
+    pid, port = _state(folder).get("pid"), _running_port(folder)
+    if pid is None or port is None:
         return
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_TIMEOUT
-    while _holds_its_files(folder) and time.monotonic() < deadline:
+    while (_holds_its_files(folder) or _listening(port)) and time.monotonic() < deadline:
         time.sleep(0.02)
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)

@@ -6,11 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from service.domain.content import FILE_TYPES, extension
+from service.domain.limits import DAILY
 from service.errors import RangeNotSatisfiable
 from service.storage.files import StoredFile
 from service.web.conditional import NotModified, NotSatisfiable, Part, Whole, answer
 from service.web.disposition import content_disposition
-from service.web.identity import refuse_query
+from service.web.identity import count, refuse_query
 from service.web.services import services
 
 # Names are never reused, so nobody needs to ask again.
@@ -23,6 +24,7 @@ async def read_file(request: Request) -> Response:
     """Read an uploaded file, whole or one range of it."""
     refuse_query(request)
     project, file = await services(request).files.find(request.path_params["file_name"])
+    await count(request, project, DAILY)
     chosen = answer(_conditions(request), etag=_etag(file), length=file.length)
     if isinstance(chosen, NotModified):
         return Response(status_code=304, headers=file_headers(file))

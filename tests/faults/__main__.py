@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from service.storage.embedded import embedded_mongodb
-from tests.faults import freeze, kills, limits, restarts
+from tests.faults import cost, freeze, kills, limits, restarts
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
     "logins": limits.logins,
     "auth": limits.auth,
     "auth-with-kills": lambda uri: limits.auth(uri, kills=3),
     "restarts": restarts.restarts,
+    "cost": cost.cost,
 }
 ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}
 

@@ -1,10 +1,12 @@
 """A replica set of three mongod processes on loopback, whose members can be killed and brought back."""
 
+import random
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +14,17 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from service.storage.embedded import mongod_binary
-from tests.processes import free_port
 
 NAME = "faults"
 ELECTION_MS = 1_000
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 
 
 class Member:
     """One mongod with a port and a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+        self.port = _steady_port()
         self._folder = folder / str(self.port)
         self._folder.mkdir()
         self.process = self._spawn()
@@ -56,6 +57,11 @@ class Member:
     def revive(self) -> None:
         self.process = self._spawn()
 
+    def running(self) -> bool:
+        """Whether it lives; one that ended of itself says why in its log."""
+        assert self.process.poll() is None, (self._folder / "log").read_text()[-3000:]
+        return True
+
 
 class ReplicaSet:
     """Three members, initiated, with a primary."""
@@ -87,7 +93,17 @@ class ReplicaSet:
 
     def wait_whole(self) -> None:
         """Returns when every member is a primary or a secondary, so that one more may be killed."""
-        _until(lambda: all(_serves(member.hello()) for member in self.members))
+        _until(lambda: all(member.running() and _serves(member.hello()) for member in self.members))
+
+
+def _steady_port() -> int:
+    """A free port below those that the kernel gives to outgoing connections: one of them could take it between two lives."""
+    chance = random.SystemRandom()
+    while True:
+        port = chance.randrange(15_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _serves(hello: dict[str, Any]) -> bool:

@@ -1,6 +1,9 @@
 """THREATS rows R1 to R4 in short; `scripts/faults` runs them at length."""
 
 import asyncio
+import json
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -38,6 +41,17 @@ async def test_r1_a_start_without_mongodb_waits_for_it(tmp_path: Path) -> None:
                 _, key = await make_key(uri, PREFIX)
                 answer = await client.get("/auth-collections/users", headers=headers(key))
                 assert answer.status_code == 200
+
+
+async def test_r1_an_embedded_mongodb_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
+    with embedded_mongodb(tmp_path) as uri, running_service(uri, tmp_path, DATABASE_PREFIX=PREFIX) as service:
+        async with httpx.AsyncClient(base_url=service.url, timeout=10) as client:
+            assert (await client.get("/health/ready")).status_code == 200
+            os.kill(json.loads((tmp_path / "mongodb" / "mongod.json").read_text())["pid"], signal.SIGKILL)
+            killed = time.monotonic()
+            while (await client.get("/health/ready")).status_code != 200:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            assert time.monotonic() - killed < RECOVERY_SECONDS
 
 
 async def test_r2_while_mongodb_hangs_requests_are_answered_in_time() -> None:

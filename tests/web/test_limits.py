@@ -13,6 +13,7 @@ from pymongo import MongoClient
 from service.domain.limits import DAY, HOUR
 from service.web.routes import ROUTES
 from tests.conftest import Api, MakeApi
+from tests.samples import FORM_TYPE, account, file_part, form
 
 # The end of a window within a test would let more through than its limit.
 MARGIN_SECONDS = 8
@@ -131,4 +132,14 @@ async def test_every_endpoint_of_a_project_is_counted(make_api: MakeApi) -> None
             response = await api.request(method, path.replace("{project_id}", api.project.id))
             if "ratelimit" not in response.headers and response.status_code != 401:
                 uncounted.add(path)
-    assert uncounted <= {"/auth-collections/jwks/{project_id}", "/health/live", "/health/ready", "/metrics"}
+    # Public keys, and health, are nobody's requests; the name of a file that is not there names no project.
+    nobodys = {"/auth-collections/jwks/{project_id}", "/files/{file_name}", "/health/live", "/health/ready", "/metrics"}
+    assert uncounted <= nobodys
+
+
+async def test_reading_a_file_counts_for_the_day(make_api: MakeApi) -> None:
+    api = await make_api(DAILY_LIMIT="2")
+    content = form(account(), file_part("picture"))
+    signed_up = await api.request("POST", "/auth-collections/signup", content=content, headers=FORM_TYPE)
+    url = signed_up.json()["user"]["data"]["picture"]
+    assert [(await api.http.get(url)).status_code for _ in range(2)] == [200, 429]
