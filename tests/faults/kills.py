@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -81,6 +82,8 @@ async def _kill(members: ReplicaSet, count: int, chance: random.Random, outcome:
         await asyncio.sleep(chance.uniform(0.0, 1.0))
         primary.revive()
         await asyncio.to_thread(members.wait_whole)
+        if outcome.kills % 10 == 0:
+            print(f"kills: {outcome.kills} so far, {dict(outcome.statuses)}", file=sys.stderr)  # noqa: T201
 
 
 async def _write(port: int, key: str, rate: int, outcome: Outcome, done: asyncio.Event) -> None:
