@@ -3,7 +3,9 @@
 import asyncio
 
 # Slices start at one and double while they are spent quickly, so that a quiet worker holds next to nothing.
-MAX_SLICE = 100
+MAX_SLICE = 1_000
+# No worker that dies may take more than this part of a limit along.
+MAX_PART = 10
 QUICK_SECONDS = 5.0
 # A worker that no longer spends its slice gives it back, so that others can.
 IDLE_SECONDS = 2.0
@@ -11,9 +13,10 @@ IDLE_SECONDS = 2.0
 REFUSAL_SECONDS = 1.0
 
 
-def next_size(size: int, spent_in: float) -> int:
-    """How many to ask for after a slice of `size` lasted `spent_in` seconds."""
-    return min(size * 2, MAX_SLICE) if spent_in < QUICK_SECONDS else max(size // 2, 1)
+def next_size(size: int, spent_in: float, limit: int) -> int:
+    """How many to ask for under `limit` after a slice of `size` lasted `spent_in` seconds."""
+    wanted = size * 2 if spent_in < QUICK_SECONDS else size // 2
+    return max(1, min(wanted, MAX_SLICE, limit // MAX_PART))
 
 
 class Lease:
@@ -42,9 +45,9 @@ class Lease:
         self.left -= 1
         return True
 
-    def wanted(self, now: float) -> int:
-        """How large the next slice should be: what it must be at most is the counter's to say."""
-        return next_size(self.size, now - self.taken_at) if self.size else 1
+    def wanted(self, now: float, limit: int) -> int:
+        """How large the next slice should be; how much of it there is, is the counter's to say."""
+        return next_size(self.size, now - self.taken_at, limit) if self.size else 1
 
     def receive(self, granted: int, *, wanted: int, free: int, now: float) -> None:
         """Adds a slice; nothing granted means that the limit is reached."""

@@ -127,7 +127,7 @@ class Limits:
 
     async def _renew(self, lease: Lease, limit: int) -> None:
         try:
-            wanted = lease.wanted(self._clock())
+            wanted = lease.wanted(self._clock(), limit)
             until = _keep_until(lease.end)
             granted, used = await self._counters.take(lease.key, wanted=wanted, limit=limit, until=until)
             lease.receive(granted, wanted=wanted, free=max(0, limit - used), now=self._clock())

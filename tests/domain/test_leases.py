@@ -7,27 +7,27 @@ from service.domain.limits import DAY, HOUR, seconds_until, window_end
 
 
 @pytest.mark.parametrize(
-    ("size", "spent_in", "expected"),
+    ("size", "spent_in", "limit", "expected"),
     [
-        (1, 0.0, 2),
-        (64, 1.0, MAX_SLICE),
-        (MAX_SLICE, 0.1, MAX_SLICE),
-        (1, 60.0, 1),
-        (100, QUICK_SECONDS, 50),
-        (3, 60.0, 1),
+        pytest.param(1, 0.0, 10_000, 2, id="doubles when it was spent quickly"),
+        pytest.param(MAX_SLICE, 0.1, 10**9, MAX_SLICE, id="no larger than the largest"),
+        pytest.param(64, 0.1, 1_000, 100, id="no larger than a part of the limit"),
+        pytest.param(1, 0.0, 5, 1, id="never nothing"),
+        pytest.param(100, QUICK_SECONDS, 10_000, 50, id="halves when it lasted"),
+        pytest.param(1, 60.0, 10_000, 1, id="never less than one"),
     ],
 )
-def test_slices_double_while_they_are_spent_quickly(size: int, spent_in: float, expected: int) -> None:
-    assert next_size(size, spent_in) == expected
+def test_the_next_slice(size: int, spent_in: float, limit: int, expected: int) -> None:
+    assert next_size(size, spent_in, limit) == expected
 
 
 def test_a_lease_lets_through_what_it_received_and_no_more() -> None:
     lease = Lease("k", 3600, 0.0)
-    assert lease.wanted(0.0) == 1
+    assert lease.wanted(0.0, 1000) == 1
     assert not lease.spend(0.0)
     lease.receive(2, wanted=2, free=5, now=0.0)
     assert [lease.spend(0.0) for _ in range(3)] == [True, True, False]
-    assert lease.wanted(1.0) == 4
+    assert lease.wanted(1.0, 1000) == 4
 
 
 def test_a_lease_that_was_granted_nothing_refuses_for_a_moment() -> None:

@@ -135,5 +135,5 @@ async def test_a_thousand_requests_ask_the_database_a_few_dozen_times(
         await limits.count(project, DAILY, "")
     stored = await services.databases.system["counters"].find_one({})
     assert stored is not None
-    # Slices of 1, 2, 4 ... 64, then of 100: what is taken beyond the thousand is less than one slice.
+    # Slices of 1, 2, 4 ... 512: what is taken beyond the thousand is less than one slice.
     assert 1000 <= stored["used"] < 1100

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ from tests.faults.restarts import UNLIMITED
 from tests.faults.wire import Broken, Connection
 
 PREFIX = "f_kills_"
+COLLECTIONS = "/api/collections"
 SEED = 20_261_120
 
 
@@ -27,6 +29,7 @@ class Outcome:
     """What clients were told, and what is stored afterwards."""
 
     kills: int = 0
+    restarted: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
     without_retry_after: int = 0
     acknowledged: list[tuple[float, int]] = field(default_factory=list)
@@ -43,16 +46,17 @@ class Outcome:
 
     def __str__(self) -> str:
         return (
-            f"{self.kills} kills in {self.seconds:.0f} s, answers {dict(self.statuses)}, 503 without Retry-After "
+            f"{self.kills} kills in {self.seconds:.0f} s, {self.restarted} stuck members restarted, "
+            f"answers {dict(self.statuses)}, 503 without Retry-After "
             f"{self.without_retry_after}, broken {self.broken}, lost {self.lost}, duplicated {self.duplicated}, "
             f"longest gap {self.longest_gap:.1f} s, slowest answer {self.slowest:.1f} s"
         )
 
 
 async def kills(*, count: int = 100, rate: int = 200, seed: int = SEED) -> Outcome:
-    """Kills the primary so often at random moments, and revives it, while signups arrive at `rate` a second.
+    """Kills the primary so often at random moments, and revives it, while documents arrive at `rate` a second.
 
-    Each signup carries a number, and is sent once: a number that is stored twice was written twice.
+    Each document carries a number, and is sent once: a number that is stored twice was written twice.
     """
     outcome = Outcome()
     with tempfile.TemporaryDirectory() as folder, replica_set(Path(folder)) as members:
@@ -60,6 +64,7 @@ async def kills(*, count: int = 100, rate: int = 200, seed: int = SEED) -> Outco
         with running_service(
             members.uri, Path(folder), DATABASE_PREFIX=PREFIX, BCRYPT_COST="4", LOG_LEVEL="error"
         ) as service:
+            await _declare(service.port, key)
             started = time.monotonic()
             done = asyncio.Event()
             writing = asyncio.create_task(_write(service.port, key, rate, outcome, done))
@@ -72,6 +77,15 @@ async def kills(*, count: int = 100, rate: int = 200, seed: int = SEED) -> Outco
     return outcome
 
 
+async def _declare(port: int, key: str) -> None:
+    connection = Connection(port)
+    body = json.dumps({"name": "things", "schema": {"number": {"type": "integer"}}}).encode()
+    fields = headers(key, **{"content-type": "application/json"})
+    status, _ = await connection.request("POST", COLLECTIONS, headers=fields, body=body)
+    connection.close()
+    assert status == 201
+
+
 async def _kill(members: ReplicaSet, count: int, chance: random.Random, outcome: Outcome) -> None:
     for _ in range(count):
         await asyncio.sleep(chance.uniform(0.2, 1.5))
@@ -80,7 +94,9 @@ async def _kill(members: ReplicaSet, count: int, chance: random.Random, outcome:
         outcome.kills += 1
         await asyncio.sleep(chance.uniform(0.0, 1.0))
         primary.revive()
-        await asyncio.to_thread(members.wait_whole)
+        outcome.restarted += await asyncio.to_thread(members.heal)
+        if outcome.kills % 10 == 0:
+            print(f"kills: {outcome.kills} so far, {dict(outcome.statuses)}", file=sys.stderr)  # noqa: T201
 
 
 async def _write(port: int, key: str, rate: int, outcome: Outcome, done: asyncio.Event) -> None:
@@ -90,7 +106,7 @@ async def _write(port: int, key: str, rate: int, outcome: Outcome, done: asyncio
     while not done.is_set():
         while number < (time.monotonic() - started) * rate:
             number += 1
-            task = asyncio.create_task(_signup(idle, port, key, number, outcome))
+            task = asyncio.create_task(_create(idle, port, key, number, outcome))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         await asyncio.sleep(0.005)
@@ -99,13 +115,13 @@ async def _write(port: int, key: str, rate: int, outcome: Outcome, done: asyncio
         connection.close()
 
 
-async def _signup(idle: list[Connection], port: int, key: str, number: int, outcome: Outcome) -> None:
+async def _create(idle: list[Connection], port: int, key: str, number: int, outcome: Outcome) -> None:
     connection = idle.pop() if idle else Connection(port)
-    body = json.dumps({"email": f"u{number}@example.com", "password": "password", "number": number}).encode()
+    body = json.dumps({"data": {"number": number}}).encode()
     started = time.monotonic()
     fields = headers(key, **{"content-type": "application/json"})
     try:
-        status, answer = await connection.request("POST", "/auth-collections/signup", headers=fields, body=body)
+        status, answer = await connection.request("POST", f"{COLLECTIONS}/things/documents", headers=fields, body=body)
     except Broken:
         outcome.broken += 1
         return
@@ -120,7 +136,7 @@ async def _signup(idle: list[Connection], port: int, key: str, number: int, outc
 
 def _compare(uri: str, project_id: str, outcome: Outcome) -> None:
     with MongoClient[dict[str, Any]](uri, readConcernLevel="majority") as client:
-        users = client[f"{PREFIX}p_{project_id}"]["users"].find({}, {"data.number": 1})
-        stored = Counter(user["data"]["number"] for user in users)
+        documents = client[f"{PREFIX}p_{project_id}"]["c_things"].find({}, {"data.number": 1})
+        stored = Counter(document["data"]["number"] for document in documents)
     outcome.lost = sum(number not in stored for _, number in outcome.acknowledged)
     outcome.duplicated = sum(times > 1 for times in stored.values())
