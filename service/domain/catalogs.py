@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cachetools import TTLCache
-
 from service.domain.projects import CACHE_SECONDS, CACHED_PROJECTS, Project
+from service.domain.recent import Recent
 from service.domain.settling import settle
 from service.errors import CollectionNotFound
 from service.query.document_shape import DocumentShape
@@ -58,7 +57,7 @@ class Catalogs:
     """The catalog of each project."""
 
     def __init__(self) -> None:
-        self._known: TTLCache[str, Catalog] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._known: Recent[Catalog] = Recent(CACHED_PROJECTS, CACHE_SECONDS)
 
     async def having(self, project: Project, name: str) -> Catalog:
         """A catalog that has the collection `name`: the remembered one, else a new one. Raises CollectionNotFound."""
@@ -76,8 +75,7 @@ class Catalogs:
         if any(map(is_abandoned, records)):
             records = await Definitions(project.database).list()
         collections = {record["_id"]: read_collection(record) for record in records if is_visible(record)}
-        catalog = self._known[project.id] = Catalog(collections)
-        return catalog
+        return self._known.put(project.id, Catalog(collections))
 
     async def _finish(self, database: ProjectDatabase, name: str) -> None:
         record = await Definitions(database).take_over(name)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from cachetools import TTLCache
 from joserfc.jwk import ECKey
 
 from service.domain.project_settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
+from service.domain.recent import Recent
 from service.domain.sealing import Sealer
 from service.errors import InvalidApiKey, ProjectNotFound
 from service.storage.databases import Databases, ProjectDatabase
@@ -50,9 +50,9 @@ class Projects:
         self._store = store
         self._sealer = sealer
         self._default_id = default_id
-        self._by_id: TTLCache[str, Project] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
-        self._origins: TTLCache[str, bool] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
-        self._by_key: TTLCache[str, Project] = TTLCache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._by_id: Recent[Project] = Recent(CACHED_PROJECTS, CACHE_SECONDS)
+        self._origins: Recent[bool] = Recent(CACHED_PROJECTS, CACHE_SECONDS)
+        self._by_key: Recent[Project] = Recent(CACHED_PROJECTS, CACHE_SECONDS)
 
     async def by_api_key(self, api_key: str) -> Project:
         """Raises InvalidApiKey for one that is malformed, unknown or revoked."""
@@ -63,8 +63,7 @@ class Projects:
         record = await self._store.find_by_key(hash_api_key(api_key))
         if record is None:
             raise InvalidApiKey
-        project = self._by_key[api_key] = self.opened(record)
-        return project
+        return self._by_key.put(api_key, self.opened(record))
 
     async def by_id(self, project_id: str) -> Project:
         """Raises ProjectNotFound."""
@@ -73,8 +72,7 @@ class Projects:
         record = await self._store.find(project_id) if PROJECT_ID.fullmatch(project_id) else None
         if record is None:
             raise ProjectNotFound
-        project = self._by_id[project_id] = self.opened(record)
-        return project
+        return self._by_id.put(project_id, self.opened(record))
 
     async def default(self) -> Project | None:
         """The project of a request that names none: DEFAULT_PROJECT_ID, else the only one there is, else None.
@@ -87,7 +85,7 @@ class Projects:
     async def allow_origin(self, origin: str) -> bool:
         """Whether any project lists `origin`: a preflight carries no credential that would name one."""
         if (known := self._origins.get(origin)) is None:
-            known = self._origins[origin] = await self._store.allow_origin(origin)
+            known = self._origins.put(origin, await self._store.allow_origin(origin))
         return known
 
     def opened(self, record: dict[str, Any]) -> Project:

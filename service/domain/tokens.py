@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from secrets import token_urlsafe
 from typing import Any
 
-from cachetools import TTLCache
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwt import JWTClaimsRegistry
 from joserfc.util import urlsafe_b64decode
 
 from service.domain.projects import CACHE_SECONDS, Project, Projects
+from service.domain.recent import Recent
 from service.errors import InvalidToken, ProjectNotFound
 
 ALGORITHM = "ES256"
@@ -37,7 +37,7 @@ class Tokens:
     def __init__(self, issuer: str, projects: Projects) -> None:
         self._issuer = issuer
         self._projects = projects
-        self._verified: TTLCache[str, Session] = TTLCache(CACHED_TOKENS, CACHE_SECONDS)
+        self._verified: Recent[Session] = Recent(CACHED_TOKENS, CACHE_SECONDS)
 
     def issue(self, project: Project, user_id: str, version: int) -> str:
         """A token of `user_id` that lives 30 days."""
@@ -66,7 +66,7 @@ class Tokens:
         session = Session(project, claims["sub"], claims["ver"])
         # A token about to expire is verified each time, so that its last second is its last.
         if claims["exp"] - time.time() > CACHE_SECONDS:
-            self._verified[token] = session
+            self._verified.put(token, session)
         return session
 
     async def _project(self, token: str) -> Project:

@@ -70,8 +70,9 @@ def _request_id(scope: Scope) -> str:
 def _add_headers(message: MutableMapping[str, Any], state: Mapping[str, Any]) -> None:
     headers = message["headers"]
     present = {name for name, _ in headers}
-    headers.extend(item for item in DEFAULT_HEADERS.items() if item[0] not in present)
-    headers.extend(rate_limit_fields(state.get("quotas", ())))
+    headers += [item for item in DEFAULT_HEADERS.items() if item[0] not in present]
+    if quotas := state.get("quotas"):
+        headers += rate_limit_fields(quotas)
     headers.append((b"x-request-id", state["request_id"].encode()))
 
 

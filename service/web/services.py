@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
-from typing import cast
 
 from starlette.requests import Request
 
@@ -37,4 +36,5 @@ class Services:
 
 
 def services(request: Request) -> Services:
-    return cast(Services, request.app.state.services)
+    found: Services = request.scope["app"].state.services
+    return found
