@@ -41,6 +41,7 @@ def test_the_image_is_not_root_and_the_container_is_read_only() -> None:
     dockerfile = (ROOT / "docker/Dockerfile").read_text()
     assert f"USER {USER}:{USER}" in dockerfile
     assert all(service["read_only"] for service in COMPOSE["services"].values())
+    assert all("/tmp" in service["tmpfs"] for service in COMPOSE["services"].values())  # noqa: S108 - in the container
     assert SERVICE["cap_drop"] == ["ALL"]
     assert SERVICE["security_opt"] == ["no-new-privileges:true"]
 
@@ -62,6 +63,7 @@ def secrets(mongodb_uri: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """Files as `make-secrets` makes them, where another user can reach them."""
     folder = Path("/var/tmp") / f"{tmp_path_factory.mktemp('secrets').name}-{os.getpid()}"  # noqa: S108 - removed below
     folder.mkdir(mode=0o755)
+    (folder / "tmp").mkdir()
     (folder / "mongodb_uri").write_text(f"{mongodb_uri}\n")
     (folder / "secret_key").write_text(base64.b64encode(b"k" * 32).decode() + "\n")
     yield folder
@@ -86,13 +88,17 @@ def container(secrets: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     command = [places.get(word, word) for word in SERVICE["command"]]
     run = f"setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all"
     entry = Path(sys.executable).with_name("auth-collections")
-    script = f'mount --make-rprivate / && {opened_python()} && mount -o remount,bind,ro / && exec {run} {entry} "$@"'
+    memory = f"mount -t tmpfs -o mode=1777 tmpfs {secrets / 'tmp'}"
+    mounts = f"mount --make-rprivate / && {opened_python()} && {memory} && mount -o remount,bind,ro /"
+    script = f'{mounts} && exec {run} {entry} "$@"'
     environment: dict[str, Any] = {
         "PATH": os.environ["PATH"],
         "PYTHONDONTWRITEBYTECODE": "1",
         "MONGODB_URI_FILE": str(secrets / "mongodb_uri"),
         "SECRET_KEY_FILE": str(secrets / "secret_key"),
         "DATABASE_PREFIX": "container_",
+        # The container's own /tmp; the one of this machine may hold the program.
+        "TMPDIR": str(secrets / "tmp"),
         "LOG_FORMAT": "json",
     }
     arguments = ["unshare", "--mount", "sh", "-c", script, "sh", *command]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
-from tests.served.conftest import Served
+from tests.served.conftest import METRICS_TOKEN, Served
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = [
@@ -60,7 +60,8 @@ def test_the_page_shows_every_endpoint(page: Page, served: Served) -> None:
 
 def test_the_page_tries_a_request(page: Page, served: Served) -> None:
     page.click(".authorize")
-    for field, value in zip(page.locator(".auth-container input").all(), (served.api_key, served.token), strict=True):
+    values = (served.api_key, METRICS_TOKEN, served.token)
+    for field, value in zip(page.locator(".auth-container input").all(), values, strict=True):
         field.fill(value)
     for button in reversed(page.locator(".auth-container button.authorize").all()):
         button.click()
