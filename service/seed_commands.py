@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from service.seeding.files import FileSeeder
 from service.seeding.manifest import Manifest, read_manifest
 from service.seeding.report import Report
 from service.seeding.run import Seeder
@@ -19,7 +20,7 @@ def seed(
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="A YAML or JSON file; docs/seeding.md.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be different.")] = False,
 ) -> None:
-    """Make a project as a file describes it: settings, users, collections, documents. A second run changes nothing."""
+    """Make a project as a file describes it: settings, users, files, collections, documents. A second run changes nothing."""
     wanted = read_manifest(manifest)
     started = time.perf_counter()
     with Bars() as bars:
@@ -36,7 +37,8 @@ def seed(
 
 
 async def _seed(tools: Tools, wanted: Manifest, folder: Path, report: Report) -> str | None:
-    seeder = Seeder(tools.admin, tools.passwords, tools.collections, tools.documents, folder, report)
+    files = FileSeeder(tools.accounts, tools.files, folder, report)
+    seeder = Seeder(tools.admin, tools.passwords, tools.collections, tools.documents, files, folder, report)
     return await seeder.seed(wanted)
 
 

@@ -66,11 +66,20 @@ class CollectionPart(Part):
     documents: tuple[DocumentSource, ...] = ()
 
 
+class FileEntry(Part):
+    """A file on disk for the field of a user, as an upload would put it there."""
+
+    user: Name
+    field: Name
+    path: Path
+
+
 class Manifest(Part):
-    """A whole seed file. Users come before collections, which come in the order in which they stand."""
+    """A whole seed file. Users come first, then their files, then collections in the order in which they stand."""
 
     project: ProjectPart
     users: tuple[Source, ...] = ()
+    files: tuple[FileEntry, ...] = ()
     collections: dict[Name, CollectionPart] = {}
 
 

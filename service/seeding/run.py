@@ -1,4 +1,4 @@
-"""Everything in order: the project, its settings, users, then each collection and its documents. Safe to run again."""
+"""Everything in order: project, settings, users, their files, then each collection and its documents. Safe to run again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFou
 from service.schema.fields import parse
 from service.seeding.batches import Batches
 from service.seeding.documents import Target, reason, seed_documents
+from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
 from service.seeding.report import Report
 from service.seeding.users import KIND as USERS
@@ -30,6 +31,7 @@ class Seeder:
     passwords: Passwords
     collections: Collections
     documents: Documents
+    files: FileSeeder
     folder: Path
     report: Report
 
@@ -41,6 +43,7 @@ class Seeder:
         in_force = read_project_settings({**(stored(project.settings) if project else {}), **settings})
         for number, source in enumerate(manifest.users):
             await self._users(project, source, f"users[{number}]", in_force)
+        await self.files.seed(project, manifest.files)
         for name, part in manifest.collections.items():
             await self._collection(project, name, part)
         return api_key

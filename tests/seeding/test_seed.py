@@ -12,6 +12,7 @@ from pymongo import MongoClient
 
 from service.domain.passwords import Passwords
 from service.domain.project_admin import ProjectAdmin
+from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
 from service.seeding.run import Seeder
@@ -55,7 +56,8 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
         path = tmp_path / "seed.yaml"
         path.write_text(textwrap.dedent(text))
         report = Report(dry_run=dry_run)
-        parts = (services.collections, services.documents, tmp_path)
+        files = FileSeeder(services.accounts, services.files, tmp_path, report)
+        parts = (services.collections, services.documents, files, tmp_path)
         await Seeder(admin, Passwords(4), *parts, report).seed(read_manifest(path))
         return report
 
@@ -178,6 +180,44 @@ async def test_a_schema_that_differs_is_refused(run: Run) -> None:
     assert report.refusals["collections"] == [
         "! collections.books.schema: differs from the one in force; change it with PATCH /api/collections/{name} first"
     ]
+
+
+async def test_a_file_is_uploaded_once_and_again_when_its_bytes_change(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, tmp_path: Path
+) -> None:
+    text = BOOKS + "files: [{user: ann@example.com, field: picture, path: a.svg}]\n"
+    database = mongo[f"{database_prefix}p_library"]
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    assert counts(await run(text, dry_run=True))["files"] == {"created": 1}
+    assert counts(await run(text))["files"] == {"created": 1}
+    assert counts(await run(text))["files"] == {"unchanged": 1}
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>')
+    assert counts(await run(text))["files"] == {"created": 1}
+    (file,) = database["files.files"].find()
+    ann = database["users"].find_one({"email": "ann@example.com"})
+    assert ann is not None
+    assert ann["data"]["picture"].endswith(f"/files/{file['_id']}")
+    assert ann["data"]["name"] == "Ann"
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("{user: nobody@example.com, field: picture, path: books.csv}", "user: there is no user nobody@example.com"),
+        (
+            "{user: ann@example.com, field: picture, path: absent.png}",
+            "absent.png: cannot be read: No such file or dir",
+        ),
+        ("{user: ann@example.com, field: picture, path: books.csv}", 'The file of "picture" must be one of: '),
+        ("{user: ann@example.com, field: email, path: fake.png}", "email: email cannot be a file"),
+        ("{user: ann@example.com, field: picture, path: fake.png}", 'The file of "picture" is refused: '),
+    ],
+)
+async def test_a_file_is_refused_with_the_reason(run: Run, tmp_path: Path, entry: str, reason: str) -> None:
+    (tmp_path / "fake.png").write_text("not a picture")
+    report = await run(f"{BOOKS}files: [{entry}]\n")
+    assert len(report.refusals["files"]) == 1
+    assert report.refusals["files"][0].startswith(f"! files[0]: {reason}")
 
 
 async def test_an_argon2id_hash_is_verified_at_login_and_replaced_by_bcrypts(api: Api) -> None:
