@@ -19,6 +19,7 @@ from service.local import with_database
 from service.logs import configure_logging
 from service.progress import progress_bars
 from service.project_commands import project_app
+from service.seed_commands import seed
 from service.server import serve_http
 from service.settings import Settings, read_settings
 from service.tools import Tools, run_command, run_on
@@ -32,6 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(project_app, name="project")
+app.command()(seed)
 
 
 def main() -> None:

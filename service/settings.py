@@ -4,14 +4,16 @@ import base64
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from service.errors import ConfigurationError
 
 SECRET_KEY_BYTES = 32
+# Each may also be given as the path of a file, in <NAME>_FILE.
+SECRETS = ("mongodb_uri", "secret_key")
 
 
 class Settings(BaseSettings):
@@ -20,11 +22,13 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_ignore_empty=True, env_file=".env", extra="ignore", frozen=True)
 
     mongodb_uri: SecretStr | None = None
+    mongodb_uri_file: Path | None = None
     database_prefix: str = Field(default="ac_", pattern=r"^[a-z0-9_]{0,16}$")
     data_dir: Path = Path("data")
     base_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^https?://[^\s?#]+$")
     storage_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     secret_key: SecretStr | None = None
+    secret_key_file: Path | None = None
     default_project_id: str | None = None
     idp_issuer: str | None = None
     idp_authorize_url: str | None = None
@@ -36,6 +40,15 @@ class Settings(BaseSettings):
     bcrypt_cost: int = Field(default=12, ge=4, le=16)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_files(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """A secret may stand in a file, as containers are given theirs; one that is given directly comes first."""
+        for name in SECRETS:
+            if (path := values.get(f"{name}_file")) and not values.get(name):
+                values[name] = _read_secret(f"{name}_file".upper(), Path(path))
+        return values
 
     @field_validator("base_url", "storage_url")
     @classmethod
@@ -71,6 +84,14 @@ class Settings(BaseSettings):
     @property
     def files_url(self) -> str:
         return self.storage_url or self.base_url
+
+
+def _read_secret(variable: str, path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise ConfigurationError(f"{variable}: {path} cannot be read: {reason}") from None
 
 
 def _decode(value: SecretStr) -> bytes:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from service.app import build_services
+from service.domain.accounts import Accounts
 from service.domain.collections import Collections
 from service.domain.documents import Documents
 from service.domain.passwords import Passwords
 from service.domain.project_admin import ProjectAdmin
 from service.domain.sealing import Sealer
+from service.domain.submissions import Files
 from service.errors import ConfigurationError, Unavailable
 from service.local import database_uri, with_database
 from service.settings import Settings, read_settings
@@ -30,6 +32,8 @@ class Tools:
     passwords: Passwords
     collections: Collections
     documents: Documents
+    accounts: Accounts
+    files: Files
 
 
 def run_command(work: Callable[[Tools], Awaitable[T]]) -> T:
@@ -50,7 +54,11 @@ async def _with_tools(settings: Settings, work: Callable[[Tools], Awaitable[T]])
     admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), services.projects)
     try:
         await _prepare(databases)
-        return await work(Tools(databases, admin, passwords, services.collections, services.documents))
+        return await work(
+            Tools(
+                databases, admin, passwords, services.collections, services.documents, services.accounts, services.files
+            )
+        )
     finally:
         passwords.close()
         await client.close()

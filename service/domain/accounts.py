@@ -1,15 +1,18 @@
 """A project's users: signup, login, the profile, and the list. Records go out as stored, without what is hidden."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from service.domain.listing import Listing, list_records
+from service.domain.password_hashes import is_argon2id
 from service.domain.passwords import Passwords, check_password
 from service.domain.projects import Project
 from service.domain.submissions import Submission
 from service.domain.tokens import Session, Tokens
 from service.errors import (
+    Busy,
     DuplicateValue,
     EmailTaken,
     Invalid,
@@ -76,7 +79,17 @@ class Accounts:
             raise UserNotFound
         if not await self._passwords.verify(password, user["password"]):
             raise WrongCredentials
+        if is_argon2id(user["password"]):
+            await self._adopt(project, user, password)
         return self._signed_in(project, user)
+
+    async def _adopt(self, project: Project, user: Mapping[str, Any], password: str) -> None:
+        """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
+        if not check_password(password, 0):
+            with suppress(Busy):
+                match = {"_id": user["_id"], "password": user["password"]}
+                hashed = await self._passwords.hash(password)
+                await project.database.users.update(match, {"$set": {"password": hashed}}, {"_id": 1})
 
     async def profile(self, session: Session) -> dict[str, Any]:
         """The user of `session`. Raises InvalidToken when there is none any more."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import bcrypt
 
+from service.domain.password_hashes import is_argon2id, matches_argon2id
 from service.errors import Busy, Location, Violation
 from service.metrics import HASHES, HASHES_WAITING
 
@@ -51,6 +52,8 @@ class Passwords:
         `stored` of a provider's user is an e-mail address, not a hash. Raises Busy.
         """
         raw = password.encode()
+        if is_argon2id(stored):
+            return await self._run(lambda: matches_argon2id(raw, stored))
         possible = stored.startswith("$2") and len(raw) <= MAX_PASSWORD_BYTES and b"\0" not in raw
         expected = stored.encode() if possible else self._decoy
         return await self._run(lambda: bcrypt.checkpw(raw if possible else b"x", expected)) and possible

@@ -1,33 +1,41 @@
-"""Every URL of the service, on one page."""
+"""Every URL of the service, on one page, each with its handler and what the OpenAPI document says of it."""
 
-from starlette.routing import BaseRoute, Route
+from service.web import collections, docs, documents, files, operations, sign_in, users
+from service.web.openapi import accounts as describe_accounts
+from service.web.openapi import collections as describe_collections
+from service.web.openapi import documents as describe_documents
+from service.web.openapi import files as describe_files
+from service.web.openapi import operations as describe_operations
+from service.web.openapi import sign_in as describe_sign_in
+from service.web.openapi.declaration import ApiRoute
 
-from service.web import collections, documents, files, operations, sign_in, users
-
-ROUTES: list[BaseRoute] = [
-    Route("/auth-collections/signup", users.signup, methods=["POST"]),
-    Route("/auth-collections/login", users.login, methods=["POST"]),
-    Route("/auth-collections/user", users.profile, methods=["GET"]),
-    Route("/auth-collections/user", users.update_profile, methods=["PUT"]),
-    Route("/auth-collections/users", users.list_users, methods=["GET"]),
-    Route("/auth-collections/jwks/{project_id}", users.jwks, methods=["GET"]),
-    Route("/auth-collections/login-idp", sign_in.login_idp, methods=["GET"]),
-    Route("/auth-collections/auth-idp-redirect/{project_id}", sign_in.callback, methods=["GET"]),
+ROUTES: list[ApiRoute] = [
+    ApiRoute("POST", "/auth-collections/signup", users.signup, describe_accounts.SIGNUP),
+    ApiRoute("POST", "/auth-collections/login", users.login, describe_accounts.LOGIN),
+    ApiRoute("GET", "/auth-collections/user", users.profile, describe_accounts.READ_PROFILE),
+    ApiRoute("PUT", "/auth-collections/user", users.update_profile, describe_accounts.UPDATE_PROFILE),
+    ApiRoute("GET", "/auth-collections/users", users.list_users, describe_accounts.LIST_USERS),
+    ApiRoute("GET", "/auth-collections/jwks/{project_id}", users.jwks, describe_accounts.JWKS),
+    ApiRoute("GET", "/auth-collections/login-idp", sign_in.login_idp, describe_sign_in.LOGIN),
+    ApiRoute("GET", "/auth-collections/auth-idp-redirect/{project_id}", sign_in.callback, describe_sign_in.CALLBACK),
     # The specification's configuration example has the callback without the prefix.
-    Route("/auth-idp-redirect/{project_id}", sign_in.callback, methods=["GET"]),
-    Route("/api/collections", collections.list_collections, methods=["GET"]),
-    Route("/api/collections", collections.create_collection, methods=["POST"]),
-    Route("/api/collections/{name}", collections.get_collection, methods=["GET"]),
-    Route("/api/collections/{name}", collections.change_collection, methods=["PATCH"]),
-    Route("/api/collections/{name}", collections.delete_collection, methods=["DELETE"]),
-    Route("/api/collections/{name}/documents", documents.list_documents, methods=["GET"]),
-    Route("/api/collections/{name}/documents", documents.create_document, methods=["POST"]),
-    Route("/api/collections/{name}/documents/{id}", documents.get_document, methods=["GET"]),
-    Route("/api/collections/{name}/documents/{id}", documents.replace_document, methods=["PUT"]),
-    Route("/api/collections/{name}/documents/{id}", documents.merge_document, methods=["PATCH"]),
-    Route("/api/collections/{name}/documents/{id}", documents.delete_document, methods=["DELETE"]),
-    Route("/files/{file_name}", files.read_file, methods=["GET"]),
-    Route("/health/live", operations.live, methods=["GET"]),
-    Route("/health/ready", operations.ready, methods=["GET"]),
-    Route("/metrics", operations.metrics, methods=["GET"]),
+    ApiRoute("GET", "/auth-idp-redirect/{project_id}", sign_in.callback, describe_sign_in.SHORT_CALLBACK),
+    ApiRoute("GET", "/api/collections", collections.list_collections, describe_collections.LIST),
+    ApiRoute("POST", "/api/collections", collections.create_collection, describe_collections.CREATE),
+    ApiRoute("GET", "/api/collections/{name}", collections.get_collection, describe_collections.READ),
+    ApiRoute("PATCH", "/api/collections/{name}", collections.change_collection, describe_collections.CHANGE),
+    ApiRoute("DELETE", "/api/collections/{name}", collections.delete_collection, describe_collections.DELETE),
+    ApiRoute("GET", "/api/collections/{name}/documents", documents.list_documents, describe_documents.LIST),
+    ApiRoute("POST", "/api/collections/{name}/documents", documents.create_document, describe_documents.CREATE),
+    ApiRoute("GET", "/api/collections/{name}/documents/{id}", documents.get_document, describe_documents.READ),
+    ApiRoute("PUT", "/api/collections/{name}/documents/{id}", documents.replace_document, describe_documents.REPLACE),
+    ApiRoute("PATCH", "/api/collections/{name}/documents/{id}", documents.merge_document, describe_documents.MERGE),
+    ApiRoute("DELETE", "/api/collections/{name}/documents/{id}", documents.delete_document, describe_documents.DELETE),
+    ApiRoute("GET", "/files/{file_name}", files.read_file, describe_files.READ),
+    ApiRoute("GET", "/health/live", operations.live, describe_operations.LIVE),
+    ApiRoute("GET", "/health/ready", operations.ready, describe_operations.READY),
+    ApiRoute("GET", "/metrics", operations.metrics, describe_operations.METRICS),
+    ApiRoute("GET", "/openapi.json", docs.openapi_document, describe_operations.DOCUMENT),
+    ApiRoute("GET", "/docs", docs.page, describe_operations.PAGE),
+    ApiRoute("GET", "/docs/{asset}", docs.asset, describe_operations.ASSET),
 ]

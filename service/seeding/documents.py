@@ -1,0 +1,118 @@
+"""Documents of a seed: by the fields that are their key. New ones go through the code that answers the API, in batches."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.catalogs import Collection
+from service.domain.documents import Documents
+from service.domain.projects import Project
+from service.errors import Invalid, ServiceError
+from service.schema.documents import read
+from service.seeding.manifest import DocumentSource
+from service.seeding.report import Report
+from service.storage.collections import physical
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where documents go: `project` and `collection` are there already, unless this is a dry run before the first."""
+
+    project: Project | None
+    collection: Collection | None
+    name: str
+    source: DocumentSource
+    documents: Documents
+
+    def read_row(self, place: str, data: Fields) -> "SeedDocument | str":
+        return read_document(place, data, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class SeedDocument:
+    """One document as the manifest wants it; `key` is the text of its natural key."""
+
+    place: str
+    data: Fields
+    key: str
+
+
+def read_document(place: str, data: Fields, source: DocumentSource) -> SeedDocument | str:
+    """The document that a row means, or why it means none."""
+    if missing := next((name for name in source.key if name not in data), None):
+        return f"{missing}: is part of the key and must be there"
+    return SeedDocument(place, data, key_of(data, source))
+
+
+def key_of(data: Mapping[str, Any], source: DocumentSource) -> str:
+    """The natural key as text, the same for a value as it was written and as it was stored."""
+    return json.dumps([data.get(name) for name in source.key], default=str, ensure_ascii=False)
+
+
+async def seed_documents(target: Target, wanted: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
+    """Brings one batch about: one command to find them, two to store the new, two for each that differs."""
+    found = await _found(target, wanted)
+    new: list[SeedDocument] = []
+    for document in wanted:
+        record = found.get(key_of(_stored_form(target, document.data), target.source))
+        if record is None:
+            new.append(document)
+        else:
+            await _update(target, record, document, report, dry_run=dry_run)
+    await _create(target, new, report, dry_run=dry_run)
+
+
+def _stored_form(target: Target, data: Fields) -> Fields:
+    return read(data, target.collection.fields) if target.collection else data
+
+
+async def _found(target: Target, wanted: Sequence[SeedDocument]) -> dict[str, Fields]:
+    """Key → record. Each field is asked for on its own, so a few more may come than match whole keys."""
+    if target.collection is None or target.project is None:
+        return {}
+    forms = [_stored_form(target, document.data) for document in wanted]
+    match = {f"data.{name}": {"$in": [form[name] for form in forms]} for name in target.source.key}
+    records = target.project.database.records(physical(target.name))
+    rows = await records.aggregate([{"$match": match}, {"$project": {"data": 1}}], size=len(wanted))
+    return {key_of(row["data"], target.source): row for row in rows}
+
+
+async def _create(target: Target, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
+    outcomes: Sequence[Fields | ServiceError] = (
+        [{}] * len(new)
+        if dry_run or not new or target.project is None
+        else await target.documents.create_each(target.project, target.name, [document.data for document in new])
+    )
+    for document, outcome in zip(new, outcomes, strict=True):
+        if isinstance(outcome, ServiceError):
+            report.refuse(target.name, document.place, reason(outcome))
+        else:
+            report.created(target.name, document.key)
+
+
+async def _update(target: Target, record: Fields, document: SeedDocument, report: Report, *, dry_run: bool) -> None:
+    before, after = record["data"], _stored_form(target, document.data)
+    changes = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    if not changes:
+        report.unchanged(target.name)
+        return
+    try:
+        if target.project is not None and not dry_run:
+            sent = {name: document.data[name] for name in changes}
+            await target.documents.merge(target.project, target.name, record["_id"], sent)
+    except ServiceError as error:
+        report.refuse(target.name, document.place, reason(error))
+    else:
+        report.updated(target.name, document.key, {name: before[name] for name in changes if name in before}, changes)
+
+
+def reason(error: ServiceError) -> str:
+    """An error as one line: the first broken rule and where, for a 422."""
+    if not isinstance(error, Invalid):
+        return error.detail
+    first = error.violations[0]
+    place = ".".join(str(part) for part in first.loc if part not in {"body", "data"})
+    return f"{place}: {first.msg}" if place else first.msg

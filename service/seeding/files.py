@@ -1,0 +1,97 @@
+"""Files of a seed: by user and field. They go the way of an upload, streamed from disk; equal bytes are left as they are."""
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiofiles
+
+from service.domain import parts
+from service.domain.accounts import Accounts
+from service.domain.file_names import named_file
+from service.domain.projects import Project
+from service.domain.submissions import Files
+from service.domain.tokens import Session
+from service.errors import FileNotFound, ServiceError
+from service.seeding.documents import reason
+from service.seeding.manifest import FileEntry
+from service.seeding.report import Report
+
+KIND = "files"
+PIECE_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeeder:
+    """What brings files about. `folder` is where the manifest lies."""
+
+    accounts: Accounts
+    files: Files
+    folder: Path
+    report: Report
+
+    async def seed(self, project: Project | None, entries: Sequence[FileEntry]) -> None:
+        """One after the other: each is as large as it is. In a dry run users who are not there yet are taken to come."""
+        for number, entry in enumerate(entries):
+            try:
+                await self._one(project, entry)
+            except ServiceError as error:
+                self.report.refuse(KIND, f"files[{number}]", reason(error))
+            except OSError as error:
+                self.report.refuse(KIND, f"files[{number}]", f"{entry.path}: cannot be read: {error.strerror}")
+            self.report.observe(KIND, 1)
+
+    async def _one(self, project: Project | None, entry: FileEntry) -> None:
+        name = f"{entry.user} {entry.field}"
+        digest = await _digest(_pieces(self.folder / entry.path))
+        user = await _user(project, entry.user) if project else None
+        if project is None or user is None:
+            if not self.report.dry_run:
+                raise FileNotFound(f"user: there is no user {entry.user}")
+            self.report.created(KIND, name)
+            return
+        stored = named_file(user["data"].get(entry.field))
+        if stored is not None and await self._holds(stored, digest):
+            self.report.unchanged(KIND)
+            return
+        if not self.report.dry_run:
+            await self._upload(Session(project, user["_id"], user["token_version"]), entry)
+        self.report.created(KIND, name)
+
+    async def _holds(self, name: str, digest: str) -> bool:
+        """Whether the stored file has these bytes; a file that is gone has not."""
+        try:
+            project, file = await self.files.find(name)
+            return await _digest(await self.files.read(project, file, 0, file.length)) == digest
+        except FileNotFound:
+            return False
+
+    async def _upload(self, session: Session, entry: FileEntry) -> None:
+        async def form() -> parts.Parts:
+            yield parts.FilePart(entry.field, entry.path.name, _pieces(self.folder / entry.path))
+
+        async def no_fields(_: dict[str, Any]) -> None:
+            """There is no part `data` to check."""
+
+        async with self.files.received(session.project, session.user_id, form(), no_fields) as submission:
+            await self.accounts.update_profile(session, submission)
+
+
+async def _user(project: Project, email: str) -> dict[str, Any] | None:
+    match = {"email": email.strip().lower()}
+    return await project.database.users.find(match, {"data": 1, "token_version": 1})
+
+
+async def _digest(pieces: AsyncIterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    async for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    async with aiofiles.open(path, "rb") as file:
+        while piece := await file.read(PIECE_BYTES):
+            yield piece

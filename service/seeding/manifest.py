@@ -1,0 +1,123 @@
+"""The manifest: what a seed file may say. A mistake is one line with the file, the path in it, and what to change."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from service.errors import ConfigurationError
+from service.schema.strict_json import NotJson, shown
+
+MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+
+Name = Annotated[str, Field(min_length=1)]
+CellType = Literal["string", "integer", "number", "boolean", "datetime", "json"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProjectPart(Part):
+    """The project. `settings` are those of `auth-collections project set`, by their names in capitals."""
+
+    id: Name
+    name: Name
+    settings: dict[str, str | int | bool] = {}
+
+
+class Source(Part):
+    """Where rows come from: `rows` in the manifest, or a `file` beside it, .json, .jsonl or .csv.
+
+    `fields` maps a field to the column, or the dotted path, it is taken from; without it a row is taken as it is.
+    `types` tells how values are read, above all the cells of a CSV file. `references` maps a field to what its value
+    names: `users` by e-mail, or `<collection>.<field>` by the value of that field.
+    """
+
+    rows: tuple[dict[str, Any], ...] | None = None
+    file: Path | None = None
+    fields: dict[Name, Name] | None = None
+    types: dict[Name, CellType] = {}
+    references: dict[Name, Annotated[str, Field(pattern=r"^(users|[A-Za-z][A-Za-z0-9_-]{0,62}\..+)$")]] = {}
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> "Source":
+        if (self.rows is None) == (self.file is None):
+            raise ValueError("give either rows or a file")
+        if self.file is not None and self.file.suffix not in {".json", ".jsonl", ".csv"}:
+            raise ValueError("file must end in .json, .jsonl or .csv")
+        return self
+
+
+class DocumentSource(Source):
+    """Rows of a collection. `key` are the fields that tell one document from another, the most telling one first."""
+
+    key: Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+class CollectionPart(Part):
+    """A declared collection and its documents. `schema` is that of POST /api/collections."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True)
+
+    declared: dict[str, Any] = Field(alias="schema")
+    documents: tuple[DocumentSource, ...] = ()
+
+
+class FileEntry(Part):
+    """A file on disk for the field of a user, as an upload would put it there."""
+
+    user: Name
+    field: Name
+    path: Path
+
+
+class Manifest(Part):
+    """A whole seed file. Users come first, then their files, then collections in the order in which they stand."""
+
+    project: ProjectPart
+    users: tuple[Source, ...] = ()
+    files: tuple[FileEntry, ...] = ()
+    collections: dict[Name, CollectionPart] = {}
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest at `path`, YAML or JSON. Raises ConfigurationError: '<file>: <path in it>: <what to change>'."""
+    try:
+        return Manifest.model_validate(_parsed(path))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+        msg = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"{path}: {place or 'manifest'}: {msg}") from None
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            raise ConfigurationError(f"{path}: larger than 16 MiB; put the rows into files beside it")
+        return yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 - derived from the safe loader
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, NotJson) as error:
+        raise ConfigurationError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 as PyYAML reads it, less what surprises: dates, `on` and `no` stay text, and no key stands twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        if repeated := next((name for name in names if names.count(name) > 1), None):
+            raise NotJson(f"{shown(repeated)} stands twice{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+_REPLACED = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"}
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))

@@ -1,0 +1,73 @@
+"""Natural keys → ids: `referred_by_id: bob@example.com` becomes the id of that user."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from service.domain.projects import Project
+from service.seeding.manifest import Source
+from service.storage.collections import physical
+
+USERS = "users"
+Fields = dict[str, Any]
+
+
+def user_id(project_id: str, email: str) -> str:
+    """The id that a seeded user gets: the same in every run, so that users can refer to others who come later."""
+    return hashlib.sha256(f"{project_id}/users/{email}".encode()).hexdigest()[:24]
+
+
+async def resolve(
+    project: Project | None, source: Source, rows: Sequence[Fields], *, dry_run: bool
+) -> list[str | None]:
+    """Puts ids in place of the natural keys in `rows`; for each row the reason why that cannot be done, or None.
+
+    A user who is not there yet is taken to come later; in a dry run so is a document, and its key stays. One command
+    for each field that is a reference.
+    """
+    faults: list[str | None] = [None] * len(rows)
+    for name, target in source.references.items():
+        wanted = {key for row in rows for key in _keys(row.get(name))}
+        ids = await _ids(project, target, wanted)
+        for number, row in enumerate(rows):
+            lost = [key for key in _keys(row.get(name)) if key not in ids]
+            if lost and not dry_run:
+                faults[number] = faults[number] or f"{name}: no {target} is {lost[0]}"
+            elif name in row:
+                row[name] = _replaced(row[name], ids)
+    return faults
+
+
+def _keys(value: Any) -> list[Any]:
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, str | int) and not isinstance(each, bool)]
+
+
+def _replaced(value: Any, ids: Mapping[Any, str]) -> Any:
+    if isinstance(value, list):
+        return [ids.get(each, each) if isinstance(each, str | int) else each for each in value]
+    return ids.get(value, value) if isinstance(value, str | int) else value
+
+
+async def _ids(project: Project | None, target: str, keys: Iterable[Any]) -> dict[Any, str]:
+    """Key → id. `target` is `users`, or `<collection>.<field>`."""
+    if target == USERS:
+        return await _user_ids(project, {str(key) for key in keys})
+    collection, _, field = target.partition(".")
+    found = await _find(project, physical(collection), f"data.{field}", list(keys))
+    return {record["data"][field]: record["_id"] for record in found}
+
+
+async def _user_ids(project: Project | None, emails: set[str]) -> dict[Any, str]:
+    lowered = {email: email.strip().lower() for email in emails}
+    found = await _find(project, USERS, "email", list(lowered.values()))
+    known = {record["email"]: record["_id"] for record in found}
+    place = project.id if project else ""
+    return {email: known.get(lower, user_id(place, lower)) for email, lower in lowered.items()}
+
+
+async def _find(project: Project | None, collection: str, path: str, values: list[Any]) -> list[dict[str, Any]]:
+    if project is None or not values:
+        return []
+    stages: list[dict[str, Any]] = [{"$match": {path: {"$in": values}}}, {"$project": {path: 1}}]
+    return await project.database.records(collection).aggregate(stages, size=len(values))

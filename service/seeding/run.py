@@ -1,0 +1,123 @@
+"""Everything in order: project, settings, users, their files, then each collection and its documents. Safe to run again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from service.domain.catalogs import Collection
+from service.domain.collections import Collections
+from service.domain.documents import Documents
+from service.domain.passwords import Passwords
+from service.domain.project_admin import ProjectAdmin
+from service.domain.project_settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
+from service.domain.projects import Project
+from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
+from service.schema.fields import parse
+from service.seeding.batches import Batches
+from service.seeding.documents import Target, reason, seed_documents
+from service.seeding.files import FileSeeder
+from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
+from service.seeding.report import Report
+from service.seeding.users import KIND as USERS
+from service.seeding.users import read_user, seed_users
+
+
+@dataclass(frozen=True, slots=True)
+class Seeder:
+    """What a seed works with. `folder` is where the manifest lies; where the report is of a dry run, nothing is written."""
+
+    admin: ProjectAdmin
+    passwords: Passwords
+    collections: Collections
+    documents: Documents
+    files: FileSeeder
+    folder: Path
+    report: Report
+
+    async def seed(self, manifest: Manifest) -> str | None:
+        """The API key, if the project was made just now. Raises ConfigurationError for what stops the whole seed."""
+        settings = {name: _text(value) for name, value in manifest.project.settings.items()}
+        read_project_settings(settings)
+        project, api_key = await self._project(manifest.project, settings)
+        in_force = read_project_settings({**(stored(project.settings) if project else {}), **settings})
+        for number, source in enumerate(manifest.users):
+            await self._users(project, source, f"users[{number}]", in_force)
+        await self.files.seed(project, manifest.files)
+        for name, part in manifest.collections.items():
+            await self._collection(project, name, part)
+        return api_key
+
+    async def _project(self, part: ProjectPart, settings: Mapping[str, str]) -> tuple[Project | None, str | None]:
+        """The project, which is None in a dry run before the first run, and its key if it is new."""
+        try:
+            project = await self.admin.find(part.id)
+        except ProjectNotFound:
+            self.report.created("project", part.id)
+            return (None, None) if self.report.dry_run else await self.admin.create(part.name, part.id, settings)
+        present = {name: _text(value) for name, value in stored(project.settings).items()}
+        changes = {name: value for name, value in settings.items() if present.get(name) != value}
+        if not changes:
+            self.report.unchanged("project")
+            return project, None
+        before = {name: present[name] for name in changes if name in present}
+        self.report.updated("project", project.id, _masked(before), _masked(changes))
+        return project if self.report.dry_run else await self.admin.change(project.id, changes), None
+
+    async def _users(self, project: Project | None, source: Source, place: str, settings: ProjectSettings) -> None:
+        minimum = settings.password_min_length
+        batches = Batches(source, self.folder, place, kind=USERS, report=self.report)
+        async for batch in batches.read(project, {}):
+            users = batches.wanted(batch, lambda at, fields: read_user(at, fields, minimum), "email")
+            await seed_users(project, users, self.passwords, self.report, dry_run=self.report.dry_run)
+            self.report.observe(USERS, len(batch))
+
+    async def _collection(self, project: Project | None, name: str, part: CollectionPart) -> None:
+        place = f"collections.{name}"
+        try:
+            collection = await self._declared(project, name, part)
+            kinds = {field: each.kind for field, each in parse(part.declared).items()}
+        except ServiceError as error:
+            self.report.refuse("collections", f"{place}.schema", reason(error))
+            return
+        for number, source in enumerate(part.documents):
+            target = Target(project, collection, name, source, self.documents)
+            batches = Batches(source, self.folder, f"{place}.documents[{number}]", kind=name, report=self.report)
+            async for batch in batches.read(project, kinds):
+                documents = batches.wanted(batch, target.read_row, "key")
+                await seed_documents(target, documents, self.report, dry_run=self.report.dry_run)
+                self.report.observe(name, len(batch))
+
+    async def _declared(self, project: Project | None, name: str, part: CollectionPart) -> Collection | None:
+        """The collection, made if need be; None in a dry run where it is not there. A schema that differs is refused.
+
+        Changing one may have to repair documents, which is for PATCH /api/collections/{name} and its own dry run.
+        """
+        try:
+            if project is None:
+                raise CollectionNotFound
+            collection = await self.collections.get(project, name)
+        except CollectionNotFound:
+            self.report.created("collections", name)
+            return (
+                None
+                if project is None or self.report.dry_run
+                else await self.collections.create(project, name, part.declared)
+            )
+        if collection.schema != part.declared:
+            raise ConfigurationError(
+                "differs from the one in force; change it with PATCH /api/collections/{name} first"
+            )
+        self.report.unchanged("collections")
+        return collection
+
+
+def _text(value: Any) -> str:
+    """A setting as the command line takes it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _masked(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: "********" if name in SECRET_SETTINGS else value for name, value in settings.items()}

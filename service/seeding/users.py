@@ -1,0 +1,118 @@
+"""Users of a seed: by e-mail. New ones are stored, fields that differ are set, passwords of those who are there stay."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.accounts import RESERVED, check_profile, new_user
+from service.domain.emails import normalize_email
+from service.domain.password_hashes import hash_fault
+from service.domain.passwords import Passwords, check_password
+from service.domain.projects import Project
+from service.errors import ServiceError
+from service.schema.values import now
+from service.seeding.references import user_id
+from service.seeding.report import Report
+
+KIND = "users"
+CREDENTIALS = ("email", "password", "password_hash")
+# At most so many passwords wait for the hashing threads at once.
+HASHED_AT_ONCE = 32
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SeedUser:
+    """One user as the manifest wants it; `place` is where the row stands."""
+
+    place: str
+    email: str
+    password: str | None
+    password_hash: str | None
+    data: Fields
+
+
+def read_user(place: str, fields: Fields, min_length: int) -> SeedUser | str:
+    """The user that a row means, or why it means none."""
+    try:
+        email = normalize_email(str(fields.get("email", "")))
+    except ValueError as error:
+        return f"email: {error}"
+    password, hashed = fields.get("password"), fields.get("password_hash")
+    data = {name: value for name, value in fields.items() if name not in CREDENTIALS}
+    if fault := _credential_fault(password, hashed, min_length):
+        return fault
+    if violations := check_profile(data, reserved=RESERVED, loc=()):
+        return f"{'.'.join(map(str, violations[0].loc))}: {violations[0].msg}"
+    return SeedUser(place, email, password, hashed, data)
+
+
+def _credential_fault(password: Any, hashed: Any, min_length: int) -> str | None:
+    if (password is None) == (hashed is None):
+        return "give either password or password_hash"
+    if not isinstance(password if hashed is None else hashed, str):
+        return "password and password_hash are text"
+    if hashed is not None:
+        fault = hash_fault(hashed)
+        return f"password_hash: {fault}" if fault else None
+    violations = check_password(password, min_length)
+    return violations[0].msg if violations else None
+
+
+async def seed_users(
+    project: Project | None, users: Sequence[SeedUser], passwords: Passwords, report: Report, *, dry_run: bool
+) -> None:
+    """Brings one batch of users about: one command to find them, one to store the new, one for each that differs."""
+    found = await _found(project, [user.email for user in users]) if project else {}
+    for user in users:
+        if project is not None and user.email in found:
+            await _update(project, found[user.email], user, report, dry_run=dry_run)
+    new = [user for user in users if user.email not in found]
+    refused = {} if project is None or dry_run else await _create(project, new, passwords)
+    for number, user in enumerate(new):
+        if number in refused:
+            report.refuse(KIND, user.place, refused[number].detail)
+        else:
+            report.created(KIND, user.email)
+
+
+async def _create(project: Project, new: Sequence[SeedUser], passwords: Passwords) -> dict[int, ServiceError]:
+    hashes = await _hashes(new, passwords)
+    records = [_record(project, user, hashed) for user, hashed in zip(new, hashes, strict=True)]
+    return await project.database.users.insert_each(records) if records else {}
+
+
+async def _found(project: Project, emails: list[str]) -> dict[str, Fields]:
+    stages: list[Fields] = [{"$match": {"email": {"$in": emails}}}, {"$project": {"email": 1, "data": 1}}]
+    return {record["email"]: record for record in await project.database.users.aggregate(stages, size=len(emails))}
+
+
+async def _update(project: Project, record: Fields, user: SeedUser, report: Report, *, dry_run: bool) -> None:
+    before = record["data"]
+    changes = {name: value for name, value in user.data.items() if name not in before or before[name] != value}
+    if not changes:
+        report.unchanged(KIND)
+        return
+    if not dry_run:
+        sets = {"updated_at": now(), **{f"data.{name}": value for name, value in changes.items()}}
+        await project.database.users.update({"_id": record["_id"]}, {"$set": sets}, {"_id": 1})
+    report.updated(KIND, user.email, {name: before[name] for name in changes if name in before}, changes)
+
+
+async def _hashes(users: Sequence[SeedUser], passwords: Passwords) -> list[str]:
+    """A bcrypt hash for each plain password; a hash that was given stays as it is."""
+    hashes: list[str] = []
+    for start in range(0, len(users), HASHED_AT_ONCE):
+        some = users[start : start + HASHED_AT_ONCE]
+        hashes += await asyncio.gather(*(_hash(user, passwords) for user in some))
+    return hashes
+
+
+async def _hash(user: SeedUser, passwords: Passwords) -> str:
+    return user.password_hash or await passwords.hash(user.password or "")
+
+
+def _record(project: Project, user: SeedUser, hashed: str) -> Fields:
+    return {**new_user(user.email, hashed, user.data), "_id": user_id(project.id, user.email)}

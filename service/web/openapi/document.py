@@ -1,0 +1,139 @@
+"""ROUTES → the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). Pure."""
+
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from inspect import getdoc
+from typing import Any
+
+from starlette.routing import BaseRoute
+
+from service.web.openapi import collections, documents, failures, shapes
+from service.web.openapi.declaration import Answer, ApiRoute, Component, Content, Credential, Operation, Parameter
+from service.web.openapi.paths import PATH_PARAMETERS
+from service.web.openapi.tags import TAGS
+
+DESCRIPTION = """\
+Accounts, identity-provider sign-in, files and declared collections of documents, for many projects.
+
+A project's API key goes into the header `x-api-key`, a user's token into `Authorization: Bearer <token>`. An error is
+`{"detail", "code"}`; with 422 `detail` lists each broken rule. Every answer carries `X-Request-ID`."""
+SECURITY_SCHEMES = {
+    Credential.API_KEY.value: {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "The project's API key, for server-side and admin operations",
+    },
+    Credential.METRICS_TOKEN.value: {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The METRICS_TOKEN of the service's environment",
+    },
+    Credential.USER_TOKEN.value: {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "JWT",
+        "description": "A user's token, for operations on that user; it lives 30 days",
+    },
+}
+
+SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
+    Credential.NONE: [],
+    Credential.OPTIONAL_API_KEY: [{}, {Credential.API_KEY.value: []}],
+    Credential.API_KEY: [{Credential.API_KEY.value: []}],
+    Credential.METRICS_TOKEN: [{Credential.METRICS_TOKEN.value: []}],
+    Credential.USER_TOKEN: [{Credential.USER_TOKEN.value: []}],
+}
+
+
+def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
+    """The document of all routes that are declared."""
+    declared = [route for route in routes if isinstance(route, ApiRoute)]
+    paths: dict[str, dict[str, Any]] = {}
+    for route in declared:
+        paths.setdefault(route.path_format, {})[route.method.lower()] = _operation(route)
+    for path, item in paths.items():
+        if parameters := _path_parameters(path):
+            item["parameters"] = parameters
+    components = {component.name: component.schema for component in _components(declared)}
+    return {
+        "openapi": "3.1.1",
+        "info": {"title": "Auth Collections", "version": version("auth-collections"), "description": DESCRIPTION},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "paths": paths,
+        "components": {"schemas": components, "securitySchemes": SECURITY_SCHEMES},
+    }
+
+
+def _operation(route: ApiRoute) -> dict[str, Any]:
+    operation = route.operation
+    summary = (getdoc(route.endpoint) or "").partition("\n")[0].rstrip(".")
+    described: dict[str, Any] = {
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": summary,
+        "description": operation.description,
+        "security": SECURITY[operation.credential],
+        "parameters": [_parameter(parameter) for parameter in operation.parameters],
+        "responses": {str(a.status): _answer(a) for a in operation.answers} | failures.error_answers(operation),
+    }
+    if operation.body:
+        described["requestBody"] = {"required": True, "content": _contents(operation.body)}
+    return {name: value for name, value in described.items() if value != "" and value != []} | {
+        "security": described["security"]
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": parameter.name,
+        "in": parameter.location,
+        "required": parameter.required,
+        "description": parameter.description,
+        "schema": parameter.schema,
+    }
+    if parameter.schema.get("type") == "object":
+        described |= {"style": "form", "explode": True}
+    return described | ({} if parameter.example is None else {"example": parameter.example})
+
+
+def _path_parameters(path: str) -> list[dict[str, Any]]:
+    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
+    return [{"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]} for name in names]
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    described: dict[str, Any] = {"description": answer.description}
+    if answer.content:
+        described["content"] = _contents(answer.content)
+    if answer.headers:
+        described["headers"] = {
+            name: {"description": text, "schema": {"type": "string"}} for name, text in answer.headers.items()
+        }
+    return described
+
+
+def _contents(contents: Iterable[Content]) -> dict[str, Any]:
+    return {content.media_type: _content(content) for content in contents}
+
+
+def _content(content: Content) -> dict[str, Any]:
+    schema = content.schema
+    described: dict[str, Any] = {"schema": schema.ref if isinstance(schema, Component) else schema}
+    if content.examples:
+        described["examples"] = {name: {"value": value} for name, value in content.examples.items()}
+    return described | ({"encoding": content.encoding} if content.encoding else {})
+
+
+def _components(routes: Iterable[ApiRoute]) -> Iterator[Component]:
+    yield from (*shapes.SHARED, *failures.COMPONENTS, *collections.NAMED, *documents.NAMED)
+    for route in routes:
+        for content in _all_contents(route.operation):
+            if isinstance(content.schema, Component):
+                yield content.schema
+
+
+def _all_contents(operation: Operation) -> Iterator[Content]:
+    yield from operation.body
+    yield from (content for answer in operation.answers for content in answer.content)

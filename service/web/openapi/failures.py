@@ -1,0 +1,124 @@
+"""The error tree as answers: for each status one schema with its stable codes, and an example of each code."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from service.errors import (
+    Invalid,
+    InvalidApiKey,
+    InvalidToken,
+    LimitExceeded,
+    ServiceError,
+    TooLarge,
+    Unavailable,
+    UnsupportedMedia,
+    Violation,
+)
+from service.web.openapi.declaration import Component, Credential, Operation
+from service.web.openapi.shapes import object_of
+
+Failure = type[ServiceError] | ServiceError
+
+ERROR = Component(
+    "Error",
+    {
+        "type": "object",
+        "properties": {
+            "detail": {"type": "string", "description": "What went wrong, for a person"},
+            "code": {"type": "string", "description": "What went wrong, for a program; it does not change"},
+            "request_id": {"type": "string", "description": "With 5xx only: name it when you report the failure"},
+        },
+        "required": ["detail", "code"],
+    },
+)
+VIOLATION = Component(
+    "Violation",
+    object_of(
+        loc={
+            "type": "array",
+            "items": {"type": ["string", "integer"]},
+            "minItems": 1,
+            "description": "Where: body, query or path, then field names and positions",
+        },
+        msg={"type": "string", "description": "What to change"},
+        type={"type": "string", "description": "Which rule; it does not change"},
+    ),
+)
+INVALID = Component(
+    "ValidationError",
+    object_of(
+        detail={"type": "array", "items": VIOLATION.ref, "minItems": 1},
+        code={"type": "string", "const": Invalid.code},
+    ),
+)
+COMPONENTS = (ERROR, VIOLATION, INVALID)
+
+OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
+    Credential.NONE: (),
+    Credential.OPTIONAL_API_KEY: (InvalidApiKey, LimitExceeded, Unavailable),
+    Credential.API_KEY: (InvalidApiKey, LimitExceeded, Unavailable),
+    Credential.METRICS_TOKEN: (InvalidToken,),
+    Credential.USER_TOKEN: (InvalidToken, LimitExceeded, Unavailable),
+}
+OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)
+EXAMPLE = Invalid([Violation(("body", "email"), "value is not a valid email address", "value_error")])
+HEADERS = {
+    401: {"WWW-Authenticate": "The challenge of RFC 6750, where a user token was refused"},
+    416: {"Content-Range": "How many bytes the file has (RFC 9110 section 14.4)"},
+    429: {"Retry-After": "Seconds until a request may succeed"},
+    503: {"Retry-After": "Seconds until a request may succeed"},
+}
+MEANINGS = {
+    400: "Refused",
+    401: "The credential is missing, wrong or expired",
+    404: "There is no such record",
+    409: "In conflict with what is stored",
+    413: "Too large",
+    415: "Of a type that is not accepted",
+    416: "The range lies outside the file",
+    422: "Malformed; `detail` names each broken rule",
+    429: "Too many requests",
+    500: "The service failed",
+    503: "Temporarily unavailable; an unknown outcome is never reported as done",
+}
+
+
+def failures_of(operation: Operation) -> tuple[Failure, ...]:
+    """What the declaration names, and what every endpoint with such a credential or a body may answer."""
+    common = (*OF_CREDENTIAL[operation.credential], *(OF_BODY if operation.body else ()))
+    invalid = (Invalid,) if operation.credential not in {Credential.NONE, Credential.METRICS_TOKEN} else ()
+    return (*operation.errors, *common, *invalid, ServiceError)
+
+
+def error_answers(operation: Operation) -> dict[str, Any]:
+    """`responses` by status."""
+    found = sorted(dict.fromkeys(failures_of(operation)), key=lambda failure: failure.status)
+    return {str(status): _answer(status, list(group)) for status, group in groupby(found, lambda f: f.status)}
+
+
+def _answer(status: int, failures: Iterable[Failure]) -> dict[str, Any]:
+    bodies = [_body(failure) for failure in failures]
+    codes = list(dict.fromkeys(body["code"] for body in bodies))
+    content = {"schema": _schema(status, codes), "examples": {_key(body): {"value": body} for body in bodies}}
+    answer = {"description": MEANINGS[status], "content": {"application/json": content}}
+    named = HEADERS.get(status, {}) if status != InvalidToken.status or InvalidToken.code in codes else {}
+    headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in named.items()}
+    return answer | ({"headers": headers} if headers else {})
+
+
+def _schema(status: int, codes: list[str]) -> dict[str, Any]:
+    if status == Invalid.status:
+        return dict(INVALID.ref)
+    return {"allOf": [ERROR.ref, {"type": "object", "properties": {"code": {"enum": codes}}}]}
+
+
+def _body(failure: Failure) -> dict[str, Any]:
+    if failure is Invalid:
+        return EXAMPLE.body()
+    body = failure.body() if isinstance(failure, ServiceError) else {"detail": failure.detail, "code": failure.code}
+    return body | ({"request_id": "4f1c2a9be07d3356"} if failure.status >= 500 else {})
+
+
+def _key(body: dict[str, Any]) -> str:
+    return str(body["code"])

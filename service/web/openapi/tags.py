@@ -1,0 +1,21 @@
+"""The groups of endpoints, in the order in which a reader meets them."""
+
+ACCOUNTS = "Accounts"
+SIGN_IN = "Sign-in"
+USERS = "Users"
+COLLECTIONS = "Collections"
+DOCUMENTS = "Documents"
+FILES = "Files"
+OPERATIONS = "Operations"
+DOCUMENTATION = "Documentation"
+
+TAGS = {
+    ACCOUNTS: "Sign up, log in, and the profile of the user who is logged in.",
+    SIGN_IN: "Sign in through the project's identity provider, over OAuth 2.0.",
+    USERS: "List and query a project's users.",
+    COLLECTIONS: "Declare containers for documents, each with a schema that the database enforces.",
+    DOCUMENTS: "Create, query and change the documents of a collection.",
+    FILES: "Read what users uploaded.",
+    OPERATIONS: "For those who run the service.",
+    DOCUMENTATION: "This document, and the page that shows it.",
+}

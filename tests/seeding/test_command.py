@@ -1,0 +1,72 @@
+"""`auth-collections seed` as a process: its one-line errors, its exit status, and a run that is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from tests.processes import KEY, Shell
+
+DOCUMENTS = 30_000
+MANIFEST = """
+project: {id: killed, name: Killed}
+collections:
+  things:
+    schema: {number: {type: integer, required: true}}
+    documents: [{file: things.jsonl, key: [number]}]
+"""
+
+
+@pytest.fixture
+def shell(mongodb_uri: str, mongo: MongoClient[dict[str, Any]]) -> Iterator[Shell]:
+    prefix = f"k_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_"
+    yield Shell({"PATH": os.environ["PATH"], "MONGODB_URI": mongodb_uri, "SECRET_KEY": KEY, "DATABASE_PREFIX": prefix})
+    for name in mongo.list_database_names():
+        if name.startswith(prefix):
+            mongo.drop_database(name)
+
+
+def test_a_mistake_is_one_line_on_stderr(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "seed.yaml").write_text("project: {id: p}")
+    result = shell.run("seed", str(tmp_path / "seed.yaml"))
+    assert result.returncode == 1
+    assert result.stderr == f"auth-collections: {tmp_path / 'seed.yaml'}: project.name: Field required\n"
+
+
+def test_the_report_ends_with_counts_and_the_rate_and_a_refusal_is_status_1(shell: Shell, tmp_path: Path) -> None:
+    manifest = {"project": {"id": "p", "name": "P"}, "users": [{"rows": [{"email": "x", "password": "12345678"}]}]}
+    (tmp_path / "seed.json").write_text(json.dumps(manifest))
+    result = shell.run("seed", str(tmp_path / "seed.json"))
+    assert result.returncode == 1
+    refusal, project, users, rate, key = result.stdout.splitlines()
+    assert refusal == "! users[0].rows[0]: email: An email address must have an @-sign."
+    assert (project, users) == ("project: 1 created", "users: 1 refused")
+    assert rate.startswith("2 rows in ")
+    assert key.startswith("The API key of p, shown this once: ac_p_")
+
+
+def test_a_killed_run_is_continued_by_the_next(
+    shell: Shell, mongo: MongoClient[dict[str, Any]], tmp_path: Path
+) -> None:
+    (tmp_path / "seed.yaml").write_text(MANIFEST)
+    (tmp_path / "things.jsonl").write_text("".join(f'{{"number": {number}}}\n' for number in range(DOCUMENTS)))
+    things = mongo[f"{shell.environment['DATABASE_PREFIX']}p_killed"]["c_things"]
+    command = [sys.executable, "-m", "service", "seed", str(tmp_path / "seed.yaml")]
+    process = subprocess.Popen(command, env=shell.environment)  # noqa: S603 - our own command
+    while things.estimated_document_count() == 0 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 0 < things.count_documents({}) < DOCUMENTS
+    result = shell.run("seed", str(tmp_path / "seed.yaml"))
+    assert result.returncode == 0, result.stderr
+    assert things.count_documents({}) == DOCUMENTS
+    assert len(things.distinct("data.number")) == DOCUMENTS

@@ -1,0 +1,239 @@
+"""Seeds on a real database: what they make, what a second run changes, what they refuse."""
+
+import json
+import textwrap
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from pymongo import MongoClient
+
+from service.domain.passwords import Passwords
+from service.domain.project_admin import ProjectAdmin
+from service.seeding.files import FileSeeder
+from service.seeding.manifest import read_manifest
+from service.seeding.report import Report
+from service.seeding.run import Seeder
+from service.web.services import Services
+from tests.conftest import Api
+
+ARGON2ID = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("correct horse")
+BOOKS = """
+project: {id: library, name: Library, settings: {PASSWORD_MIN_LENGTH: 6}}
+users:
+  - rows:
+      - {email: Ann@Example.com, password: secret, name: Ann, referred_by_id: bob@example.com}
+      - {email: bob@example.com, password: secret, name: Bob}
+    references: {referred_by_id: users}
+collections:
+  authors:
+    schema: {name: {type: string, required: true}}
+    documents:
+      - {key: [name], rows: [{name: Hugo}, {name: Sand}]}
+  books:
+    schema:
+      title: {type: string, required: true, max_length: 20}
+      published: {type: datetime}
+      copies: {type: integer, default: 1}
+      author_id: {type: reference, collection: authors}
+    documents:
+      - {file: books.csv, key: [title, published], references: {author_id: authors.name}}
+"""
+CSV = "title,published,copies,author_id\nLes Misérables,1862-03-31,3,Hugo\nIndiana,1832-05-19,,Sand\n"
+
+Run = Callable[..., Awaitable[Report]]
+
+
+@pytest.fixture
+async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_path: Path) -> Run:
+    """Seeds with a manifest's text; `make_api` is asked for because it empties the databases afterwards."""
+    assert make_api
+    (tmp_path / "books.csv").write_text(CSV)
+
+    async def seed(text: str = BOOKS, *, dry_run: bool = False) -> Report:
+        path = tmp_path / "seed.yaml"
+        path.write_text(textwrap.dedent(text))
+        report = Report(dry_run=dry_run)
+        files = FileSeeder(services.accounts, services.files, tmp_path, report)
+        parts = (services.collections, services.documents, files, tmp_path)
+        await Seeder(admin, Passwords(4), *parts, report).seed(read_manifest(path))
+        return report
+
+    return seed
+
+
+def counts(report: Report) -> dict[str, dict[str, int]]:
+    return {kind: dict(counter) for kind, counter in report.counts.items()}
+
+
+def stored(mongo: MongoClient[dict[str, Any]], prefix: str, collection: str) -> dict[str, dict[str, Any]]:
+    return {str(record["_id"]): record for record in mongo[f"{prefix}p_library"][collection].find()}
+
+
+async def test_a_seed_makes_everything(run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
+    assert counts(await run()) == {
+        "project": {"created": 1},
+        "users": {"created": 2},
+        "collections": {"created": 2},
+        "authors": {"created": 2},
+        "books": {"created": 2},
+    }
+    users = {user["email"]: user for user in stored(mongo, database_prefix, "users").values()}
+    assert users["ann@example.com"]["data"] == {"name": "Ann", "referred_by_id": users["bob@example.com"]["_id"]}
+    assert users["bob@example.com"]["password"].startswith("$2b$04$")
+    authors = {id_: record["data"]["name"] for id_, record in stored(mongo, database_prefix, "c_authors").items()}
+    books = {record["data"]["title"]: record["data"] for record in stored(mongo, database_prefix, "c_books").values()}
+    assert books["Les Misérables"]["published"].isoformat() == "1862-03-31T00:00:00"
+    assert authors[books["Les Misérables"]["author_id"]] == "Hugo"
+    assert (books["Les Misérables"]["copies"], books["Indiana"]["copies"]) == (3, 1)
+
+
+async def test_a_second_run_changes_nothing(run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
+    await run()
+    before = [stored(mongo, database_prefix, name) for name in ("users", "c_books", "c_authors")]
+    again = counts(await run())
+    assert {what for counter in again.values() for what in counter} == {"unchanged"}
+    assert [stored(mongo, database_prefix, name) for name in ("users", "c_books", "c_authors")] == before
+
+
+async def test_a_dry_run_changes_nothing_and_shows_the_differences(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str
+) -> None:
+    first = await run(dry_run=True)
+    assert f"{database_prefix}p_library" not in mongo.list_database_names()
+    assert first.differences["books"] == [
+        '+ books ["Les Misérables", "1862-03-31"]',
+        '+ books ["Indiana", "1832-05-19"]',
+    ]
+    await run()
+    before = [stored(mongo, database_prefix, name) for name in ("users", "c_authors")]
+    changed = BOOKS.replace("name: Bob", "name: Robert, age: 40").replace("PASSWORD_MIN_LENGTH: 6", "SIGNUP_LIMIT: 5")
+    report = await run(changed, dry_run=True)
+    assert report.differences["users"] == ['~ users bob@example.com: name: "Bob" -> "Robert", age: absent -> 40']
+    assert report.differences["project"] == ['~ project library: SIGNUP_LIMIT: absent -> "5"']
+    assert [stored(mongo, database_prefix, name) for name in ("users", "c_authors")] == before
+
+
+async def test_a_changed_manifest_sets_what_differs_and_leaves_the_rest(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, tmp_path: Path
+) -> None:
+    await run()
+    mongo[f"{database_prefix}p_library"]["users"].update_many({}, {"$set": {"data.seen": True}})
+    (tmp_path / "books.csv").write_text(CSV.replace(",3,", ",9,"))
+    report = counts(await run(BOOKS.replace("name: Bob", "name: Robert")))
+    assert (report["users"], report["books"]) == ({"updated": 1, "unchanged": 1}, {"updated": 1, "unchanged": 1})
+    (bob,) = (user for user in stored(mongo, database_prefix, "users").values() if user["email"] == "bob@example.com")
+    assert bob["data"] == {"name": "Robert", "seen": True}
+
+
+async def test_what_is_cut_short_goes_on_where_it_stopped(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str
+) -> None:
+    await run()
+    mongo[f"{database_prefix}p_library"]["users"].delete_one({"email": "ann@example.com"})
+    mongo[f"{database_prefix}p_library"]["c_books"].delete_one({"data.title": "Indiana"})
+    report = counts(await run())
+    assert (report["users"], report["books"]) == ({"created": 1, "unchanged": 1}, {"created": 1, "unchanged": 1})
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"email": "x", "password": "long enough"}, "email: An email address must have an @-sign."),
+        ({"email": "a@b.co"}, "give either password or password_hash"),
+        ({"email": "a@b.co", "password": "1234567"}, "Password must have at least 8 characters"),
+        ({"email": "a@b.co", "password_hash": "$1$md5"}, "password_hash: must be a bcrypt hash"),
+        ({"email": "a@b.co", "password": "long enough", "oauth_id": "1"}, "oauth_id: oauth_id cannot be set here"),
+        (
+            {"email": "a@b.co", "password_hash": "$argon2id$v=19$m=1048576,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNo"},
+            "password_hash: may cost at most 262144 KiB",
+        ),
+    ],
+)
+async def test_a_user_is_refused_with_the_reason(run: Run, row: dict[str, str], reason: str) -> None:
+    report = await run(f"project: {{id: p, name: P}}\nusers: [{{rows: [{json.dumps(row)}]}}]")
+    assert report.refused == 1
+    assert report.refusals["users"][0].startswith(f"! users[0].rows[0]: {reason}")
+
+
+async def test_a_document_is_refused_with_the_reason_and_the_others_are_stored(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "books.csv").write_text(
+        "title,published,copies,author_id\n"
+        "A title that is much too long,1900-01-01,1,Hugo\nIndiana,1832-05-19,many,Sand\nLelia,1833-01-01,1,Nobody\n"
+        "Nanon,1872-01-01,1,Sand\nNanon,1872-01-01,2,Sand\n"
+    )
+    report = await run()
+    assert counts(report)["books"] == {"created": 1, "refused": 4}
+    assert sorted(report.refusals["books"]) == [
+        "! books.csv:2: title: Must have at most 20 characters",
+        '! books.csv:3: copies: "many" is not integer',
+        "! books.csv:4: author_id: no authors.name is Nobody",
+        '! books.csv:6: ["Nanon", "1872-01-01"] stands in this source before',
+    ]
+
+
+async def test_a_schema_that_differs_is_refused(run: Run) -> None:
+    await run()
+    report = await run(BOOKS.replace("max_length: 20", "max_length: 30"))
+    assert report.refusals["collections"] == [
+        "! collections.books.schema: differs from the one in force; change it with PATCH /api/collections/{name} first"
+    ]
+
+
+async def test_a_file_is_uploaded_once_and_again_when_its_bytes_change(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, tmp_path: Path
+) -> None:
+    text = BOOKS + "files: [{user: ann@example.com, field: picture, path: a.svg}]\n"
+    database = mongo[f"{database_prefix}p_library"]
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    assert counts(await run(text, dry_run=True))["files"] == {"created": 1}
+    assert counts(await run(text))["files"] == {"created": 1}
+    assert counts(await run(text))["files"] == {"unchanged": 1}
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>')
+    assert counts(await run(text))["files"] == {"created": 1}
+    (file,) = database["files.files"].find()
+    ann = database["users"].find_one({"email": "ann@example.com"})
+    assert ann is not None
+    assert ann["data"]["picture"].endswith(f"/files/{file['_id']}")
+    assert ann["data"]["name"] == "Ann"
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ("{user: nobody@example.com, field: picture, path: books.csv}", "user: there is no user nobody@example.com"),
+        (
+            "{user: ann@example.com, field: picture, path: absent.png}",
+            "absent.png: cannot be read: No such file or dir",
+        ),
+        ("{user: ann@example.com, field: picture, path: books.csv}", 'The file of "picture" must be one of: '),
+        ("{user: ann@example.com, field: email, path: fake.png}", "email: email cannot be a file"),
+        ("{user: ann@example.com, field: picture, path: fake.png}", 'The file of "picture" is refused: '),
+    ],
+)
+async def test_a_file_is_refused_with_the_reason(run: Run, tmp_path: Path, entry: str, reason: str) -> None:
+    (tmp_path / "fake.png").write_text("not a picture")
+    report = await run(f"{BOOKS}files: [{entry}]\n")
+    assert len(report.refusals["files"]) == 1
+    assert report.refusals["files"][0].startswith(f"! files[0]: {reason}")
+
+
+async def test_an_argon2id_hash_is_verified_at_login_and_replaced_by_bcrypts(api: Api) -> None:
+    await api.signup()
+    api.database["users"].update_one({}, {"$set": {"password": ARGON2ID}})
+    assert (await api.login(password="wrong horse")).status_code == 401
+    assert api.database["users"].find_one()["password"] == ARGON2ID  # type: ignore[index]
+    assert (await api.login()).status_code == 200
+    assert api.database["users"].find_one()["password"].startswith("$2b$04$")  # type: ignore[index]
+    assert (await api.login()).status_code == 200
+
+
+async def test_a_password_longer_than_bcrypt_reads_keeps_its_argon2id_hash(api: Api) -> None:
+    password = "correct horse " * 8
+    await api.signup()
+    hashed = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(password)
+    api.database["users"].update_one({}, {"$set": {"password": hashed}})
+    assert (await api.login(password=password)).status_code == 200
+    assert api.database["users"].find_one()["password"] == hashed  # type: ignore[index]

@@ -1,0 +1,79 @@
+"""One running service, with a project without limits, its key and one user's token."""
+
+import base64
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from pymongo import MongoClient
+
+from service.settings import Settings
+from service.tools import run_on
+from tests.processes import Shell, await_ready, free_port, serving
+
+PROJECT_ID = "served"
+METRICS_TOKEN = "a token for metrics, and for nothing else"
+# A provider that nobody answers for: the callback is fuzzed up to the exchange of a code.
+SETTINGS = {
+    "IDP_CLIENT_ID": "client",
+    "IDP_CLIENT_SECRET": "secret",
+    "IDP_REDIRECT_URL": "http://127.0.0.1:9/callback",
+    "IDP_COMPLETE_URL": "http://127.0.0.1:9/complete",
+    "IDP_AUTHORIZE_URL": "http://127.0.0.1:9/authorize",
+    "IDP_TOKEN_URL": "http://127.0.0.1:9/token",
+    "IDP_USERINFO_URL": "http://127.0.0.1:9/userinfo",
+    "SIGNUP_LIMIT": "0",
+    "LOGIN_LIMIT": "0",
+    "AUTH_LIMIT": "0",
+    "TIER": "enterprise",
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A service at `base_url` and the credentials of one project and one user of it."""
+
+    base_url: str
+    api_key: str
+    token: str
+    document_id: str
+
+
+@pytest.fixture(scope="session")
+def served_settings(mongodb_uri: str) -> dict[str, str]:
+    """The environment of a service with databases of its own: tests that empty theirs must not empty these."""
+    return {
+        "MONGODB_URI": mongodb_uri,
+        "DATABASE_PREFIX": f"s_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_",
+        "SECRET_KEY": base64.b64encode(b"k" * 32).decode(),
+        "BCRYPT_COST": "4",
+        "LOG_LEVEL": "error",
+        "METRICS_TOKEN": METRICS_TOKEN,
+    }
+
+
+@pytest.fixture(scope="session")
+def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) -> Iterator[Served]:
+    settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
+    _, api_key = run_on(settings, lambda tools: tools.admin.create("Served", PROJECT_ID, SETTINGS))
+    port = free_port()
+    base_url = f"http://127.0.0.1:{port}"
+    with serving(Shell({**os.environ, **served_settings}), "--port", str(port)) as process:
+        try:
+            await_ready(base_url)
+            body = {"email": "ann@example.com", "password": "correct horse", "name": "Ann"}
+            answer = httpx.post(f"{base_url}/auth-collections/signup", json=body, headers={"x-api-key": api_key})
+            key = {"x-api-key": api_key}
+            books = {"name": "books", "schema": {"title": {"type": "string"}, "year": {"type": "integer"}}}
+            httpx.post(f"{base_url}/api/collections", json=books, headers=key)
+            documents = f"{base_url}/api/collections/books/documents"
+            book = httpx.post(documents, json={"data": {"title": "Les Misérables"}}, headers=key)
+            yield Served(base_url, api_key, answer.json()["access_token"], book.json()["id"])
+        finally:
+            process.terminate()
+    for name in mongo.list_database_names():
+        if name.startswith(served_settings["DATABASE_PREFIX"]):
+            mongo.drop_database(name)

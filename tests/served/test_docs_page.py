@@ -1,0 +1,79 @@
+"""The page at /docs in a real browser: it shows every endpoint and tries requests, under a strict policy and no network."""
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.served.conftest import METRICS_TOKEN, Served
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
+
+
+@pytest.fixture(scope="module")
+def page(served: Served) -> Iterator[Page]:
+    """The page, opened. `served` is the only host it may reach; what else it asks for, and what it complains of, fails."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        opened = browser.new_page(viewport={"width": 1280, "height": 1000})
+        opened.set_default_timeout(10_000)
+        elsewhere, complaints = list[str](), list[str]()
+        opened.on(
+            "request", lambda r: elsewhere.append(r.url) if not r.url.startswith((served.base_url, "data:")) else None
+        )
+        opened.on("console", lambda m: complaints.append(m.text) if m.type in {"error", "warning"} else None)
+        opened.on("pageerror", lambda error: complaints.append(str(error)))
+        opened.goto(f"{served.base_url}/docs")
+        opened.wait_for_selector(".opblock")
+        yield opened
+        browser.close()
+        assert elsewhere == []
+        assert complaints == []
+
+
+def test_the_page_shows_every_endpoint(page: Page, served: Served) -> None:
+    paths = httpx.get(f"{served.base_url}/openapi.json").json()["paths"]
+    expected = {(method.upper(), path) for path, item in paths.items() for method in item if method != "parameters"}
+    blocks = page.locator(".opblock-summary").all()
+    shown = {
+        (block.locator(".opblock-summary-method").inner_text(), block.locator("[data-path]").get_attribute("data-path"))
+        for block in blocks
+    }
+    assert shown == expected
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/docs.png", full_page=True)
+
+
+def test_the_page_tries_a_request(page: Page, served: Served) -> None:
+    page.click(".authorize")
+    values = (served.api_key, METRICS_TOKEN, served.token)
+    for field, value in zip(page.locator(".auth-container input").all(), values, strict=True):
+        field.fill(value)
+    for button in reversed(page.locator(".auth-container button.authorize").all()):
+        button.click()
+    page.click(".modal-ux .close-modal")
+    page.click("#operations-Users-listUsers .opblock-summary")
+    block = page.locator("#operations-Users-listUsers")
+    block.locator(".try-out__btn").click()
+    block.locator("textarea").first.fill('{"name_eq": "Ann"}')
+    block.locator(".execute").click()
+    answered = block.locator(".live-responses-table .response")
+    answered.wait_for()
+    assert answered.locator(".response-col_status").inner_text().startswith("200")
+    assert '"ann@example.com"' in answered.inner_text()
+    if folder := os.environ.get("SCREENSHOTS"):
+        block.screenshot(path=f"{folder}/docs-request.png")

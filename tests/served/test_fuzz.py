@@ -1,0 +1,28 @@
+"""Requests that the OpenAPI document allows, and requests that it forbids, made up by the hundred."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.served.conftest import METRICS_TOKEN, PROJECT_ID, Served
+from tests.served.fuzz import fuzz
+
+# For each endpoint; `scripts/fuzz_api` asks for more.
+EXAMPLES = os.environ.get("API_FUZZ_EXAMPLES", "10")
+
+
+@pytest.mark.parametrize(
+    ("config", "phases"), [("schemathesis.toml", "examples,coverage,fuzzing"), ("stateful.toml", "stateful")]
+)
+def test_schemathesis_finds_nothing(served: Served, tmp_path: Path, config: str, phases: str) -> None:
+    environment = {
+        "FUZZ_API_KEY": served.api_key,
+        "FUZZ_TOKEN": served.token,
+        "FUZZ_METRICS_TOKEN": METRICS_TOKEN,
+        "FUZZ_PROJECT_ID": PROJECT_ID,
+        "FUZZ_DOCUMENT_ID": served.document_id,
+    }
+    arguments = ("--phases", phases, "--max-examples", EXAMPLES)
+    status, report = fuzz(served.base_url, environment, tmp_path, config, *arguments)
+    assert status == 0, report
