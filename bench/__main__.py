@@ -8,11 +8,13 @@ import typer
 
 from bench.figures import Figure, show
 from bench.growth import measure_growth
+from bench.limiter import measure_limiter
 from bench.logins import measure_logins
 from bench.report import write_report
 from bench.requests import measure_requests
 from bench.resources import measure_memory, measure_start
 from bench.round_trips import measure_round_trips
+from bench.uploads import measure_uploads
 from service.local import with_database
 from service.logs import configure_logging
 from service.settings import Settings, read_settings
@@ -26,6 +28,7 @@ def main(
     growth: Annotated[bool, typer.Option("--growth", help="Lists, from 10,000 users to --users.")] = False,
     requests: Annotated[bool, typer.Option("--requests", help="CPU per request beside the bare floor.")] = False,
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
+    uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
     users: Annotated[
         int | None, typer.Option(help=f"How many users are many; {MANY:,} by default.", min=20_000)
@@ -36,13 +39,16 @@ def main(
 ) -> None:
     """Measure the figures of DESIGN section 8. Without a selection, all of them."""
     configure_logging("warning", "json")
-    every = not (growth or requests or logins or resources)
+    every = not (growth or requests or logins or uploads or resources)
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
     with with_database(settings) as located:
         if requests or every:
             figures += _shown(measure_requests(located, rounds=15 if quick else 40, block=BLOCK))
+            figures += _shown(measure_limiter(located, rounds=15 if quick else 40, block=BLOCK))
             figures += _shown(measure_round_trips(located))
+        if uploads or every:
+            figures += _shown(measure_uploads(located, rounds=3 if quick else 9))
         if logins or every:
             figures += _shown(measure_logins(located, rounds=3 if quick else 9))
         if growth or every:

@@ -1,7 +1,7 @@
 """Projects with generated users, kept between runs, for a million users take minutes to make."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,29 +21,33 @@ SAME_CODE = 5
 GROUPS = 100
 REFERRED_BY_EACH = 10
 START = datetime(2026, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+LIMITS = ("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT")
 # The limits count every request, and none is refused: that is what a request costs where limits are on.
-ROOMY = {"TIER": "enterprise"} | dict.fromkeys(("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT"), str(10**9))
+ROOMY = {"TIER": "enterprise"} | dict.fromkeys(LIMITS, str(10**9))
+FREE = {"TIER": "enterprise"} | dict.fromkeys(LIMITS, "0")
 
 
-async def populated_project(settings: Settings, project_id: str, users: int) -> tuple[Project, str]:
+async def populated_project(
+    settings: Settings, project_id: str, users: int, *, limits: Mapping[str, str] = ROOMY
+) -> tuple[Project, str]:
     """The project with so many users, made if it is not there, and a new API key of it."""
     client = connect(settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else "")
     databases, passwords = Databases(client, settings.database_prefix), Passwords(settings.bcrypt_cost)
     projects = build_services(settings, databases, passwords).projects
     admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), projects)
     try:
-        return await _ensure(admin, project_id, users)
+        return await _ensure(admin, project_id, users, limits)
     finally:
         passwords.close()
         await client.close()
 
 
-async def _ensure(admin: ProjectAdmin, project_id: str, users: int) -> tuple[Project, str]:
+async def _ensure(admin: ProjectAdmin, project_id: str, users: int, limits: Mapping[str, str]) -> tuple[Project, str]:
     try:
         project = await admin.find(project_id)
         return project, await admin.rotate_key(project_id)
     except ProjectNotFound:
-        return await admin.create(f"{users} users", project_id, ROOMY, lambda project: _fill(project, users))
+        return await admin.create(f"{users} users", project_id, limits, lambda project: _fill(project, users))
 
 
 async def _fill(project: Project, users: int) -> None:

@@ -91,7 +91,7 @@ def measure_requests(settings: Settings, *, rounds: int, block: int) -> list[Fig
         }
         _store_known_document(uri, project)
         with server_process("bench.floor", environment=environment) as floor:
-            return [asyncio.run(_compare(s, stage.server, floor, rounds, block)) for s in scenarios]
+            return [asyncio.run(compare(s, stage.server, floor, rounds=rounds, block=block)) for s in scenarios]
 
 
 def _store_known_document(uri: str, project: Project) -> None:
@@ -103,7 +103,8 @@ def _store_known_document(uri: str, project: Project) -> None:
         documents.insert_one({"_id": "known", **json.loads(DOCUMENT), "created_at": moment, "updated_at": moment})
 
 
-async def _compare(scenario: Scenario, service: Server, floor: Server, rounds: int, block: int) -> Figure:
+async def compare(scenario: Scenario, service: Server, floor: Server, *, rounds: int, block: int) -> Figure:
+    """The CPU of one ÷ that of the other: the median of `rounds` pairs of `block` requests to each."""
     for server, request in ((service, scenario.service), (floor, scenario.floor)):
         await cpu_per_request(server, request, WARM_UP)
     pairs = [
@@ -112,7 +113,7 @@ async def _compare(scenario: Scenario, service: Server, floor: Server, rounds: i
     ]
     ours, theirs = (median(column) for column in zip(*pairs, strict=True))
     ratio = median(one / other for one, other in pairs)
-    note = f"service {ours:.3f} ms, floor {theirs:.3f} ms of CPU a request; {rounds} pairs of {block} requests"
+    note = f"{ours:.3f} and {theirs:.3f} ms of CPU a request; {rounds} pairs of {block} requests"
     return Figure(f"CPU per request, {scenario.name}: service ÷ floor", ratio, "x", GOAL, note)
 
 

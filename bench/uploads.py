@@ -1,119 +1,70 @@
-"""Uploads: memory of the service with many at once, and throughput against GridFS's own in the same run.
-
-`python -m bench.uploads [--parallel 20] [--megabytes 50] [--rounds 5]`
-"""
+"""Uploads beside GridFS itself: how fast they are, and what memory they take."""
 
 import asyncio
-import random
-import threading
+import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Any
 
-import typer
+import httpx
 from gridfs.asynchronous import AsyncGridFSBucket
+from pymongo import AsyncMongoClient
 
-from service.storage.embedded import embedded_mongodb
-from service.storage.files import Label, ensure_file_indexes
-from service.storage.mongo import Database, connect
-from service.storage.uploads import Upload
-from tests.live.server import Server, peak_memory, serving
-from tests.samples import account, file_part, form, png
+from bench.figures import Figure, Goal
+from bench.requests import Stage, staged
+from service.settings import Settings
 
-MIB = 1_048_576
-PIECE = 65_536
-PREFIX = "uploads_"
-
-Write = Callable[[Database, str, bytes], Awaitable[None]]
+MEBIBYTE = 1024 * 1024
+SIZE = 50 * MEBIBYTE
+AT_ONCE = 4
+PDF = b"%PDF-1.7\n"
 
 
-def main(
-    parallel: Annotated[int, typer.Option(help="Uploads at once.", min=1)] = 20,
-    megabytes: Annotated[int, typer.Option(help="MiB of each file.", min=1, max=50)] = 50,
-    rounds: Annotated[int, typer.Option(help="Files written in each way, by turns.", min=1)] = 5,
-) -> None:
-    """Measure memory and throughput of uploads on a MongoDB of the benchmark's own."""
-    with TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
-        asyncio.run(_throughput(uri, megabytes * MIB, rounds))
-        with serving(uri, PREFIX) as server:
-            _memory(server, parallel, megabytes * MIB)
+def measure_uploads(settings: Settings, *, rounds: int) -> list[Figure]:
+    """A file of 50 MiB into a profile, and the same bytes into a GridFS bucket, in turns; then four uploads at once."""
+    uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
+    with staged(settings) as (stage, project):
+        return asyncio.run(_measure(stage, uri, project.database.database.name, rounds))
 
 
-async def _throughput(uri: str, length: int, rounds: int) -> None:
-    """Both ways by turns, so that whatever else the machine does slows both."""
-    content = random.Random(4).randbytes(length)  # noqa: S311 - made-up data
-    seconds: dict[str, list[float]] = {"GridFS": [], "service": []}
-    async with connect(uri) as client:
-        database = client[f"{PREFIX}rate"]
-        await ensure_file_indexes(database)
-        for number in range(rounds + 1):
-            for name, write in (("GridFS", _by_gridfs), ("service", _by_service)):
-                started = time.perf_counter()
-                await write(database, f"{name}-{number}", content)
-                seconds[name].append(time.perf_counter() - started)
-                await database["files.chunks"].delete_many({})
-        await client.drop_database(database)
-    # The first round of each warms up the server's cache and is not counted.
-    gridfs, service = (length / MIB / median(seconds[name][1:]) for name in ("GridFS", "service"))
-    typer.echo(
-        f"GridFS's own {gridfs:.0f} MiB/s, the service's {service:.0f} MiB/s, ratio {service / gridfs:.2f} (goal 0.8)"
-    )
+async def _measure(stage: Stage, uri: str, database: str, rounds: int) -> list[Figure]:
+    content = PDF + os.urandom(SIZE - len(PDF))
+    async with AsyncMongoClient[dict[str, Any]](uri) as client:
+        bucket = AsyncGridFSBucket(client[database], "bench_floor")
+        await _upload(stage, content)
+        pairs = [(await _upload(stage, content), await _store(bucket, content)) for _ in range(rounds)]
+        await client[database].drop_collection("bench_floor.files")
+        await client[database].drop_collection("bench_floor.chunks")
+    ours, bare = (median(column) for column in zip(*pairs, strict=True))
+    ratio = median(one / other for one, other in pairs)
+    note = f"{ours:.0f} and {bare:.0f} MiB/s; {rounds} pairs of {SIZE // MEBIBYTE} MiB"
+    return [Figure("upload ÷ GridFS itself", ratio, "x", Goal(">=", 0.8), note), await _memory(stage, content)]
 
 
-async def _by_gridfs(database: Database, name: str, content: bytes) -> None:
-    bucket = AsyncGridFSBucket(database, bucket_name="files")
-    async with bucket.open_upload_stream_with_id(name, name) as stream:
-        async for piece in _pieces(content):
-            await stream.write(piece)
-
-
-async def _by_service(database: Database, name: str, content: bytes) -> None:
-    upload = Upload(database)
-    await upload.write(Label(name, "owner", "field", name), _pieces(content))
-
-    async def nothing(_: object) -> None:
-        return None
-
-    await upload.publish(nothing)
-
-
-async def _pieces(content: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(content), PIECE):
-        yield content[start : start + PIECE]
-
-
-def _memory(server: Server, parallel: int, length: int) -> None:
-    for number in range(3):
-        _send(server, f"warm{number}@example.com", form(file_part("a", content=png(10 * MIB))))
-    base = peak_memory(server.process.pid)
-    body = form(file_part("a", content=png(length)))
+async def _upload(stage: Stage, content: bytes) -> float:
+    """MiB a second."""
     started = time.perf_counter()
-    threads = [threading.Thread(target=_send, args=(server, f"u{n}@example.com", body)) for n in range(parallel)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    seconds = time.perf_counter() - started
-    stored = server.database["files.files"].count_documents({"length": length})
-    more = (peak_memory(server.process.pid) - base) / MIB
-    typer.echo(
-        f"{stored} of {parallel} uploads of {length // MIB} MiB at once in {seconds:.1f} s "
-        f"({parallel * length / MIB / seconds:.0f} MiB/s): base {base / MIB:.0f} MiB, "
-        f"at most {more:.0f} MiB more, {more / parallel:.1f} MiB each (goal 8)"
-    )
+    async with httpx.AsyncClient(base_url=stage.server.url, headers=dict(stage.signed_in), timeout=120) as http:
+        files = {"resume": ("resume.pdf", content, "application/pdf")}
+        (await http.put("/auth-collections/user", files=files)).raise_for_status()
+    return len(content) / MEBIBYTE / (time.perf_counter() - started)
 
 
-def _send(server: Server, email: str, body: bytes) -> None:
-    head = account(email)
-    with server.connect() as connection:
-        connection.settimeout(600)
-        connection.sendall(server.signup_head(len(head) + len(body)) + head)
-        connection.sendall(body)
-        connection.recv(PIECE)
+async def _store(bucket: AsyncGridFSBucket, content: bytes) -> float:
+    """MiB a second. The file is deleted again within the time, for so is the one that an upload replaces."""
+    started = time.perf_counter()
+    stored = await bucket.upload_from_stream("resume.pdf", content)
+    await bucket.delete(stored)
+    return len(content) / MEBIBYTE / (time.perf_counter() - started)
 
 
-if __name__ == "__main__":
-    typer.run(main)
+async def _memory(stage: Stage, content: bytes) -> Figure:
+    """The most that several uploads at once added to what the process held before."""
+    before, most = stage.server.memory(), 0.0
+    uploads = asyncio.gather(*(_upload(stage, content) for _ in range(AT_ONCE)))
+    while not uploads.done():
+        most = max(most, stage.server.memory())
+        await asyncio.sleep(0.01)
+    await uploads
+    note = f"from {before:.0f} to {most:.0f} MiB, {AT_ONCE} uploads of {SIZE // MEBIBYTE} MiB at once"
+    return Figure("memory per concurrent upload", max(0.0, most - before) / AT_ONCE, "MiB", Goal("<=", 8), note)
