@@ -63,9 +63,9 @@ def create_app(settings: Settings) -> Starlette:
         app.state.services = build_services(settings, Databases(client, settings.database_prefix), passwords)
         services: Services = app.state.services
         background = [
-            asyncio.create_task(_prepare(services.databases)),
-            asyncio.create_task(services.limits.keep()),
-            asyncio.create_task(keep_sweeping(services.databases)),
+            asyncio.create_task(_prepare(services.databases), name="background: prepare"),
+            asyncio.create_task(services.limits.keep(), name="background: limits"),
+            asyncio.create_task(keep_sweeping(services.databases), name="background: sweep"),
         ]
         try:
             yield
