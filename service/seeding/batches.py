@@ -1,6 +1,8 @@
 """Rows in batches: read, mapped, their references resolved. What cannot be read is refused and does not stop the rest."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,3 +78,25 @@ class Batches:
             if fault:
                 self._report.refuse(self._kind, place, fault)
         return [placed for placed, fault in zip(batch, faults, strict=True) if not fault]
+
+
+@asynccontextmanager
+async def one_behind() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], Awaitable[None]]]:
+    """A function that starts work once the work before it is done: a batch is stored while the next one is read."""
+    running: asyncio.Task[None] | None = None
+
+    async def start(work: Coroutine[Any, Any, None]) -> None:
+        nonlocal running
+        try:
+            if running is not None:
+                await running
+        except BaseException:
+            work.close()
+            raise
+        running = asyncio.create_task(work)
+
+    try:
+        yield start
+    finally:
+        if running is not None:
+            await running

@@ -27,6 +27,11 @@ class Target:
     source: DocumentSource
     documents: Documents
 
+    @property
+    def refers_to_itself(self) -> bool:
+        """Whether a row may name an earlier one of the same source, which must be stored before it is looked for."""
+        return any(each.startswith(f"{self.name}.") for each in self.source.references.values())
+
     def read_row(self, place: str, data: Fields) -> "SeedDocument | str":
         return read_document(place, data, self.source)
 
@@ -54,14 +59,15 @@ def key_of(data: Mapping[str, Any], source: DocumentSource) -> str:
 
 async def seed_documents(target: Target, wanted: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
     """Brings one batch about: one command to find them, two to store the new, two for each that differs."""
-    found = await _found(target, wanted)
+    forms = [_stored_form(target, document.data) for document in wanted]
+    found = await _found(target, forms)
     new: list[SeedDocument] = []
-    for document in wanted:
-        record = found.get(key_of(_stored_form(target, document.data), target.source))
+    for document, form in zip(wanted, forms, strict=True):
+        record = found.get(key_of(form, target.source)) if found else None
         if record is None:
             new.append(document)
         else:
-            await _update(target, record, document, report, dry_run=dry_run)
+            await _update(target, record, document, form, report=report, dry_run=dry_run)
     await _create(target, new, report, dry_run=dry_run)
 
 
@@ -69,14 +75,13 @@ def _stored_form(target: Target, data: Fields) -> Fields:
     return read(data, target.collection.fields) if target.collection else data
 
 
-async def _found(target: Target, wanted: Sequence[SeedDocument]) -> dict[str, Fields]:
+async def _found(target: Target, forms: Sequence[Fields]) -> dict[str, Fields]:
     """Key → record. Each field is asked for on its own, so a few more may come than match whole keys."""
     if target.collection is None or target.project is None:
         return {}
-    forms = [_stored_form(target, document.data) for document in wanted]
     match = {f"data.{name}": {"$in": [form[name] for form in forms]} for name in target.source.key}
     records = target.project.database.records(physical(target.name))
-    rows = await records.aggregate([{"$match": match}, {"$project": {"data": 1}}], size=len(wanted))
+    rows = await records.aggregate([{"$match": match}, {"$project": {"data": 1}}], size=len(forms))
     return {key_of(row["data"], target.source): row for row in rows}
 
 
@@ -93,8 +98,10 @@ async def _create(target: Target, new: Sequence[SeedDocument], report: Report, *
             report.created(target.name, document.key)
 
 
-async def _update(target: Target, record: Fields, document: SeedDocument, report: Report, *, dry_run: bool) -> None:
-    before, after = record["data"], _stored_form(target, document.data)
+async def _update(
+    target: Target, record: Fields, document: SeedDocument, after: Fields, *, report: Report, dry_run: bool
+) -> None:
+    before = record["data"]
     changes = {name: value for name, value in after.items() if name not in before or before[name] != value}
     if not changes:
         report.unchanged(target.name)

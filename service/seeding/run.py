@@ -14,7 +14,7 @@ from service.domain.project_settings import SECRET_SETTINGS, ProjectSettings, re
 from service.domain.projects import Project
 from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
 from service.schema.fields import parse
-from service.seeding.batches import Batches
+from service.seeding.batches import Batches, one_behind
 from service.seeding.documents import Target, reason, seed_documents
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
@@ -83,10 +83,12 @@ class Seeder:
         for number, source in enumerate(part.documents):
             target = Target(project, collection, name, source, self.documents)
             batches = Batches(source, self.folder, f"{place}.documents[{number}]", kind=name, report=self.report)
-            async for batch in batches.read(project, kinds):
-                documents = batches.wanted(batch, target.read_row, "key")
-                await seed_documents(target, documents, self.report, dry_run=self.report.dry_run)
-                self.report.observe(name, len(batch))
+            async with one_behind() as start:
+                async for batch in batches.read(project, kinds):
+                    documents = batches.wanted(batch, target.read_row, "key")
+                    work = seed_documents(target, documents, self.report, dry_run=self.report.dry_run)
+                    await (work if target.refers_to_itself else start(work))
+                    self.report.observe(name, len(batch))
 
     async def _declared(self, project: Project | None, name: str, part: CollectionPart) -> Collection | None:
         """The collection, made if need be; None in a dry run where it is not there. A schema that differs is refused.
