@@ -84,8 +84,9 @@ async def test_l2_of_a_hundred_parallel_logins_at_two_workers_exactly_20_pass(mo
 
 async def test_l2_a_worker_killed_in_between_lets_no_request_more_through(mongodb_uri: str) -> None:
     found = await limits.auth(mongodb_uri, requests=700, limit=200, kills=1)
-    # A killed worker takes at most one slice with it, a tenth of the limit.
-    assert 180 <= found.passed <= 200
+    assert found.passed <= 200
+    # A killed worker takes at most one slice with it, a tenth of the limit, and the answers it still owed.
+    assert found.passed + found.statuses[0] >= 180
     assert found.statuses.keys() <= {0, 200, 429}
 
 
