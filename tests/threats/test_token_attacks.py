@@ -158,7 +158,7 @@ async def test_t2_a_token_of_another_project(victim: Victim) -> None:
         {"exp": int(time.time()) - 1},
         {"exp": "tomorrow"},
         {"exp": True},
-        {"nbf": int(time.time()) + 600},
+        {"nbf": int(time.time()) + 86_400},
         {"iss": "http://elsewhere.example"},
         {"iss": None},
         {"aud": None},
