@@ -9,7 +9,7 @@ from service.storage.databases import Databases
 from service.storage.mongo import translated
 
 # No slice is larger than this part of what is left, so the slices shrink to one as a limit is approached.
-SHARE = 4
+SHARE = 2
 
 
 class Counters:

@@ -1,8 +1,9 @@
 """How limits are told to clients: the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-11, and the refusal."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from service.domain.limits import Quota
+from service.domain.limits import Policy, Quota
 from service.errors import LimitExceeded
 
 
@@ -14,9 +15,14 @@ def rate_limit_fields(quotas: Sequence[Quota]) -> list[tuple[bytes, bytes]]:
     """
     if not quotas:
         return []
-    policies = ", ".join(f'"{quota.policy.name}";q={quota.limit};w={quota.policy.seconds}' for quota in quotas)
-    states = ", ".join(f'"{quota.policy.name}";r={quota.remaining};t={quota.reset}' for quota in quotas)
-    return [(b"ratelimit-policy", policies.encode()), (b"ratelimit", states.encode())]
+    policies = b", ".join([_policy(quota.policy, quota.limit) for quota in quotas])
+    states = ", ".join([f'"{quota.policy.name}";r={quota.remaining};t={quota.reset}' for quota in quotas])
+    return [(b"ratelimit-policy", policies), (b"ratelimit", states.encode())]
+
+
+@lru_cache(1_000)
+def _policy(policy: Policy, limit: int) -> bytes:
+    return f'"{policy.name}";q={limit};w={policy.seconds}'.encode()
 
 
 def refuse_exceeded(quotas: Sequence[Quota]) -> None:
