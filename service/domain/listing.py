@@ -49,16 +49,16 @@ async def _page(database: ProjectDatabase, query: BoundQuery) -> list[dict[str, 
     records = database.records(query.collection)
     if query.match.relations and query.offset <= LARGEST_OFFSET:
         stages = pipeline.page(query, window=pipeline.window(query))
-        if len(found := await records.aggregate(stages, size=query.limit)) == query.limit:
+        if len(found := await records.page(stages, size=query.limit)) == query.limit:
             return found
-    return await records.aggregate(pipeline.page(query), size=query.limit)
+    return await records.page(pipeline.page(query), size=query.limit)
 
 
 async def _total(database: ProjectDatabase, query: BoundQuery) -> int:
     records = database.records(query.collection)
     if query.match == Match():
         return await records.count_all()
-    rows = await records.aggregate(pipeline.total(query.match), size=1)
+    rows = await records.page(pipeline.total(query.match), size=1)
     return int(rows[0]["n"]) if rows else 0
 
 
@@ -74,7 +74,7 @@ async def _resolve(database: ProjectDatabase, match: Match) -> Match:
 async def _resolve_relation(database: ProjectDatabase, relation: RelationMatch) -> Filter | RelationMatch:
     relation = replace(relation, match=await _resolve(database, relation.match))
     size = pipeline.PROBE_LIMIT + 1
-    found = await database.records(relation.collection).aggregate(pipeline.probe(relation.match), size=size)
+    found = await database.records(relation.collection).page(pipeline.probe(relation.match), size=size)
     if len(found) == size:
         return relation
     return pipeline.by_ids(relation, (record["_id"] for record in found))

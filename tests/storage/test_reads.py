@@ -1,0 +1,85 @@
+"""Reads that are sent as plain commands: what the driver's cursors would have seen to is seen to here."""
+
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import AutoReconnect, NetworkTimeout, NotPrimaryError, PyMongoError
+
+from service.errors import Invalid, Unavailable
+from service.storage.mongo import Database
+from service.storage.records import Records
+
+MEBIBYTE = 1024 * 1024
+
+
+class Refusals:
+    """`command` of the driver, which fails the first times that it is called."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *errors: PyMongoError) -> None:
+        self.calls = 0
+        self._errors = list(errors)
+        original = AsyncDatabase.command
+
+        async def command(database: Any, *arguments: Any, **named: Any) -> Any:
+            self.calls += 1
+            if self._errors:
+                raise self._errors.pop(0)
+            return await original(database, *arguments, **named)
+
+        monkeypatch.setattr(AsyncDatabase, "command", command)
+
+
+@pytest.fixture
+async def records(database: Database) -> Records:
+    records = Records(database["things"])
+    await records.insert({"_id": "a", "data": {"n": 1}})
+    return records
+
+
+@pytest.mark.parametrize(
+    "error", [AutoReconnect("connection closed"), NotPrimaryError("stepped down", {"code": 10107})]
+)
+async def test_a_read_is_tried_again_after_a_lost_connection(
+    records: Records, monkeypatch: pytest.MonkeyPatch, error: PyMongoError
+) -> None:
+    refusals = Refusals(monkeypatch, error)
+    assert await records.find({"_id": "a"}) == {"_id": "a", "data": {"n": 1}}
+    assert refusals.calls == 2
+
+
+async def test_a_page_is_tried_again_after_a_lost_connection(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = Refusals(monkeypatch, AutoReconnect("connection closed"))
+    assert await records.page([{"$project": {"_id": 1}}], size=5) == [{"_id": "a"}]
+    assert refusals.calls == 2
+
+
+async def test_a_read_is_tried_twice_at_most(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = Refusals(monkeypatch, *(AutoReconnect("connection closed") for _ in range(5)))
+    with pytest.raises(Unavailable):
+        await records.find({"_id": "a"})
+    assert refusals.calls == 2
+
+
+async def test_a_read_whose_time_is_over_is_not_tried_again(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = Refusals(monkeypatch, NetworkTimeout("timed out"))
+    with pytest.raises(Unavailable):
+        await records.find({"_id": "a"})
+    assert refusals.calls == 1
+
+
+async def test_a_page_that_one_reply_does_not_hold_is_refused(records: Records, mongo: MongoClient[Any]) -> None:
+    for number in range(18):
+        await records.insert({"_id": f"large{number}", "data": {"text": "x" * MEBIBYTE}})
+    open_before = _open_cursors(mongo)
+    with pytest.raises(Invalid) as refused:
+        await records.page([{"$sort": {"_id": 1}}], size=19)
+    assert refused.value.violations[0].loc == ("query", "limit")
+    assert "ask for fewer" in refused.value.violations[0].msg
+    assert _open_cursors(mongo) == open_before
+    assert len(await records.page([{"$sort": {"_id": 1}}, {"$limit": 10}], size=10)) == 10
+
+
+def _open_cursors(mongo: MongoClient[Any]) -> int:
+    return int(mongo.admin.command("serverStatus")["metrics"]["cursor"]["open"]["total"])
