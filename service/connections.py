@@ -6,6 +6,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from service.joined_writes import JoinedWrites
+
 # From the connection, or the first byte of a later request, to the end of its headers.
 HEADER_SECONDS = 10.0
 # A bearer token of 1 MB is answered 401 like any other that is not ours; more than that is not kept.
@@ -38,7 +40,7 @@ class TimedConnection(HttpToolsProtocol):
         self._draining = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(JoinedWrites(transport))  # type: ignore[arg-type]
         self._start_timer(HEADER_SECONDS, self._headers_are_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -54,15 +56,13 @@ class TimedConnection(HttpToolsProtocol):
         super().data_received(data)
         if self._reading_headers and self._header_bytes > MAX_HEADER_BYTES:
             self._refuse(431)
-        elif self._idle() and self._timer is None:
-            # Any byte ends uvicorn's own timer, also one that begins no request.
+        elif self._timer is None and (self._reading_headers or self._idle()):
+            # Any byte ends uvicorn's own timer, also one that begins no request. Headers that come whole need none.
             self._start_timer(HEADER_SECONDS, self._headers_are_late)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._reading_headers = True
-        if self._timer is None:
-            self._start_timer(HEADER_SECONDS, self._headers_are_late)
 
     def on_headers_complete(self) -> None:
         self._stop_timer()
