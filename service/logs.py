@@ -1,13 +1,17 @@
 """How the process writes its log: one JSON object a line on stderr, or coloured text for a person."""
 
+import asyncio
 import logging
 import sys
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 import structlog
+
+# Whatever becomes of the event loop that was to write them, no more lines than this wait.
+MANY_LINES = 100
 
 Event = MutableMapping[str, Any]
 
@@ -20,14 +24,53 @@ def configure_logging(level: str, log_format: str) -> None:
     structlog.configure(
         processors=[*shared, renderer] if console else [_json_line],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr)
-        if console
-        else structlog.BytesLoggerFactory(sys.stderr.buffer),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr) if console else Lines(sys.stderr.buffer).itself,
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+
+
+class Lines:
+    """Writes lines to a stream: what is told within one turn of the event loop at its end, in one system call.
+
+    What is worse than `info` is written at once, with all that came before, and so is everything outside an event loop.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lines: list[bytes] = []
+
+    def itself(self, *_arguments: object) -> "Lines":
+        """What structlog calls to get a logger."""
+        return self
+
+    def info(self, line: bytes) -> None:
+        self._lines.append(line)
+        if len(self._lines) == 1:
+            self._write_soon()
+        elif len(self._lines) >= MANY_LINES:
+            self._write()
+
+    def error(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._write()
+
+    debug = info
+    warning = critical = exception = error
+
+    def _write_soon(self) -> None:
+        try:
+            asyncio.get_running_loop().call_soon(self._write)
+        except RuntimeError:
+            self._write()
+
+    def _write(self) -> None:
+        lines, self._lines = self._lines, []
+        if lines:
+            self._stream.write(b"\n".join([*lines, b""]))
+            self._stream.flush()
 
 
 def _stamped(_logger: object, method: str, event: Event) -> Event:
@@ -40,7 +83,9 @@ def _json_line(logger: object, method: str, event: Event) -> bytes:
     """The whole chain in one step, for one line is written for every request."""
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, method, event)
-    return orjson.dumps(_stamped(logger, method, event), str)
+    event["level"] = method
+    event["timestamp"] = datetime.now(UTC)
+    return orjson.dumps(event, str)
 
 
 def _dumps(value: Any, default: Any = None, **_: Any) -> str:
