@@ -3,6 +3,7 @@
 An old definition can do no harm: the validator in the database judges every write, and a refused write looks again.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +14,7 @@ from service.domain.recent import Recent
 from service.domain.settling import settle
 from service.errors import CollectionNotFound
 from service.query.document_shape import DocumentShape
-from service.schema.fields import Fields, parse
+from service.schema.fields import USERS, Fields, parse
 from service.schema.pattern_budget import guarded
 from service.storage.collections import physical
 from service.storage.databases import ProjectDatabase
@@ -22,12 +23,17 @@ from service.storage.definitions import Definitions, is_abandoned, is_visible
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A declared collection: `schema` is what the client declared, `fields` what it means; see `pattern_budget.guarded`."""
+    """A declared collection: `schema` is what the client declared, `fields` what it means.
+
+    `guarded` are the fields of `pattern_budget.guarded`; `targets` says for each reference in which MongoDB collection
+    the record is that it refers to.
+    """
 
     name: str
     schema: dict[str, Any]
     fields: Fields
     guarded: Fields
+    targets: Mapping[str, str]
     created_at: datetime
     updated_at: datetime
 
@@ -80,10 +86,24 @@ class Catalogs:
     async def _finish(self, database: ProjectDatabase, name: str) -> None:
         record = await Definitions(database).take_over(name)
         if record is not None:
-            await settle(database, record)
+            # A request that is given up must not leave the change unfinished once more.
+            await asyncio.shield(settle(database, record))
 
 
 def read_collection(record: Mapping[str, Any]) -> Collection:
     """A stored definition, which was checked before it was stored."""
     schema, fields = record["schema"], parse(record["schema"])
-    return Collection(record["_id"], schema, fields, guarded(fields), record["created_at"], record["updated_at"])
+    return Collection(
+        name=record["_id"],
+        schema=schema,
+        fields=fields,
+        guarded=guarded(fields),
+        targets=_targets(fields),
+        created_at=record["created_at"],
+        updated_at=record["updated_at"],
+    )
+
+
+def _targets(fields: Fields) -> dict[str, str]:
+    named = {name: field.collection for name, field in fields.items() if field.collection is not None}
+    return {name: target if target == USERS else physical(target) for name, target in named.items()}

@@ -7,7 +7,6 @@ from typing import Any
 from service.domain.catalogs import Catalog, Collection
 from service.domain.projects import Project
 from service.errors import Invalid, Location, Violation
-from service.schema.fields import USERS
 from service.schema.pattern_budget import check_lengths
 from service.schema.values import check_data
 from service.storage.collections import physical
@@ -31,19 +30,14 @@ class Place:
     def records(self) -> Records:
         return self.project.database.records(physical(self.collection.name))
 
-    @property
-    def targets(self) -> dict[str, str]:
-        """Reference field → the MongoDB collection that holds what it refers to."""
-        fields = self.collection.fields.items()
-        named = {name: field.collection for name, field in fields if field.collection is not None}
-        return {name: target if target == USERS else physical(target) for name, target in named.items()}
-
 
 async def check_completed(place: Place, data: Data) -> None:
     """Asks the database once for all references in `data`. Raises Invalid for those that name no record.
 
     Also for arrays too long to be matched with their patterns.
     """
+    if not (place.collection.targets or place.collection.guarded):
+        return
     (violations,) = await _faults(place, [data])
     if violations:
         raise Invalid(violations)
@@ -59,7 +53,7 @@ async def _faults(place: Place, rows: Sequence[Data]) -> list[list[Violation]]:
     """Of references only texts are looked for; a value of another type is for the validator to refuse."""
     wanted: dict[str, set[str]] = {}
     for data in rows:
-        for name, target in place.targets.items():
+        for name, target in place.collection.targets.items():
             if isinstance(value := data.get(name), str):
                 wanted.setdefault(target, set()).add(value)
     gone = await missing(place.project.database, wanted)
@@ -69,7 +63,7 @@ async def _faults(place: Place, rows: Sequence[Data]) -> list[list[Violation]]:
 def _dangling(place: Place, data: Data, gone: set[tuple[str, str]]) -> list[Violation]:
     return [
         Violation((*LOC, name), f"There is no record with this id in {_shown(target)}", "reference_not_found")
-        for name, target in place.targets.items()
+        for name, target in place.collection.targets.items()
         if isinstance(value := data.get(name), str) and (target, value) in gone
     ]
 

@@ -1,9 +1,12 @@
-"""What a request may take of the service: a place among those in flight, and time for its body. Pure ASGI."""
+"""What a request may take of the service: a place among those in flight, and time. Pure ASGI."""
 
 import asyncio
+import math
 import time
+from typing import cast
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import Busy, Unavailable
@@ -12,59 +15,127 @@ from service.errors import Busy, Unavailable
 MAX_IN_FLIGHT = 256
 # How an overloaded process still tells that it lives, and why it is slow.
 EXEMPT = frozenset({"/health/live", "/health/ready", "/metrics"})
+# From the last byte of the request that was read to the first of its answer. What clients endure, and more than the queue
+# of passwords takes; each call of MongoDB has a shorter deadline of its own.
+ANSWER_SECONDS = 15.0
 # A body may make the service wait this long, and as much longer as what has come would take at the slowest rate.
 BODY_SECONDS = 10.0
 MIN_BYTES_PER_SECOND = 16_384
+# How often it is looked who is late; and how long somebody who is may take to clean up.
+LOOK_SECONDS = 0.25
+CLEAN_UP_SECONDS = 0.5
+
+
+class Turn:
+    """The time of one request. `deadline` is that of what it waits for now: its client, while `is_reading`, or us."""
+
+    __slots__ = ("cancelled", "deadline", "is_complete", "is_reading", "received", "seconds", "task", "waited")
+
+    def __init__(self, task: asyncio.Task[object]) -> None:
+        self.task = task
+        self.seconds = ANSWER_SECONDS
+        self.deadline = time.monotonic() + ANSWER_SECONDS
+        self.waited = 0.0
+        self.received = 0
+        self.cancelled = 0
+        self.is_reading = self.is_complete = False
+
+    def received_by(self, receive: Receive) -> Receive:
+        """`receive`, with the client's time counted. After the body, or an answer, waiting for it to leave is free."""
+
+        async def timed() -> Message:
+            if self.is_complete:
+                return await receive()
+            started = time.monotonic()
+            self.is_reading, self.deadline = True, started + allowance(self.received) - self.waited
+            message = await receive()
+            if not self.is_complete:
+                self._take(message, started)
+            return message
+
+        return timed
+
+    def _take(self, message: Message, started: float) -> None:
+        now = time.monotonic()
+        self.is_reading, self.deadline = False, now + self.seconds
+        self.waited += now - started
+        self.received += len(message.get("body", b""))
+        self.is_complete = not message.get("more_body", False)
+
+    def answered_by(self, send: Send) -> Send:
+        """`send`, after which the request is no longer late: how long an answer may take is the connection's matter."""
+
+        async def timed(message: Message) -> None:
+            self.is_complete, self.deadline = True, math.inf
+            await send(message)
+
+        return timed
+
+    def look(self, now: float) -> None:
+        """Ends the request where its time is over, and again what it does about that, so that its answer comes."""
+        if now > self.deadline:
+            self.deadline = now + CLEAN_UP_SECONDS
+            self.cancelled += 1
+            self.task.cancel()
+
+    def verdict(self) -> Exception:
+        """What the client of a cancelled request is told, and asyncio, that this was not the end of the task."""
+        for _ in range(self.cancelled):
+            self.task.uncancel()
+        if not self.cancelled:
+            # Only a server whose time to stop is over cancels a request.
+            return Unavailable("The service is stopping; try again")
+        if self.is_reading:
+            # RFC 9110 section 15.5.9: the connection is of no further use.
+            return HTTPException(408, "The request body came too slowly", {"connection": "close"})
+        return Unavailable()
 
 
 class Admission:
-    """Refuses at once what is too much; refuses a body that comes too slowly; answers 503 where a stop cuts it short.
+    """Refuses at once what is too much, and ends what takes too long: 408 where the client is slow, 503 where we are.
 
-    The time counted for a body is the time spent waiting for the client, not what the service needs to store it. Raises
-    Busy, Unavailable and HTTPException 408 for the middleware outside to answer.
+    One timer looks at all requests, for one of each request's own would cost more than all else here. Raises Busy,
+    Unavailable and HTTPException 408 for the middleware outside to answer.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._in_flight = 0
+        self._turns: set[Turn] = set()
+        self._timer: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in EXEMPT:
             await self.app(scope, receive, send)
             return
-        if self._in_flight >= MAX_IN_FLIGHT:
+        if len(self._turns) >= MAX_IN_FLIGHT:
             raise Busy
-        self._in_flight += 1
+        turn = self._begin(scope)
         try:
-            await self.app(scope, _timed(receive), send)
-        except asyncio.CancelledError:
-            # Only a server whose time to stop is over cancels a request.
-            raise Unavailable("The service is stopping; try again") from None
+            await self.app(scope, turn.received_by(receive), turn.answered_by(send))
+        except asyncio.CancelledError as cancelled:
+            raise turn.verdict() from cancelled
         finally:
-            self._in_flight -= 1
+            self._turns.discard(turn)
+
+    def _begin(self, scope: Scope) -> Turn:
+        turn = scope["state"]["turn"] = Turn(cast("asyncio.Task[object]", asyncio.current_task()))
+        self._turns.add(turn)
+        if self._timer is None:
+            self._look()
+        return turn
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        for turn in self._turns:
+            turn.look(now)
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(LOOK_SECONDS, self._look) if self._turns else None
 
 
-def _timed(receive: Receive) -> Receive:
-    """`receive`, but a client that takes too long is answered 408. After the body, waiting is free."""
-    waited, received, complete = 0.0, 0, False
-
-    async def timed() -> Message:
-        nonlocal waited, received, complete
-        if complete:
-            return await receive()
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(allowance(received) - waited):
-                message = await receive()
-        except TimeoutError:
-            # RFC 9110 section 15.5.9: the connection is of no further use.
-            raise HTTPException(408, "The request body came too slowly", {"connection": "close"}) from None
-        waited += time.monotonic() - started
-        received += len(message.get("body", b""))
-        complete = not message.get("more_body", False)
-        return message
-
-    return timed
+def allow(request: Request, seconds: float) -> None:
+    """Gives a request more time than others have, from now on."""
+    turn: Turn = request.scope["state"]["turn"]
+    turn.seconds, turn.deadline = seconds, time.monotonic() + seconds
 
 
 def allowance(received: int) -> float:

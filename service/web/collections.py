@@ -11,10 +11,14 @@ from service.domain.projects import Project
 from service.domain.schema_changes import Findings
 from service.errors import Invalid
 from service.query.parse import parse_pairs
+from service.web.admission import allow
 from service.web.body import read_object, validated
 from service.web.identity import api_key, api_key_with_query
 from service.web.render import json_response
 from service.web.services import services
+
+# A change has 45 s of MongoDB's time; looking at many documents may need them.
+CHANGE_ANSWER_SECONDS = 60.0
 
 
 class NewCollection(BaseModel):
@@ -71,6 +75,7 @@ async def get_collection(request: Request, project: Project) -> Response:
 async def change_collection(request: Request, project: Project) -> Response:
     """Change the schema of a collection, or tell what a change would meet."""
     dry_run = _dry_run(request)
+    allow(request, CHANGE_ANSWER_SECONDS)
     form, name = validated(SchemaChange, await read_object(request)), request.path_params["name"]
     changes = services(request).schema_changes
     if dry_run:

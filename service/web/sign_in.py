@@ -13,10 +13,13 @@ from service.domain.projects import Project
 from service.domain.sign_in import LIFETIME, Begun, Callback
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
+from service.web.admission import allow
 from service.web.identity import count, project_of
 from service.web.render import json_response
 from service.web.services import services
 
+# What the provider may take, ten seconds, comes on top of what is ours.
+PROVIDER_ANSWER_SECONDS = 25.0
 MAX_CLIENT_STATE = 512
 PARAMETERS = {"project_id": 40, "client_state": MAX_CLIENT_STATE}
 # The prefix makes browsers refuse the cookie from other hosts, over http and for a part of the site (RFC 6265bis 4.1.3).
@@ -26,6 +29,7 @@ COOKIE_VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 async def login_idp(request: Request) -> Response:
     """Get the identity provider's authorization URL."""
+    allow(request, PROVIDER_ANSWER_SECONDS)
     asked = _parameters(request)
     project = await _project(request, asked.get("project_id"))
     await count(request, project, AUTH if "x-api-key" in request.headers else ANONYMOUS)
@@ -36,6 +40,7 @@ async def login_idp(request: Request) -> Response:
 async def callback(request: Request) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
     _require_get(request)
+    allow(request, PROVIDER_ANSWER_SECONDS)
     project = await services(request).projects.by_id(request.path_params["project_id"])
     request.scope["state"]["project"] = project
     await count(request, project, ANONYMOUS)
