@@ -22,9 +22,7 @@ def loads(raw: bytes, *, loc: Location = ("body",)) -> Any:
     refused, for each of them is stored differently from how it was written, or cannot be sent back.
     """
     try:
-        value = json.loads(
-            _text(raw), object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
-        )
+        value = _DECODER.decode(_text(raw))
     except NotJson as error:
         raise Invalid.one(loc, str(error), type_="json_invalid") from None
     except json.JSONDecodeError as error:
@@ -80,6 +78,10 @@ def _float(text: str) -> float:
 
 def _constant(text: str) -> NoReturn:
     raise NotJson(f"{text} is not a JSON number")
+
+
+# Made once: json.loads makes one for each text.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
 
 
 def shown(name: str) -> str:

@@ -13,6 +13,7 @@ from service.schema.strict_json import INT64_MAX, INT64_MIN, INT64_TEXT, shown
 MAX_DEPTH = 32
 MAX_NAME = 128
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+GOOD_NAME = re.compile(r"(?!\$)[^\x00-\x1f\x7f.]{1,128}")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # RFC 3339, and a date alone; the first group is what datetime.fromisoformat must still judge.
 TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?")
@@ -140,7 +141,8 @@ def milliseconds(moment: datetime) -> datetime:
 
 def now() -> datetime:
     """The present moment as it is stored: UTC without a zone, whole milliseconds."""
-    return milliseconds(datetime.now(UTC).replace(tzinfo=None))
+    moment = datetime.now(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=None)
 
 
 def write_time(moment: datetime) -> str:
@@ -150,13 +152,13 @@ def write_time(moment: datetime) -> str:
 
 def check_name(name: str) -> str | None:
     """Why `name` cannot be the name of a field, or None."""
+    if GOOD_NAME.fullmatch(name):
+        return None
     if not 1 <= len(name) <= MAX_NAME:
         return f"A field name must have 1 to {MAX_NAME} characters"
     if name.startswith("$") or "." in name:
         return "A field name must not contain '.' or begin with '$'"
-    if CONTROL.search(name):
-        return "A field name must not contain control characters"
-    return None
+    return "A field name must not contain control characters"
 
 
 def check_data(data: Mapping[str, Any], loc: Location = ("body",)) -> list[Violation]:

@@ -1,9 +1,11 @@
 """Reading request bodies within limits."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
+from starlette.types import Receive
 
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
@@ -11,12 +13,14 @@ from service.schema.strict_json import loads
 MAX_JSON_BYTES = 1_048_576
 
 Model = TypeVar("Model", bound=BaseModel)
+Headers = Mapping[bytes, bytes]
 
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body, at most 1 MiB. Raises UnsupportedMedia, TooLarge, Invalid."""
-    _require_json(request)
-    value = loads(await _read(request, MAX_JSON_BYTES))
+    headers = dict(request.scope["headers"])
+    _require_json(headers)
+    value = loads(await _read(request.receive, headers, MAX_JSON_BYTES))
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value
@@ -35,9 +39,8 @@ def _sentence(msg: str) -> str:
     return msg.removeprefix("Value error, ")
 
 
-def _require_json(request: Request) -> None:
+def _require_json(headers: Headers) -> None:
     """An absent type counts as JSON; the strict parser judges the bytes."""
-    headers = dict(request.scope["headers"])
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise UnsupportedMedia("Send the body without Content-Encoding")
     media_type = headers.get(b"content-type", b"application/json").partition(b";")[0].strip().lower()
@@ -45,14 +48,19 @@ def _require_json(request: Request) -> None:
         raise UnsupportedMedia("Send the body as Content-Type: application/json")
 
 
-async def _read(request: Request, limit: int) -> bytes:
+async def _read(receive: Receive, headers: Headers, limit: int) -> bytes:
     """The whole body. Stops reading at the first byte too many, and before the first where the length is declared."""
-    declared = dict(request.scope["headers"]).get(b"content-length", b"")
+    declared = headers.get(b"content-length", b"")
     if declared.isdigit() and int(declared) > limit:
         raise TooLarge(f"The body must have at most {limit} bytes")
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            # Nobody reads this; it is no fault of the service, which is what any other error would be taken for.
+            raise Invalid.one(("body",), "The body ends before its length", type_="json_invalid")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
         if len(body) > limit:
             raise TooLarge(f"The body must have at most {limit} bytes")
     return bytes(body)

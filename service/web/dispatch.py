@@ -6,7 +6,7 @@ endpoint. Whatever does not (404, 405, a missing slash, mounted applications) is
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from inspect import isfunction
 
 from starlette.exceptions import HTTPException
@@ -28,6 +28,7 @@ class Dispatch:
     def __init__(self, router: Router, on_error: OnError) -> None:
         self._router = router
         self._on_error = on_error
+        self._fixed = _without_parameters(router.routes)
         self._routes = _by_form(router.routes)
         self._otherwise = ExceptionMiddleware(router, {ServiceError: on_error, HTTPException: on_error})
 
@@ -45,6 +46,9 @@ class Dispatch:
 
     def _find(self, scope: Scope) -> Route | None:
         """The route of this method and path, noted in `scope` with the path's parameters; None where there is none."""
+        if (fixed := self._fixed.get((scope["method"], scope["path"]))) is not None:
+            scope["route"], scope["path_params"] = fixed, {}
+            return fixed
         for route in self._routes.get(_form(scope["method"], scope["path"]), ()):
             match, found = route.matches(scope)
             if match is Match.FULL:
@@ -54,13 +58,24 @@ class Dispatch:
         return None
 
 
-def _by_form(routes: Iterable[BaseRoute]) -> dict[Form, list[Route]]:
-    """The routes with a function as endpoint, in their order, by their form; a parameter that spans `/` has none."""
-    found = defaultdict[Form, list[Route]](list)
+def _direct(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
+    """Method and route of those with a function as endpoint; a parameter that spans `/` is Starlette's to find."""
     for route in routes:
         if isinstance(route, Route) and isfunction(route.endpoint) and ":path}" not in route.path:
-            for method in route.methods or ():
-                found[_form(method, route.path)].append(route)
+            yield from ((method, route) for method in route.methods or ())
+
+
+def _without_parameters(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Route]:
+    """Those whose path is the whole truth, by method and path. None of ours is hidden by an earlier one with parameters."""
+    return {(method, route.path): route for method, route in _direct(routes) if not route.param_convertors}
+
+
+def _by_form(routes: Iterable[BaseRoute]) -> dict[Form, list[Route]]:
+    """Those with parameters, in their order, by their form."""
+    found = defaultdict[Form, list[Route]](list)
+    for method, route in _direct(routes):
+        if route.param_convertors:
+            found[_form(method, route.path)].append(route)
     return dict(found)
 
 

@@ -1,9 +1,12 @@
-"""Rows B1 to B5: bodies that are not JSON, not representable, or too deep."""
+"""Rows B1 to B5: bodies that are not JSON, not representable, or too deep; and a client that leaves within its body."""
 
 import json
 from typing import Any
 
 import pytest
+import structlog
+from starlette.applications import Starlette
+from starlette.types import Message, Scope
 
 from tests.threats.conftest import Victim, assert_refused
 
@@ -113,3 +116,21 @@ async def test_b5_what_text_may_hold(fresh_victim: Victim, raw: str, value: Any)
     response = await fresh_victim.raw(SIGNUP, signup_with(raw))
     assert response.json()["user"]["data"]["x"] == value
     assert (await fresh_victim.api.users("email_eq=new@example.com")).json()["users"][0]["data"]["x"] == value
+
+
+async def test_a_client_that_leaves_within_its_body_is_no_fault_of_ours(victim: Victim, running_app: Starlette) -> None:
+    left = iter([b'{"email": "a@exa', None])
+
+    async def receive() -> Message:
+        piece = next(left)
+        gone: Message = {"type": "http.disconnect"}
+        return gone if piece is None else {"type": "http.request", "body": piece, "more_body": True}
+
+    async def send(message: Message) -> None:
+        pass
+
+    headers = [(b"x-api-key", victim.api.key.encode()), (b"content-type", b"application/json")]
+    scope: Scope = {"type": "http", "method": "POST", "path": LOGIN, "headers": headers}
+    with structlog.testing.capture_logs() as lines:
+        await running_app({**scope, "query_string": b"", "root_path": "", "client": ("127.0.0.1", 1)}, receive, send)
+    assert [(line["event"], line["status"]) for line in lines] == [("request", 422)]
