@@ -79,7 +79,7 @@ async def test_the_time_begins_anew_with_what_is_read() -> None:
     pieces = iter([b"a", b"b", b"c", b""])
 
     async def receive() -> Message:
-        await asyncio.sleep(SOON / 4)
+        await asyncio.sleep(SOON / 10)
         piece = next(pieces)
         return {"type": "http.request", "body": piece, "more_body": bool(piece)}
 
@@ -89,7 +89,7 @@ async def test_the_time_begins_anew_with_what_is_read() -> None:
             await asyncio.sleep(SOON / 2)
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    # All of it takes three times as long as any one step may.
+    # All of it takes more than twice as long as any one step may.
     assert len(await asked(app, receive)) == 1
 
 
