@@ -2,7 +2,8 @@
 
 import asyncio
 
-# Slices start at one and double while they are spent quickly, so that a quiet worker holds next to nothing.
+# Slices start at one and grow while they are spent quickly, so that a quiet worker holds next to nothing.
+GROWTH = 4
 MAX_SLICE = 1_000
 # No worker that dies may take more than this part of a limit along.
 MAX_PART = 10
@@ -15,7 +16,7 @@ REFUSAL_SECONDS = 1.0
 
 def next_size(size: int, spent_in: float, limit: int) -> int:
     """How many to ask for under `limit` after a slice of `size` lasted `spent_in` seconds."""
-    wanted = size * 2 if spent_in < QUICK_SECONDS else size // 2
+    wanted = size * GROWTH if spent_in < QUICK_SECONDS else size // 2
     return max(1, min(wanted, MAX_SLICE, limit // MAX_PART))
 
 

@@ -9,7 +9,7 @@ from service.domain.limits import DAY, HOUR, seconds_until, window_end
 @pytest.mark.parametrize(
     ("size", "spent_in", "limit", "expected"),
     [
-        pytest.param(1, 0.0, 10_000, 2, id="doubles when it was spent quickly"),
+        pytest.param(2, 0.0, 10_000, 8, id="grows when it was spent quickly"),
         pytest.param(MAX_SLICE, 0.1, 10**9, MAX_SLICE, id="no larger than the largest"),
         pytest.param(64, 0.1, 1_000, 100, id="no larger than a part of the limit"),
         pytest.param(1, 0.0, 5, 1, id="never nothing"),
@@ -27,7 +27,7 @@ def test_a_lease_lets_through_what_it_received_and_no_more() -> None:
     assert not lease.spend(0.0)
     lease.receive(2, wanted=2, free=5, now=0.0)
     assert [lease.spend(0.0) for _ in range(3)] == [True, True, False]
-    assert lease.wanted(1.0, 1000) == 4
+    assert lease.wanted(1.0, 1000) == 8
 
 
 def test_a_lease_that_was_granted_nothing_refuses_for_a_moment() -> None:
