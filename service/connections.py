@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from service.joined_writes import JoinedWrites
@@ -19,6 +20,8 @@ LINGER_SECONDS = 2.0
 WRITE_SECONDS = 60.0
 # When the server stops, an idle connection may send one more request in this time; it is answered, then closed.
 DRAIN_SECONDS = 1.0
+# So long before the server's patience ends, what still runs is cut short: time to undo it, and for its client to be told.
+ANSWER_SECONDS = 5.0
 
 REFUSALS = {
     400: (b"Bad Request", b'{"detail":"The request is not HTTP/1.1","code":"bad_request"}'),
@@ -38,6 +41,12 @@ class TimedConnection(HttpToolsProtocol):
         self._reading_body = False
         self._header_bytes = 0
         self._draining = False
+        self._application, self.app = self.app, self._run
+        self._task: asyncio.Task[Any] | None = None
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._task = asyncio.current_task()
+        await self._application(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(JoinedWrites(transport))  # type: ignore[arg-type]
@@ -68,11 +77,11 @@ class TimedConnection(HttpToolsProtocol):
         self._stop_timer()
         self._reading_headers, self._reading_body, self._header_bytes = False, True, 0
         super().on_headers_complete()
-        if self._draining:
-            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         self._reading_body = False
+        if self._draining:
+            self._end_with_this_request()
         if self.cycle.response_complete:
             self._stop_timer()
         super().on_message_complete()
@@ -91,12 +100,26 @@ class TimedConnection(HttpToolsProtocol):
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """What the server calls when it stops: like uvicorn's, but a request that is already on its way is answered."""
+        """What the server calls when it stops: like uvicorn's, but whatever is already on its way is answered."""
         self._draining = True
         if self._idle():
             self.loop.call_later(DRAIN_SECONDS, self._close_idle)
+        elif not self._reading_body:
+            self._end_with_this_request()
+        if patience := self.config.timeout_graceful_shutdown:
+            self.loop.call_later(patience - ANSWER_SECONDS, self._cut_short)
+
+    def _end_with_this_request(self) -> None:
+        """Not while its body comes: uvicorn closes with the answer, and what the client still sends would reset it."""
+        if self.cycle.response_complete:
+            self._close()
         else:
             self.cycle.keep_alive = False
+
+    def _cut_short(self) -> None:
+        """The application turns this into a 503. uvicorn's own cancelling comes too late for one: it waits for nothing."""
+        if self._task:
+            self._task.cancel()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's sentence is replaced by our JSON
         self._refuse(400)

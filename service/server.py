@@ -20,8 +20,8 @@ from service.listening import ACCEPT_SECONDS, drop_new_connections
 from service.metrics import FOLDER_VARIABLE
 from service.settings import Settings
 
-# A request in flight gets this long after SIGTERM; the process is gone within 30 s.
-GRACEFUL_SECONDS = 20
+# After SIGTERM a request in flight gets this long, without ANSWER_SECONDS; the process is gone within 30 s.
+GRACEFUL_SECONDS = 25
 KEEP_ALIVE_SECONDS = 75
 UVICORN_OPTIONS: dict[str, Any] = {
     "log_config": None,

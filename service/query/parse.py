@@ -43,13 +43,18 @@ def parse_query(query_string: bytes) -> ListQuery:
 
 
 def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
-    """The decoded pairs of a query string, in order. Raises Invalid if it is too long, not UTF-8, or repeats a name."""
+    """The decoded pairs of a query string, in order.
+
+    Raises Invalid if it is too long, not UTF-8, repeats a name, or is there but has no pair.
+    """
     if len(query_string) > MAX_QUERY_BYTES:
         raise Invalid.one(("query",), f"The query string must have at most {MAX_QUERY_BYTES} bytes", type_="too_long")
     try:
         pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeDecodeError:
         raise Invalid.one(("query",), "The query string must be percent-encoded UTF-8", type_="value_error") from None
+    if query_string and not pairs:
+        raise Invalid.one(("query",), "The query string has no parameter", type_="value_error")
     if len(dict(pairs)) < len(pairs):
         times = Counter(name for name, _ in pairs)
         repeated = [name for name in times if times[name] > 1]

@@ -23,6 +23,12 @@ from tests.samples import FORM_TYPE
 
 START_SECONDS = 30.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0")
+# The command line, told how long a stop may take; workers learn it from their parent.
+IMPATIENT = """
+from service import cli, server
+server.UVICORN_OPTIONS["timeout_graceful_shutdown"] = {}
+cli.main()
+"""
 NO_LIMITS = [f"--set={setting}" for setting in UNLIMITED]
 
 
@@ -86,8 +92,13 @@ class Server:
 
 
 @contextmanager
-def serving(uri: str, prefix: str, *, workers: int = 1, port: int | None = None) -> Iterator[Server]:
-    """A service on the MongoDB of `uri` with a new project, which is gone afterwards."""
+def serving(
+    uri: str, prefix: str, *, workers: int = 1, port: int | None = None, stop_seconds: int | None = None
+) -> Iterator[Server]:
+    """A service on the MongoDB of `uri` with a new project, which is gone afterwards.
+
+    With `stop_seconds` its requests have so long to end when it stops, instead of what people get.
+    """
     environment = {
         **{name: value for name, value in os.environ.items() if name != "DATA_DIR"},
         "MONGODB_URI": uri,
@@ -101,7 +112,7 @@ def serving(uri: str, prefix: str, *, workers: int = 1, port: int | None = None)
     with MongoClient[dict[str, Any]](uri) as client:
         database = client[f"{prefix}p_{project['project_id']}"]
         server = Server(
-            start(environment, chosen, workers),
+            start(environment, chosen, workers, stop_seconds),
             environment,
             chosen,
             project["project_id"],
@@ -117,8 +128,11 @@ def serving(uri: str, prefix: str, *, workers: int = 1, port: int | None = None)
             client[f"{prefix}system"]["projects"].delete_one({"_id": project["project_id"]})
 
 
-def start(environment: dict[str, str], port: int, workers: int) -> subprocess.Popen[bytes]:
-    arguments = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
+def start(
+    environment: dict[str, str], port: int, workers: int, stop_seconds: int | None = None
+) -> subprocess.Popen[bytes]:
+    entry = ["-m", "service"] if stop_seconds is None else ["-c", IMPATIENT.format(stop_seconds)]
+    arguments = [sys.executable, *entry, "serve", "--port", str(port), "--workers", str(workers)]
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(arguments, env=environment, stdout=nowhere, stderr=nowhere)  # noqa: S603
 

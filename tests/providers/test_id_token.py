@@ -41,17 +41,16 @@ def test_verify(alg: str) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"aud": [CLIENT]},
-        {"aud": [CLIENT, "another"], "azp": CLIENT},
-        {"azp": CLIENT},
-        {"exp": int(time.time()) - 30},
-        {"iat": int(time.time()) + 30},
-    ],
-    ids=["list of one", "two with azp", "azp", "expired within the leeway", "issued within the leeway"],
+    [{"aud": [CLIENT]}, {"aud": [CLIENT, "another"], "azp": CLIENT}, {"azp": CLIENT}],
+    ids=["list of one", "two with azp", "azp"],
 )
 def test_verify_accepts(change: dict[str, Any]) -> None:
     assert judged(claims(**change))["sub"] == "1"
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("exp", -30), ("iat", 30)])
+def test_verify_allows_for_clocks_that_differ(name: str, seconds: int) -> None:
+    assert judged(claims(**{name: int(time.time()) + seconds}))["sub"] == "1"
 
 
 @pytest.mark.parametrize(

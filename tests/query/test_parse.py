@@ -55,6 +55,7 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
     ("51 conditions", "&".join(f"f{n}_eq=1" for n in range(51)), ["query"]),
     ("4,097 bytes", "a_eq=" + "x" * 4092, ["query"]),
     ("not UTF-8", "a_eq=%ff", ["query"]),
+    ("no parameter", "&&", ["query"]),
 ]
 
 

@@ -1,14 +1,14 @@
 """Rows A1, A2 and A4 to A7: addresses, passwords, timing, and many requests at once."""
 
 import asyncio
-import statistics
 import time
 from collections.abc import Iterator
 
 import bcrypt
+import httpx
 import pytest
 
-from service.domain.passwords import Passwords
+from service.domain.passwords import MAX_WAITING, Passwords
 from service.web.services import Services
 from tests.conftest import Api
 from tests.threats.conftest import Victim, assert_refused
@@ -81,21 +81,28 @@ def slow_hashing(fresh_victim: Victim, services: Services, monkeypatch: pytest.M
 
 
 async def test_a4_two_hundred_logins_leave_other_requests_their_time(slow_hashing: Victim) -> None:
-    """Every login is answered, too many at once with a quick 503; meanwhile a profile is served in time."""
+    """Every login is answered, too many at once with an early 503; meanwhile profiles are served all the time.
+
+    A hash takes a hundred times as long as a profile, on a busy machine too; so profiles are counted, not timed: were the
+    event loop to hash, there would be fewer of them than of hashes. What p99 comes of it, `scripts/bench --logins` tells.
+    """
     await slow_hashing.api.signup("slow@example.com", "slow password")
-    logins = [asyncio.create_task(slow_hashing.api.login("slow@example.com", "slow password")) for _ in range(200)]
-    await asyncio.sleep(0.05)
-    times = []
-    for _ in range(150):
-        started = time.perf_counter()
+    answers, profiles = list[httpx.Response](), 0
+
+    async def log_in() -> None:
+        answers.append(await slow_hashing.api.login("slow@example.com", "slow password"))
+
+    logins = asyncio.gather(*(log_in() for _ in range(200)))
+    while not logins.done():
         assert (await slow_hashing.as_user("GET")).status_code == 200
-        times.append(time.perf_counter() - started)
-        await asyncio.sleep(0.02)
-    answers = await asyncio.gather(*logins)
+        profiles += 1
+    await logins
     statuses = [answer.status_code for answer in answers]
-    assert statistics.quantiles(times, n=100)[98] < 0.5
+    hashed = statuses.count(200)
     assert set(statuses) == {200, 503}
-    assert 64 <= statuses.count(200) < 200
+    assert MAX_WAITING <= hashed < 200
+    assert profiles > hashed
+    assert 503 not in statuses[-hashed // 2 :]
     refused = next(answer for answer in answers if answer.status_code == 503)
     assert_refused(refused, 503)
     assert int(refused.headers["retry-after"]) > 0

@@ -1,0 +1,78 @@
+"""For each endpoint a request that is good, before anything odd is done to it."""
+
+import random
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.web.routes import ROUTES
+from tests.samples import PNG, SVG
+
+Endpoint = tuple[str, str]
+ENDPOINTS: list[Endpoint] = [(route.method, route.path) for route in ROUTES]
+# More can go wrong where a body is read.
+WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
+
+SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
+DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
+FILES = (("a.png", PNG), ("b.svg", SVG))
+QUERIES = (
+    *("", "limit=5&offset=1", "sort_by=created_at&sort_order=desc", "populate=*", "count=false"),
+    *("name_eq=Ann", "number_gt=0&name_icontains=a", "id_in=a,b", "created_at_lt=2030-01-01", "tags_isnull=false"),
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is really there to be asked for."""
+
+    key: str
+    token: str
+    segments: dict[str, str]
+
+
+@dataclass
+class Draft:
+    """A request whose parts can still be changed. A form has `parts`: name, file name, content; otherwise `content` is JSON."""
+
+    endpoint: Endpoint
+    method: str
+    path: str
+    query: str = ""
+    headers: list[tuple[str, bytes]] = field(default_factory=list)
+    content: Any = ...
+    parts: list[tuple[str, str | None, bytes]] | None = None
+
+
+def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
+    method, pattern = endpoint
+    made = Draft(endpoint, method, pattern.format(**scene.segments))
+    if pattern == "/auth-collections/user":
+        made.headers.append(("authorization", f"Bearer {scene.token}".encode()))
+    else:
+        made.headers.append(("x-api-key", scene.key.encode()))
+    if method == "GET" and pattern.endswith(("/users", "/documents")):
+        made.query = chance.choice(QUERIES)
+    made.content = _content(endpoint, chance)
+    if pattern in {"/auth-collections/signup", "/auth-collections/user"} and method != "GET" and chance.random() < 0.5:
+        made.parts = [("file", *chance.choice(FILES))]
+    return made
+
+
+def _content(endpoint: Endpoint, chance: random.Random) -> Any:
+    """A new object each time, for it will be changed; `...` is none."""
+    email = f"u{chance.randrange(10**12)}@example.com"
+    match endpoint:
+        case "POST", "/auth-collections/signup":
+            return {"email": email, "password": "correct horse", "name": "Ann", "friend_id": "0" * 24}
+        case "POST", "/auth-collections/login":
+            return {"email": "ann@example.com", "password": "correct horse"}
+        case "PUT", "/auth-collections/user":
+            return {"name": "Bo", "address": {"city": "Bonn"}}
+        case "POST", "/api/collections":
+            return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
+        case "PATCH", "/api/collections/{name}":
+            return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
+        case "POST" | "PUT" | "PATCH", _:
+            return {"data": deepcopy(DATA)}
+    return ...
