@@ -16,6 +16,8 @@ from service.domain.project_settings import ProjectSettings
 from service.storage import mongo
 from service.web import admission
 from service.web.body import MAX_JSON_BYTES
+from service.web.collections import CHANGE_ANSWER_SECONDS
+from service.web.sign_in import PROVIDER_ANSWER_SECONDS
 from tests.pages import ROOT, missing, quoted, table, text_of
 from tests.test_docs import every_error
 
@@ -62,6 +64,9 @@ def test_the_deadlines_are_those_of_the_code() -> None:
         f"| request headers | {connections.HEADER_SECONDS:.0f} s, {connections.MAX_HEADER_BYTES:,} bytes |",
         f"keep the service waiting {admission.BODY_SECONDS:.0f} s, and 1 s more for each",
         f"for each {admission.MIN_BYTES_PER_SECOND:,} bytes that came",
+        f"begins within {admission.ANSWER_SECONDS:.0f} s of the last byte",
+        f"a change of a schema within {CHANGE_ANSWER_SECONDS:.0f} s",
+        f"a sign-in that asks the provider within {PROVIDER_ANSWER_SECONDS:.0f} s",
         f"| a JSON body, a file | {MAX_JSON_BYTES // MEBIBYTE} MiB, {MAX_FILE_BYTES // MEBIBYTE} MB |",
         f"thrown away for {connections.LINGER_SECONDS:.0f} s",
         f"{connections.HEADER_SECONDS:.0f} s before its first request, {server.KEEP_ALIVE_SECONDS} s after one",

@@ -7,7 +7,7 @@ from service.domain.passwords import MAX_WAITING
 from service.domain.projects import CACHE_SECONDS
 from service.settings import Settings
 from service.storage.databases import USER_INDEXES
-from service.storage.mongo import MAX_CONNECTIONS, OPERATION_TIMEOUT_MS
+from service.storage.mongo import MAX_CONNECTIONS, OPERATION_TIMEOUT_MS, connect
 from service.web.admission import MAX_IN_FLIGHT
 from tests.conftest import Api
 
@@ -52,6 +52,12 @@ def test_what_a_worker_has_for_itself() -> None:
         f"has waited {OPERATION_TIMEOUT_MS // 1000} s the answer is a 503",
     ]
     assert [promise for promise in promised if promise not in TEXT] == []
+
+
+async def test_writes_are_acknowledged_by_a_majority_whatever_the_uri_says() -> None:
+    client = connect("mongodb://127.0.0.1:9/?w=1&readPreference=secondary")
+    assert client.write_concern.document == {"w": "majority"}
+    await client.close()
 
 
 def test_the_container_elects_as_fast_as_promised() -> None:
