@@ -1,11 +1,12 @@
 """`scripts/bench`: which figures to measure, on which data."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from bench.elections import measure_elections
 from bench.figures import Figure, show
 from bench.growth import measure_growth
 from bench.limiter import measure_limiter
@@ -14,6 +15,7 @@ from bench.report import write_report
 from bench.requests import measure_requests
 from bench.resources import measure_memory, measure_start
 from bench.round_trips import measure_round_trips
+from bench.scaling import measure_members, measure_workers
 from bench.uploads import measure_uploads
 from service.local import with_database
 from service.logs import configure_logging
@@ -30,6 +32,9 @@ def main(
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
+    scaling: Annotated[
+        bool, typer.Option("--scaling", help="Workers, services and members; only when asked for.")
+    ] = False,
     users: Annotated[
         int | None, typer.Option(help=f"How many users are many; {MANY:,} by default.", min=20_000)
     ] = None,
@@ -39,26 +44,34 @@ def main(
 ) -> None:
     """Measure the figures of DESIGN section 8. Without a selection, all of them."""
     configure_logging("warning", "json")
-    every = not (growth or requests or logins or uploads or resources)
+    asked = {"requests": requests, "uploads": uploads, "logins": logins, "growth": growth, "resources": resources}
+    chosen = {name for name, wanted in (asked | {"scaling": scaling}).items() if wanted} or set(asked)
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
     with with_database(settings) as located:
-        if requests or every:
-            figures += _shown(measure_requests(located, rounds=15 if quick else 40, block=BLOCK))
-            figures += _shown(measure_limiter(located, rounds=15 if quick else 40, block=BLOCK))
-            figures += _shown(measure_round_trips(located))
-        if uploads or every:
-            figures += _shown(measure_uploads(located, rounds=3 if quick else 9))
-        if logins or every:
-            figures += _shown(measure_logins(located, rounds=3 if quick else 9))
-        if growth or every:
-            figures += _shown(measure_growth(located, users=many, rounds=60 if quick else 200))
-        if resources or every:
-            figures += _shown(measure_memory(located))
-    if resources or every:
+        for name, measure in _parts(located, many, quick):
+            figures += _shown(measure()) if name in chosen else []
+    if "resources" in chosen:
         figures += _shown(measure_start(settings, rounds=3 if quick else 7))
     if write:
         write_report(figures)
+
+
+def _parts(located: Settings, many: int, quick: bool) -> list[tuple[str, Callable[[], list[Figure]]]]:
+    """What to measure on a running MongoDB, in this order, each under the option that selects it."""
+    rounds, few = (15, 3) if quick else (40, 9)
+    return [
+        ("requests", lambda: measure_requests(located, rounds=rounds, block=BLOCK)),
+        ("requests", lambda: measure_limiter(located, rounds=rounds, block=BLOCK)),
+        ("requests", lambda: measure_round_trips(located)),
+        ("uploads", lambda: measure_uploads(located, rounds=few)),
+        ("logins", lambda: measure_logins(located, rounds=few)),
+        ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),
+        ("resources", lambda: measure_memory(located)),
+        ("scaling", lambda: measure_workers(located, rounds=few, block=1_000)),
+        ("scaling", lambda: measure_members(located, rounds=few, block=100)),
+        ("scaling", lambda: list(measure_elections(located, rounds=few))),
+    ]
 
 
 def _shown(figures: Iterable[Figure]) -> list[Figure]:

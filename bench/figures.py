@@ -40,7 +40,8 @@ class Figure:
     def cells(self) -> tuple[str, str, str, str, str]:
         """Name, value with unit, goal, verdict, note."""
         goal = "" if self.goal is None else str(self.goal)
-        return self.name, f"{self.value:.3g} {self.unit}".strip(), goal, self.verdict, self.note
+        value = f"{self.value:,.0f}" if self.value >= 1000 else f"{self.value:.3g}"
+        return self.name, f"{value} {self.unit}".strip(), goal, self.verdict, self.note
 
 
 HEADINGS = ("figure", "measured", "goal", "", "how it came about")

@@ -60,10 +60,10 @@ class Stage:
 
 
 @contextmanager
-def staged(settings: Settings, *arguments: str) -> Iterator[tuple[Stage, Project]]:
+def staged(settings: Settings, *arguments: str, **environment: str) -> Iterator[tuple[Stage, Project]]:
     """A service process and a project whose first user has the profile of any other, and a password."""
     project, api_key = asyncio.run(populated_project(settings, PROJECT, USERS))
-    with service_process(settings, *arguments) as server:
+    with service_process(settings, *arguments, **environment) as server:
         yield _sign_up(server, api_key), project
 
 
@@ -83,7 +83,7 @@ def measure_requests(settings: Settings, *, rounds: int, block: int) -> list[Fig
     """CPU of the service ÷ CPU of the floor for each scenario: the median of `rounds` pairs of `block` requests."""
     uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
     with staged(settings) as (stage, project):
-        scenarios = [*_user_scenarios(stage), *_document_scenarios(stage)]
+        scenarios = [*_user_scenarios(stage), *document_scenarios(stage)]
         environment = {
             "FLOOR_URI": uri,
             "FLOOR_DATABASE": project.database.database.name,
@@ -128,7 +128,7 @@ def _user_scenarios(stage: Stage) -> list[Scenario]:
     ]
 
 
-def _document_scenarios(stage: Stage) -> list[Scenario]:
+def document_scenarios(stage: Stage) -> list[Scenario]:
     """Creating and reading a document, where the service has collections."""
     with httpx.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=30) as http:
         http.delete(f"/api/collections/{COLLECTION}")

@@ -25,16 +25,18 @@ async def examine(databases: Databases, admin: ProjectAdmin) -> list[Finding]:
     server = await databases.server()
     version, topology = server["version"], server["topology"]
     findings = [
-        Finding(_numbers(version) >= OLDEST_VERSION, f"MongoDB {version}; 6.0 or newer is needed"),
+        Finding(_numbers(version) >= OLDEST_VERSION, f"MongoDB {version} (6.0 or newer is needed)"),
         Finding(
-            topology != "standalone", f"topology: {topology}; transactions need a replica set or a sharded cluster"
+            topology != "standalone", f"topology: {topology} (transactions need a replica set or a sharded cluster)"
         ),
     ]
     for project in await admin.list():
         missing = await project.database.missing_indexes()
         await project.database.ensure_indexes()
-        made = f"indexes made that were missing: {', '.join(missing)}" if missing else "all indexes are there"
-        findings.append(Finding(True, f"project {project.id}: secrets open; {made}"))
+        made = (
+            f"made missing indexes of users: {', '.join(missing)}" if missing else "users and files have their indexes"
+        )
+        findings.append(Finding(True, f"project {project.id}: SECRET_KEY opens its secrets, {made}"))
     return findings
 
 

@@ -20,7 +20,7 @@ from service.logs import configure_logging
 from service.progress import progress_bars
 from service.project_commands import project_app
 from service.seed_commands import seed
-from service.server import serve_http
+from service.server import check_address, serve_http
 from service.settings import Settings, read_settings
 from service.tools import Tools, run_command, run_on
 
@@ -66,6 +66,7 @@ def serve(
     if "base_url" not in settings.model_fields_set:
         settings = settings.model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
     configure_logging(settings.log_level, settings.log_format)
+    check_address(host, port)
     with with_database(settings) as located:
         typer.echo(_banner(located, _demo(located) if demo else None))
         serve_http(located, host=host, port=port, workers=workers)
@@ -105,7 +106,8 @@ def _banner(settings: Settings, demo: Demo | None) -> str:
         ]
     elif demo is not None:
         lines.append(
-            "Demo project: demo; its API key was shown on the first run (`project rotate-key demo` makes a new one)"
+            "Demo project: demo; its API key was shown on the first run. "
+            "`auth-collections project rotate-key demo` makes another"
         )
     return "\n".join(lines)
 

@@ -30,6 +30,8 @@ def seed(
         typer.echo(line)
     seconds = time.perf_counter() - started
     typer.echo(f"{report.rows:,} rows in {seconds:.1f} s ({report.rows / seconds:,.0f} a second)")
+    if dry_run:
+        typer.echo("Dry run: nothing was changed; the counts say what a run would do.")
     if api_key is not None:
         typer.echo(f"The API key of {wanted.project.id}, shown this once: {api_key}")
     if report.refused:

@@ -16,6 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from service.connections import TimedConnection
+from service.errors import ConfigurationError
 from service.listening import ACCEPT_SECONDS, drop_new_connections
 from service.metrics import FOLDER_VARIABLE
 from service.settings import Settings
@@ -34,6 +35,20 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "timeout_keep_alive": KEEP_ALIVE_SECONDS,
     "timeout_graceful_shutdown": GRACEFUL_SECONDS,
 }
+
+
+def check_address(host: str, port: int) -> None:
+    """Raises ConfigurationError where nobody could listen: before a database is started, and in one line."""
+    try:
+        for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind, protocol) as probe:
+                # As asyncio does, so that what is left of closed connections is no obstacle.
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot listen on {host} port {port}: {error.strerror}; see --host and --port"
+        ) from None
 
 
 def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> None:

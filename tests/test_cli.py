@@ -2,6 +2,7 @@
 
 import base64
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,19 @@ def test_check_says_what_is_well_and_mends_indexes(shell: Shell, mongo: MongoCli
     first, second = shell.run("check"), shell.run("check")
     assert (first.returncode, second.returncode) == (0, 0)
     assert "topology: replica set" in first.stdout
-    assert "indexes made that were missing: data" in first.stdout
-    assert "all indexes are there" in second.stdout
+    assert "made missing indexes of users: data" in first.stdout
+    assert "users and files have their indexes" in second.stdout
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_that_is_taken_is_one_line(shell: Shell, workers: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = shell.run("serve", "--port", str(port), "--workers", workers)
+    said = f"auth-collections: Cannot listen on 127.0.0.1 port {port}: Address already in use; see --host and --port\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", said)
 
 
 def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:

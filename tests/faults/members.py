@@ -1,4 +1,4 @@
-"""A replica set of three mongod processes on loopback, whose members can be killed and brought back."""
+"""A replica set of mongod processes on loopback, whose members can be killed and brought back."""
 
 import random
 import signal
@@ -68,15 +68,15 @@ class Member:
 
 
 class ReplicaSet:
-    """Three members, initiated, with a primary."""
+    """So many members, initiated, with a primary."""
 
-    def __init__(self, folder: Path) -> None:
-        self.members = [Member(folder) for _ in range(3)]
+    def __init__(self, folder: Path, size: int, election_ms: int) -> None:
+        self.members = [Member(folder) for _ in range(size)]
         _until(lambda: all(member.hello() for member in self.members))
         config = {
             "_id": NAME,
             "members": [{"_id": i, "host": member.host} for i, member in enumerate(self.members)],
-            "settings": {"electionTimeoutMillis": ELECTION_MS, "heartbeatIntervalMillis": 500},
+            "settings": {"electionTimeoutMillis": election_ms, "heartbeatIntervalMillis": 500},
         }
         with self.members[0].client() as client:
             client.admin.command("replSetInitiate", config)
@@ -149,9 +149,9 @@ def _until(condition: Callable[[], bool], describe: Callable[[], str] = str) -> 
 
 
 @contextmanager
-def replica_set(folder: Path) -> Iterator[ReplicaSet]:
+def replica_set(folder: Path, size: int = 3, *, election_ms: int = ELECTION_MS) -> Iterator[ReplicaSet]:
     """One that runs while the context lasts."""
-    members = ReplicaSet(folder)
+    members = ReplicaSet(folder, size, election_ms)
     try:
         yield members
     finally:

@@ -53,6 +53,13 @@ def test_the_report_ends_with_counts_and_the_rate_and_a_refusal_is_status_1(shel
     assert key.startswith("The API key of p, shown this once: ac_p_")
 
 
+def test_a_dry_run_says_that_it_is_one(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "seed.json").write_text('{"project": {"id": "p", "name": "P"}}')
+    result = shell.run("seed", str(tmp_path / "seed.json"), "--dry-run")
+    assert result.stdout.splitlines()[-1].startswith("Dry run: nothing was changed")
+    assert shell.json("project", "list") == []
+
+
 def test_a_killed_run_is_continued_by_the_next(
     shell: Shell, mongo: MongoClient[dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""One running service, with a project without limits, its key and one user's token."""
+"""One running service, with a project without limits, its key, and one user's token and file."""
 
 import base64
 import os
@@ -13,6 +13,7 @@ from pymongo import MongoClient
 from service.settings import Settings
 from service.tools import run_on
 from tests.processes import Shell, await_ready, free_port, serving
+from tests.samples import PNG
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
@@ -40,6 +41,7 @@ class Served:
     api_key: str
     token: str
     document_id: str
+    file_name: str
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +73,11 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
             httpx.post(f"{base_url}/api/collections", json=books, headers=key)
             documents = f"{base_url}/api/collections/books/documents"
             book = httpx.post(documents, json={"data": {"title": "Les Misérables"}}, headers=key)
-            yield Served(base_url, api_key, answer.json()["access_token"], book.json()["id"])
+            token = answer.json()["access_token"]
+            signed_in = {"authorization": f"Bearer {token}"}
+            kept = httpx.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
+            file_name = kept.json()["data"]["kept"].rpartition("/")[2]
+            yield Served(base_url, api_key, token, book.json()["id"], file_name)
         finally:
             process.terminate()
     for name in mongo.list_database_names():

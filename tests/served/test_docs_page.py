@@ -60,7 +60,8 @@ def test_the_page_shows_every_endpoint(page: Page, served: Served) -> None:
 
 def test_the_page_tries_a_request(page: Page, served: Served) -> None:
     page.click(".authorize")
-    values = (served.api_key, METRICS_TOKEN, served.token)
+    assert page.locator(".modal-ux-content").evaluate("shown => shown.scrollHeight <= shown.clientHeight")
+    values = (served.api_key, served.token, METRICS_TOKEN)
     for field, value in zip(page.locator(".auth-container input").all(), values, strict=True):
         field.fill(value)
     for button in reversed(page.locator(".auth-container button.authorize").all()):
@@ -69,6 +70,7 @@ def test_the_page_tries_a_request(page: Page, served: Served) -> None:
     page.click("#operations-Users-listUsers .opblock-summary")
     block = page.locator("#operations-Users-listUsers")
     block.locator(".try-out__btn").click()
+    assert block.locator("textarea").first.input_value() == "{}"
     block.locator("textarea").first.fill('{"name_eq": "Ann"}')
     block.locator(".execute").click()
     answered = block.locator(".live-responses-table .response")

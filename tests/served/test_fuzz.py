@@ -1,15 +1,23 @@
 """Requests that the OpenAPI document allows, and requests that it forbids, made up by the hundred."""
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from service.web.collections import CHANGE_ANSWER_SECONDS
 from tests.served.conftest import METRICS_TOKEN, PROJECT_ID, Served
 from tests.served.fuzz import fuzz
 
 # For each endpoint; `scripts/fuzz_api` asks for more.
 EXAMPLES = os.environ.get("API_FUZZ_EXAMPLES", "10")
+
+
+@pytest.mark.parametrize("config", ["schemathesis.toml", "stateful.toml"])
+def test_the_fuzzer_waits_longer_than_the_service_lets_anyone_wait(config: str) -> None:
+    given = tomllib.loads(Path(__file__).with_name(config).read_text())
+    assert given["request-timeout"] > CHANGE_ANSWER_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -22,6 +30,7 @@ def test_schemathesis_finds_nothing(served: Served, tmp_path: Path, config: str,
         "FUZZ_METRICS_TOKEN": METRICS_TOKEN,
         "FUZZ_PROJECT_ID": PROJECT_ID,
         "FUZZ_DOCUMENT_ID": served.document_id,
+        "FUZZ_FILE_NAME": served.file_name,
     }
     arguments = ("--phases", phases, "--max-examples", EXAMPLES)
     status, report = fuzz(served.base_url, environment, tmp_path, config, *arguments)

@@ -95,6 +95,22 @@ def test_each_example_conforms_to_its_schema(name: str, content: dict[str, Any])
         validator.validate(example["value"])
 
 
+def test_each_example_of_a_parameter_conforms_to_its_schema() -> None:
+    parameters = [parameter for _, operation in operations() for parameter in operation.get("parameters", [])]
+    for parameter in parameters:
+        examples = [each["value"] for each in parameter.get("examples", {}).values()]
+        for example in [*examples, *([parameter["example"]] if "example" in parameter else [])]:
+            jsonschema_rs.validator_for(parameter["schema"]).validate(example)
+    assert [p["examples"]["no filter"]["value"] for p in parameters if p["name"] == "filters"] == [{}, {}]
+
+
+def test_an_endpoint_without_a_body_shows_what_is_wrong_with_a_query() -> None:
+    for name, operation in operations():
+        if "422" in operation["responses"]:
+            (example,) = operation["responses"]["422"]["content"]["application/json"]["examples"].values()
+            assert example["value"]["detail"][0]["loc"][0] == ("body" if "requestBody" in operation else "query"), name
+
+
 def test_each_error_stands_in_the_document_and_nothing_else_does() -> None:
     codes = {
         example["value"]["code"]

@@ -40,13 +40,17 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A parameter of the query or a header. One whose schema is an object stands for any number of parameters."""
+    """A parameter of the query or a header. One whose schema is an object stands for any number of parameters.
+
+    An `example` is what the form begins with; of `examples`, by title, the first is, and the others can be chosen.
+    """
 
     name: str
     description: str
     schema: Schema
     location: str = "query"
     example: Any = None
+    examples: Mapping[str, Any] = field(default_factory=dict)
     required: bool = False
 
 

@@ -15,8 +15,9 @@ from service.web.openapi.tags import TAGS
 DESCRIPTION = """\
 Accounts, identity-provider sign-in, files and declared collections of documents, for many projects.
 
-A project's API key goes into the header `x-api-key`, a user's token into `Authorization: Bearer <token>`. An error is
-`{"detail", "code"}`; with 422 `detail` lists each broken rule. Every answer carries `X-Request-ID`."""
+A project's API key, which `auth-collections project create` prints, goes into the header `x-api-key`; a user's token, which
+signup and login return, into `Authorization: Bearer <token>`. An error is `{"detail", "code"}`; with 422 `detail` lists each
+broken rule. Every answer carries `X-Request-ID`."""
 SECURITY_SCHEMES = {
     Credential.API_KEY.value: {
         "type": "apiKey",
@@ -24,16 +25,16 @@ SECURITY_SCHEMES = {
         "name": "x-api-key",
         "description": "The project's API key, for server-side and admin operations",
     },
-    Credential.METRICS_TOKEN.value: {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "The METRICS_TOKEN of the service's environment",
-    },
     Credential.USER_TOKEN.value: {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
         "description": "A user's token, for operations on that user; it lives 30 days",
+    },
+    Credential.METRICS_TOKEN.value: {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The METRICS_TOKEN of the service's environment",
     },
 }
 
@@ -95,6 +96,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     }
     if parameter.schema.get("type") == "object":
         described |= {"style": "form", "explode": True}
+    if parameter.examples:
+        described["examples"] = {title: {"value": value} for title, value in parameter.examples.items()}
     return described | ({} if parameter.example is None else {"example": parameter.example})
 
 

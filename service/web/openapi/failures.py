@@ -62,7 +62,8 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.USER_TOKEN: (InvalidToken, LimitExceeded, Unavailable),
 }
 OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)
-EXAMPLE = Invalid([Violation(("body", "email"), "value is not a valid email address", "value_error")])
+IN_BODY = Invalid([Violation(("body", "email"), "value is not a valid email address", "value_error")])
+IN_QUERY = Invalid([Violation(("query", "limit"), "Must be a whole number from 1 to 1000", "value_error")])
 HEADERS = {
     401: {"WWW-Authenticate": "The challenge of RFC 6750, where a user token was refused"},
     416: {"Content-Range": "How many bytes the file has (RFC 9110 section 14.4)"},
@@ -93,7 +94,9 @@ def failures_of(operation: Operation) -> tuple[Failure, ...]:
 
 def error_answers(operation: Operation) -> dict[str, Any]:
     """`responses` by status."""
-    found = sorted(dict.fromkeys(failures_of(operation)), key=lambda failure: failure.status)
+    example = IN_BODY if operation.body else IN_QUERY
+    told = (example if failure is Invalid else failure for failure in failures_of(operation))
+    found = sorted(dict.fromkeys(told), key=lambda failure: failure.status)
     return {str(status): _answer(status, list(group)) for status, group in groupby(found, lambda f: f.status)}
 
 
@@ -114,8 +117,6 @@ def _schema(status: int, codes: list[str]) -> dict[str, Any]:
 
 
 def _body(failure: Failure) -> dict[str, Any]:
-    if failure is Invalid:
-        return EXAMPLE.body()
     body = failure.body() if isinstance(failure, ServiceError) else {"detail": failure.detail, "code": failure.code}
     return body | ({"request_id": "4f1c2a9be07d3356"} if failure.status >= 500 else {})
 

@@ -52,7 +52,8 @@ def filters(example: dict[str, str]) -> Parameter:
             "additionalProperties": False,
             "maxProperties": MAX_CONDITIONS,
         },
-        example=example,
+        # The form begins without a filter, so that whoever tries it sees records.
+        examples={"no filter": {}, "two filters": example},
     )
 
 

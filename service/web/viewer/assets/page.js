@@ -5,6 +5,7 @@ SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   docExpansion: "list",
+  defaultModelsExpandDepth: 0,
   persistAuthorization: false,
   validatorUrl: null,
 });

@@ -1,0 +1,117 @@
+"""What operators read: metrics, alerts, log fields, deadlines, limits and the container are as the pages say."""
+
+import json
+import re
+import tomllib
+from typing import Any
+
+import yaml
+from prometheus_client.metrics import MetricWrapperBase
+
+from service import connections, metrics, server
+from service.domain import leases, limits
+from service.domain.attachments import MAX_FILE_BYTES
+from service.domain.listing import LIST_SECONDS
+from service.domain.project_settings import ProjectSettings
+from service.storage import mongo
+from service.web import admission
+from service.web.body import MAX_JSON_BYTES
+from service.web.collections import CHANGE_ANSWER_SECONDS
+from service.web.sign_in import PROVIDER_ANSWER_SECONDS
+from tests.pages import ROOT, missing, quoted, table, text_of
+from tests.test_docs import every_error
+
+OPERATIONS = "docs/operations.md"
+MEBIBYTE = 1024 * 1024
+# Words of PromQL, not of ours.
+PROMQL = {"histogram_quantile"}
+METRICS = {
+    f"{each._name}{'_total' if each._type == 'counter' else ''}": list(each._labelnames)  # noqa: SLF001
+    for each in vars(metrics).values()
+    if isinstance(each, MetricWrapperBase)
+}
+
+
+def test_every_metric_is_explained_with_its_labels() -> None:
+    assert {quoted(row[0])[0]: quoted(row[1]) for row in table(OPERATIONS, "| metric |")} == METRICS
+
+
+def test_alerts_ask_for_metrics_labels_and_codes_that_exist() -> None:
+    codes = {error.code for error in every_error()}
+    for expression in (quoted(row[1])[0] for row in table(OPERATIONS, "| alert |")):
+        for name, labels in re.findall(r"([a-z]+(?:_[a-z]+)+)(?:\{([^}]*)\})?", re.sub(r'"[^"]*"', '""', expression)):
+            if name not in PROMQL:
+                base = re.sub("_(count|bucket)$", "", name)
+                assert {*re.findall(r"(\w+)[=!]", labels)} <= {*METRICS[base], "le"}, expression
+        asked = {code for each in re.findall(r'code=~?"([^"]+)"', expression) for code in re.split(r"\\?\|", each)}
+        assert asked <= codes, expression
+
+
+def test_a_line_of_the_log_has_the_fields_of_the_example() -> None:
+    example = re.search(r"```json\n(\{.*\})\n```", (ROOT / OPERATIONS).read_text())
+    assert example is not None
+    source = (ROOT / "service/web/middleware.py").read_text()
+    written = re.search(r"log\.info\(\"(\w+)\", (.*), \*\*_known", source)
+    assert written is not None
+    given = [each.partition("=")[0] for each in written.group(2).split(", ") if "=" in each]
+    fields: dict[str, Any] = json.loads(example.group(1))
+    assert list(fields) == [*given, "request_id", "project", "event", "level", "timestamp"]
+    assert fields["event"] == written.group(1)
+
+
+def test_the_deadlines_are_those_of_the_code() -> None:
+    assert missing(OPERATIONS, [
+        f"| request headers | {connections.HEADER_SECONDS:.0f} s, {connections.MAX_HEADER_BYTES:,} bytes |",
+        f"keep the service waiting {admission.BODY_SECONDS:.0f} s, and 1 s more for each",
+        f"for each {admission.MIN_BYTES_PER_SECOND:,} bytes that came",
+        f"begins within {admission.ANSWER_SECONDS:.0f} s of the last byte",
+        f"a change of a schema within {CHANGE_ANSWER_SECONDS:.0f} s",
+        f"a sign-in that asks the provider within {PROVIDER_ANSWER_SECONDS:.0f} s",
+        f"| a JSON body, a file | {MAX_JSON_BYTES // MEBIBYTE} MiB, {MAX_FILE_BYTES // MEBIBYTE} MB |",
+        f"thrown away for {connections.LINGER_SECONDS:.0f} s",
+        f"{connections.HEADER_SECONDS:.0f} s before its first request, {server.KEEP_ALIVE_SECONDS} s after one",
+        f"{connections.WRITE_SECONDS:.0f} s without a byte taken",
+        f"| requests in flight | {admission.MAX_IN_FLIGHT} a worker, `/health` and `/metrics` apart |",
+        f"{mongo.OPERATION_TIMEOUT_MS // 1000} s with its retries; {mongo.SERVER_SELECTION_TIMEOUT_MS // 1000} s to find",
+        f"| a list | {LIST_SECONDS:.0f} s of MongoDB's time |",
+    ]) == []  # fmt: skip
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    rows = {quoted(row[0])[0]: (quoted(row[3])[-1], row[4]) for row in table("docs/limits.md", "| limit |")}
+    policies = (limits.SIGNUP, limits.LOGIN, limits.AUTH, limits.DAILY)
+    assert list(rows) == [policy.name for policy in policies]
+    for policy in policies:
+        setting, default = rows[policy.name]
+        assert setting.lower() in ProjectSettings.model_fields
+        assert f"{policy.limit(ProjectSettings()):,}" == default
+    assert missing("docs/limits.md", [
+        f"at most {leases.MAX_SLICE:,} requests",
+        f"not spent for {leases.IDLE_SECONDS:.0f} seconds",
+    ]) == []  # fmt: skip
+
+
+def test_the_container_is_as_described() -> None:
+    compose = yaml.safe_load((ROOT / "docker/compose.yaml").read_text())["services"]
+    service, text = compose["service"], text_of("docs/deployment.md")
+    assert service["command"][-2:] == ["--workers", "2"]
+    assert (
+        f"{service['stop_grace_period'].removesuffix('s')} s to stop after SIGTERM, of which {server.GRACEFUL_SECONDS}"
+        in text
+    )
+    assert (service["read_only"], service["cap_drop"], service.get("volumes")) == (True, ["ALL"], None)
+    assert {name for name in compose if name.startswith("mongo")} == {"mongo-1", "mongo-2", "mongo-3"}
+    assert {len(compose[name]["volumes"]) for name in ("mongo-1", "mongo-2", "mongo-3")} == {2}
+    assert service["ports"] == ["127.0.0.1:8000:8000"]
+    image = (ROOT / "docker/Dockerfile").read_text()
+    user = re.search(r"^USER (\d+)", image, re.MULTILINE)
+    assert user is not None
+    assert f"runs as user {user.group(1)}" in text
+    (milliseconds,) = re.findall(r"electionTimeoutMillis: (\d+)", (ROOT / "docker/replica-set.js").read_text())
+    assert f"`electionTimeoutMillis` {milliseconds}" in text
+
+
+def test_the_oldest_python_is_the_one_that_is_required() -> None:
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert f"Python {required.removeprefix('>=')} or newer" in text_of("README.md")
+    assert f"{required.removeprefix('>=')} or newer is needed" in (ROOT / "scripts/setup").read_text()
