@@ -21,7 +21,7 @@ WRITE_SECONDS = 60.0
 # When the server stops, an idle connection may send one more request in this time; it is answered, then closed.
 DRAIN_SECONDS = 1.0
 # So long before the server's patience ends, what still runs is cut short: time to undo it, and for its client to be told.
-ANSWER_SECONDS = 5.0
+CUT_SHORT_SECONDS = 5.0
 
 REFUSALS = {
     400: (b"Bad Request", b'{"detail":"The request is not HTTP/1.1","code":"bad_request"}'),
@@ -107,7 +107,7 @@ class TimedConnection(HttpToolsProtocol):
         elif not self._reading_body:
             self._end_with_this_request()
         if patience := self.config.timeout_graceful_shutdown:
-            self.loop.call_later(patience - ANSWER_SECONDS, self._cut_short)
+            self.loop.call_later(patience - CUT_SHORT_SECONDS, self._cut_short)
 
     def _end_with_this_request(self) -> None:
         """Not while its body comes: uvicorn closes with the answer, and what the client still sends would reset it."""

@@ -21,7 +21,7 @@ from service.listening import ACCEPT_SECONDS, drop_new_connections
 from service.metrics import FOLDER_VARIABLE
 from service.settings import Settings
 
-# After SIGTERM a request in flight gets this long, without ANSWER_SECONDS; the process is gone within 30 s.
+# After SIGTERM a request in flight gets this long, without CUT_SHORT_SECONDS; the process is gone within 30 s.
 GRACEFUL_SECONDS = 25
 KEEP_ALIVE_SECONDS = 75
 UVICORN_OPTIONS: dict[str, Any] = {

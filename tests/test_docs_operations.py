@@ -95,10 +95,8 @@ def test_the_container_is_as_described() -> None:
     compose = yaml.safe_load((ROOT / "docker/compose.yaml").read_text())["services"]
     service, text = compose["service"], text_of("docs/deployment.md")
     assert service["command"][-2:] == ["--workers", "2"]
-    assert (
-        f"{service['stop_grace_period'].removesuffix('s')} s to stop after SIGTERM, of which {server.GRACEFUL_SECONDS}"
-        in text
-    )
+    graceful = server.GRACEFUL_SECONDS - connections.CUT_SHORT_SECONDS
+    assert f"{service['stop_grace_period'].removesuffix('s')} s to stop after SIGTERM, of which {graceful:.0f}" in text
     assert (service["read_only"], service["cap_drop"], service.get("volumes")) == (True, ["ALL"], None)
     assert {name for name in compose if name.startswith("mongo")} == {"mongo-1", "mongo-2", "mongo-3"}
     assert {len(compose[name]["volumes"]) for name in ("mongo-1", "mongo-2", "mongo-3")} == {2}
