@@ -76,7 +76,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added."""
+    """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added.
+
+    HEAD goes where GET goes, unless `takes_head` says that asking changes something.
+    """
 
     id: str
     tag: str
@@ -86,6 +89,7 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()
     errors: tuple[type[ServiceError] | ServiceError, ...] = ()
+    takes_head: bool = True
 
 
 class ApiRoute(Route):
@@ -93,5 +97,7 @@ class ApiRoute(Route):
 
     def __init__(self, method: str, path: str, handler: Handler, operation: Operation) -> None:
         super().__init__(path, handler, methods=[method])
+        if self.methods and not operation.takes_head:
+            self.methods = self.methods - {"HEAD"}
         self.method = method
         self.operation = operation

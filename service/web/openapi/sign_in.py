@@ -47,6 +47,8 @@ LOGIN = Operation(
 )
 CALLBACK = Operation(
     id="authIdpRedirect",
+    # It would spend the state, for a scanner of links perhaps.
+    takes_head=False,
     tag=tags.SIGN_IN,
     description="Browsers come here from the provider. They go on to the project's IDP_COMPLETE_URL with `svc-super-token`, "
     f"an access token, or with `svc-error`: {CODES}.",
