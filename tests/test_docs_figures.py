@@ -14,19 +14,25 @@ from service.domain.file_names import RANDOM_BYTES
 from service.domain.office import ZIP_DIRECTORY_BYTES
 from service.domain.sign_in import LIFETIME
 from service.domain.sign_in import RANDOM_BYTES as SIGN_IN_BYTES
+from service.errors import Invalid, ServiceError, SignInFailed
 from service.providers import id_token, issuer, outbound
+from service.query import parse
+from service.query.operators import OPERATORS
+from service.query.pipeline import PROBE_LIMIT
 from service.schema.values import MAX_NAME
 from service.seeding import manifest, sources
 from service.seeding.report import SHOWN as SHOWN_BY_SEED
-from service.storage import collections, pool_metrics, removals
+from service.storage import collections, definitions, pool_metrics, removals
 from service.web import body, files, multipart, sign_in
 from service.web.middleware import REQUEST_ID
+from service.web.openapi import failures
+from service.web.openapi.declaration import Credential
 from tests.pages import missing, quoted, table
 
 MIB = 1024 * 1024
 KIB = 1024
 # How the pages say it. A constant that is changed has no words until the page is changed too.
-WORDS: dict[float, str] = {1: "one", 2: "two", 5: "five", 10: "ten"}
+WORDS: dict[float, str] = {1: "one", 2: "two", 5: "five", 6: "six", 10: "ten"}
 HOURS = {timedelta(hours=1): "an hour"}
 SECONDS: dict[float, str] = {1: "a second"}
 RATES: dict[float, str] = {60: "once a minute"}
@@ -35,6 +41,10 @@ PATTERNS = {rb"[A-Za-z0-9_-]{8,64}": "8 to 64 letters, digits, `_` or `-`"}
 
 def minutes(span: timedelta) -> int:
     return int(span.total_seconds()) // 60
+
+
+def statuses(*errors: failures.Failure) -> str:
+    return ", ".join(map(str, sorted(error.status for error in errors)))
 
 
 PROMISES = {
@@ -72,8 +82,13 @@ PROMISES = {
         *(f"`{cell}`" for cell in get_args(manifest.CellType)),
     ],
     "docs/schemas.md": [
+        f"after {RATES[definitions.CHANGE_SECONDS + definitions.SPARE_SECONDS].partition(' ')[2]} at most",
         f"reasons of the first {WORDS[collections.SHOWN]}",
         f"within {WORDS[projects.CACHE_SECONDS]} seconds; until then",
+    ],
+    "docs/api.md": [
+        f"endpoint of a credential shares ({statuses(*failures.OF_CREDENTIAL[Credential.API_KEY], Invalid)})",
+        f"those of a body ({statuses(*failures.OF_BODY)}) and {ServiceError.status} are added",
     ],
     "docs/settings.md": [
         f"on every worker within {WORDS[projects.CACHE_SECONDS]} seconds",
@@ -85,7 +100,11 @@ PROMISES = {
         f"send one more request within {SECONDS[DRAIN_SECONDS]}",
         PATTERNS[REQUEST_ID.pattern],
     ],
+    "README.md": [f"{WORDS[len(OPERATORS)]} operators on any field"],
+    "docs/performance.md": [f"the last {parse.CACHED_QUERIES} are remembered"],
     "ARCHITECTURE.md": [
+        f"is one of {WORDS[len(SignInFailed.__subclasses__()) + 1]} codes",
+        f"ids of up to {PROBE_LIMIT:,} related users",
         f"remembered for {WORDS[projects.CACHE_SECONDS]} seconds",
         f"is read within {body.MAX_JSON_BYTES // MIB} MiB",
     ],

@@ -10,10 +10,11 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from service import connections, metrics, server
 from service.domain import leases, limits
+from service.domain.addresses import CLIENT_PREFIX
 from service.domain.attachments import MAX_FILE_BYTES
 from service.domain.listing import LIST_SECONDS
 from service.domain.project_settings import ProjectSettings
-from service.storage import mongo
+from service.storage import counters, mongo
 from service.web import admission
 from service.web.body import MAX_JSON_BYTES
 from service.web.collections import CHANGE_ANSWER_SECONDS
@@ -25,6 +26,9 @@ OPERATIONS = "docs/operations.md"
 MEBIBYTE = 1024 * 1024
 # Words of PromQL, not of ours.
 PROMQL = {"histogram_quantile"}
+# How the page says it. A constant that is changed has no words until the page is changed too.
+PARTS = {2: "half", 10: "a tenth"}
+SPANS: dict[float, str] = {1: "a second", 3600: "an hour"}
 METRICS = {
     f"{each._name}{'_total' if each._type == 'counter' else ''}": list(each._labelnames)  # noqa: SLF001
     for each in vars(metrics).values()
@@ -87,12 +91,17 @@ def test_the_limits_are_those_of_the_code() -> None:
         assert f"{policy.limit(ProjectSettings()):,}" == default
     assert missing("docs/limits.md", [
         f"at most {leases.MAX_SLICE:,} requests",
+        f"at most {PARTS[leases.MAX_PART]} of the limit, and at most {PARTS[counters.SHARE]} of what is left",
         f"not spent for {leases.IDLE_SECONDS:.0f} seconds",
+        f"refused from memory for {SPANS[leases.REFUSAL_SECONDS]},",
+        f"removed {SPANS[limits.KEEP_SECONDS]} after its window",
+        f"counts by its /{CLIENT_PREFIX},",
     ]) == []  # fmt: skip
 
 
 def test_the_container_is_as_described() -> None:
-    compose = yaml.safe_load((ROOT / "docker/compose.yaml").read_text())["services"]
+    whole = yaml.safe_load((ROOT / "docker/compose.yaml").read_text())
+    compose = whole["services"]
     service, text = compose["service"], text_of("docs/deployment.md")
     assert service["command"][-2:] == ["--workers", "2"]
     graceful = server.GRACEFUL_SECONDS - connections.CUT_SHORT_SECONDS
@@ -101,6 +110,10 @@ def test_the_container_is_as_described() -> None:
     assert {name for name in compose if name.startswith("mongo")} == {"mongo-1", "mongo-2", "mongo-3"}
     assert {len(compose[name]["volumes"]) for name in ("mongo-1", "mongo-2", "mongo-3")} == {2}
     assert service["ports"] == ["127.0.0.1:8000:8000"]
+    assert "/health/ready" in service["healthcheck"]["test"][-1]
+    assert service["depends_on"] == {"mongo-1": {"condition": "service_healthy"}}
+    assert compose["mongo-1"]["networks"] == ["data"]
+    assert whole["networks"]["data"]["internal"] is True
     image = (ROOT / "docker/Dockerfile").read_text()
     user = re.search(r"^USER (\d+)", image, re.MULTILINE)
     assert user is not None
