@@ -2,7 +2,7 @@
 
 from service.query.nodes import ListQuery
 from service.query.operators import MAX_CONTAINS, MAX_IN
-from service.query.parse import MAX_CONDITIONS, MAX_LIMIT, MAX_OFFSET, MAX_POPULATE, MAX_RELATION_DEPTH
+from service.query.parse import MAX_CONDITIONS, MAX_LIMIT, MAX_OFFSET, MAX_POPULATE, MAX_QUERY_BYTES, MAX_RELATION_DEPTH
 from service.schema.values import MAX_NAME
 from service.web.openapi.declaration import Parameter, Schema
 
@@ -10,10 +10,10 @@ DEFAULTS = ListQuery()
 NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?"
 DATE = r"[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 
-SCALAR: Schema = {"type": "string", "minLength": 1, "maxLength": 1000}
+SCALAR: Schema = {"type": "string", "minLength": 1}
 ORDERED: Schema = {"type": "string", "pattern": f"^({NUMBER}|{DATE})$"}
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_CONTAINS, "pattern": r"^[^\x00]*$"}
-LIST: Schema = {"type": "string", "pattern": r'^[^\x00-\x1f\x7f", ]+(,[^\x00-\x1f\x7f", ]+)*$', "maxLength": 1000}
+LIST: Schema = {"type": "string", "pattern": r'^[^\x00-\x1f\x7f", ]+(,[^\x00-\x1f\x7f", ]+)*$'}
 BOOLEAN: Schema = {"type": "string", "enum": ["true", "false"]}
 
 # What each operator of query/operators.OPERATORS means, and the texts it takes.
@@ -42,7 +42,8 @@ def filters(example: dict[str, str]) -> Parameter:
     return Parameter(
         name="filters",
         description=(
-            f"Any number, at most {MAX_CONDITIONS}, of `<field>_<operator>=<value>`; all must hold.\n\n{meanings}\n\n"
+            f"Any number, at most {MAX_CONDITIONS}, of `<field>_<operator>=<value>`; all must hold. The whole query string "
+            f"has at most {MAX_QUERY_BYTES:,} bytes.\n\n{meanings}\n\n"
             f"`<relation>.<field>` is a field of the related record, at most {MAX_RELATION_DEPTH} relations deep; "
             "`data.<field>.<field>` is a field of a nested object."
         ),
