@@ -67,16 +67,15 @@ def _calm_collector() -> None:
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
-def create_app(settings: Settings) -> Starlette:
+def create_app(settings: Settings) -> "Application":
     """The ASGI application. It connects when its lifespan begins, and lives through a database that is away."""
     settings.secret  # noqa: B018 - a missing key must stop the start, not the first request
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Application) -> AsyncIterator[None]:
         client = connect(database_uri(settings))
         passwords = Passwords(settings.bcrypt_cost)
-        app.state.services = build_services(settings, Databases(client, settings.database_prefix), passwords)
-        services: Services = app.state.services
+        services = app.services = build_services(settings, Databases(client, settings.database_prefix), passwords)
         background = [
             asyncio.create_task(_prepare(services.databases), name="background: prepare"),
             asyncio.create_task(services.limits.keep(), name="background: limits"),
@@ -89,7 +88,7 @@ def create_app(settings: Settings) -> Starlette:
                 task.cancel()
             await services.limits.close()
             passwords.close()
-            await app.state.services.sign_in.aclose()
+            await services.sign_in.aclose()
             await client.close()
 
     app = Application(routes=ROUTES, lifespan=lifespan)
@@ -99,7 +98,12 @@ def create_app(settings: Settings) -> Starlette:
 
 
 class Application(Starlette):
-    """Starlette with the service's own layers: around every request its context, then admission, CORS, its endpoint."""
+    """Starlette with the service's own layers: around every request its context, then admission, CORS, its endpoint.
+
+    `services` are there as long as the lifespan runs.
+    """
+
+    services: Services
 
     def build_middleware_stack(self) -> ASGIApp:
         return RequestContext(Admission(Cors(Dispatch(self.router, render_error))), render_error)

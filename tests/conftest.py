@@ -15,7 +15,7 @@ from pymongo import MongoClient, monitoring
 from pymongo.database import Database
 from starlette.applications import Starlette
 
-from service.app import create_app
+from service.app import Application, create_app
 from service.domain.project_admin import ProjectAdmin
 from service.domain.projects import Project
 from service.domain.sealing import Sealer
@@ -107,7 +107,7 @@ def settings(mongodb_uri: str, database_prefix: str) -> Settings:
 
 
 @pytest.fixture(scope="session")
-async def running_app(settings: Settings) -> AsyncIterator[Starlette]:
+async def running_app(settings: Settings) -> AsyncIterator[Application]:
     """The application with its lifespan run, on the event loop of all tests."""
     app = create_app(settings)
     async with app.router.lifespan_context(app):
@@ -115,10 +115,8 @@ async def running_app(settings: Settings) -> AsyncIterator[Starlette]:
 
 
 @pytest.fixture
-def services(running_app: Starlette) -> Services:
-    found = running_app.state.services
-    assert isinstance(found, Services)
-    return found
+def services(running_app: Application) -> Services:
+    return running_app.services
 
 
 @pytest.fixture

@@ -75,4 +75,4 @@ def _mark(message: MutableMapping[str, Any], allowed: str | None) -> None:
 
 
 def _projects(scope: Scope) -> Any:
-    return cast(Services, scope["app"].state.services).projects
+    return cast(Services, scope["app"].services).projects

@@ -36,5 +36,5 @@ class Services:
 
 
 def services(request: Request) -> Services:
-    found: Services = request.scope["app"].state.services
+    found: Services = request.scope["app"].services
     return found

@@ -259,5 +259,5 @@ async def test_database_error_when_the_database_is_away(make_site: MakeSite, set
     path = f"/auth-collections/auth-idp-redirect/{site.api.project.id}"
     async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
         await http.get(path)
-        await app.state.services.databases.client.close()
+        await app.services.databases.client.close()
         assert ending(await http.get(path, params=parameters)).error == "database_error"
