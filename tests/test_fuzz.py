@@ -4,15 +4,17 @@ The short form runs with every test; `scripts/fuzz` runs as many as it is told. 
 """
 
 import json
+import logging
 import os
 import random
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import httpx
 import pytest
+import structlog
 from starlette.applications import Starlette
 
 from tests.conftest import Api, MakeApi
@@ -26,6 +28,7 @@ REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "600"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261120"))
 # What requests made, changed or deleted is set right after so many.
 SET_RIGHT_EVERY = 100
+TOLD_EVERY = 10_000
 ORIGIN = "https://app.example"
 CODE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 # A provider whom nobody calls: no state that is made up leads to it.
@@ -86,6 +89,14 @@ class Target:
         return profile.status_code == 200 and profile.json()["email"] == "ann@example.com"
 
 
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Who runs the long form sees its figures, and errors if there are any, not a line for each request."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    yield
+    structlog.reset_defaults()
+
+
 @pytest.fixture
 async def target(running_app: Starlette, make_api: MakeApi) -> AsyncIterator[Target]:
     api = await make_api(**SETTINGS)
@@ -104,6 +115,8 @@ async def test_no_request_makes_the_service_fail(target: Target, seed: int) -> N
         chance = random.Random(f"{seed} {number}")  # noqa: S311 - repeatable on purpose
         if number % SET_RIGHT_EVERY == 0:
             await target.set_right()
+        if number and number % TOLD_EVERY == 0:
+            print(f"fuzz: {number} so far")  # noqa: T201
         request = draft(chance.choices(ENDPOINTS, WEIGHTS)[0], target.scene, chance)
         for mutate in chance.choices(MUTATIONS, k=chance.choice((1, 1, 1, 2, 2, 3))):
             mutate(request, chance)
