@@ -161,7 +161,11 @@ def _is_our_error(answer: Answer) -> bool:
     content = json.loads(answer.body)
     # A schema that documents break is refused with the documents.
     more = {"conflicts"} if content.get("code") == SchemaConflict.code else set[str]()
-    if content.keys() != {"detail", "code"} | more or not CODE.fullmatch(content["code"]) or INTERNALS.search(str(content)):
+    if (
+        content.keys() != {"detail", "code"} | more
+        or not CODE.fullmatch(content["code"])
+        or INTERNALS.search(str(content))
+    ):
         return False
     if answer.status != 422:
         return isinstance(content["detail"], str) and content["detail"] != ""
