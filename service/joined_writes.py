@@ -38,7 +38,7 @@ class JoinedWrites:
         self._transport.close()
 
     def flush(self) -> None:
-        """Hands on what waits. Of a connection that is lost meanwhile, the transport itself says nothing and nor do we."""
+        """Hands on what waits, unless the connection was lost meanwhile: its application is told so by the server."""
         waiting, self._waiting, self._size = self._waiting, [], 0
-        if waiting:
+        if waiting and not self.is_closing():
             self._transport.writelines(waiting)

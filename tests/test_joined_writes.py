@@ -9,9 +9,10 @@ from service.joined_writes import MANY_BYTES, JoinedWrites
 class Transport:
     def __init__(self) -> None:
         self.told: list[Any] = []
+        self.is_lost = False
 
     def is_closing(self) -> bool:
-        return False
+        return self.is_lost
 
     def writelines(self, pieces: list[bytes]) -> None:
         self.told.append(b"".join(pieces))
@@ -52,6 +53,14 @@ async def test_much_is_not_kept_waiting() -> None:
     transport = Transport()
     joined(transport).write(b"x" * MANY_BYTES)
     assert transport.told == [b"x" * MANY_BYTES]
+
+
+async def test_nothing_is_written_to_a_connection_that_was_lost_meanwhile() -> None:
+    transport = Transport()
+    joined(transport).write(b"too late")
+    transport.is_lost = True
+    await asyncio.sleep(0)
+    assert transport.told == []
 
 
 async def test_everything_else_is_the_transports_own() -> None:
