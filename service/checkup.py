@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from service.domain.project_admin import ProjectAdmin
+from service.domain.settling import lacking
 from service.storage.databases import Databases
 
 OLDEST_VERSION = (6, 0)
+MEND = 'mend it by PATCH /api/collections/<name> with {"schema": {}}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,10 @@ async def examine(databases: Databases, admin: ProjectAdmin) -> list[Finding]:
             f"made missing indexes of users: {', '.join(missing)}" if missing else "users and files have their indexes"
         )
         findings.append(Finding(True, f"project {project.id}: SECRET_KEY opens its secrets, {made}"))
+        findings += [
+            Finding(False, f"project {project.id}, collection {name}: lacks {', '.join(what)} ({MEND})")
+            for name, what in (await lacking(project.database)).items()
+        ]
     return findings
 
 

@@ -3,6 +3,7 @@
 import base64
 import signal
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,17 @@ def test_check_says_what_is_well_and_mends_indexes(shell: Shell, mongo: MongoCli
     assert "topology: replica set" in first.stdout
     assert "made missing indexes of users: data" in first.stdout
     assert "users and files have their indexes" in second.stdout
+
+
+def test_check_says_what_a_collection_lacks_and_how_to_mend_it(shell: Shell, mongo: MongoClient[Any]) -> None:
+    project = mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]
+    shell.json("project", "create", "P", "--id", "p")
+    moment = datetime.now(UTC)
+    project["collections"].insert_one({"_id": "things", "schema": {}, "created_at": moment, "updated_at": moment})
+    result = shell.run("check")
+    assert result.returncode == 1
+    assert 'WRONG project p, collection things: lacks its validator, the index "created_at"' in result.stdout
+    assert 'mend it by PATCH /api/collections/<name> with {"schema": {}}' in result.stdout
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -10,7 +10,7 @@ A process that dies at any point leaves a lease that runs out; whoever reads the
 that is stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from service.domain.projects import Project
 from service.domain.settling import settle
 from service.errors import DuplicateValue, SchemaChanging, SchemaConflict, Violation
 from service.schema.fields import Fields
-from service.schema.indexes import indexes
+from service.schema.indexes import Index, indexes
 from service.schema.json_schema import validator
 from service.schema.repairs import fill
 from service.schema.violations import translate
@@ -97,7 +97,8 @@ async def _switch(project: Project, record: Document, schema: dict[str, Any], fi
     try:
         await store.add_indexes(collection.name, [*indexes(collection.fields), *_new_indexes(collection, fields)])
     except DuplicateValue:
-        _require_none(await _clashes(store, collection, fields))
+        # All of them are looked at: an old one may have been dropped past the service.
+        _require_none(await _clashes(store, collection, indexes(fields)))
         raise SchemaChanging from None
     committed = await Definitions(project.database).commit(record, schema)
     if committed is None:
@@ -113,14 +114,14 @@ async def _examine(store: CollectionStore, collection: Collection, fields: Field
         if after:
             reasons = await store.reasons(collection.name, first, new, filling)
             return Findings(before - after, after, [_reported(id_, translate(reasons[id_], ())) for id_ in reasons])
-        clashes = await _clashes(store, collection, fields)
+        clashes = await _clashes(store, collection, _new_indexes(collection, fields))
         return Findings(before, clashes.total, clashes.documents)
-    return await _clashes(store, collection, fields)
+    return await _clashes(store, collection, _new_indexes(collection, fields))
 
 
-async def _clashes(store: CollectionStore, collection: Collection, fields: Fields) -> Findings:
+async def _clashes(store: CollectionStore, collection: Collection, wanted: Iterable[Index]) -> Findings:
     total, documents = 0, list[dict[str, Any]]()
-    for index in _new_indexes(collection, fields):
+    for index in wanted:
         if index.unique:
             count, first = await store.clashes(collection.name, index)
             total += count
@@ -128,7 +129,7 @@ async def _clashes(store: CollectionStore, collection: Collection, fields: Field
     return Findings(0, total, documents)
 
 
-def _new_indexes(collection: Collection, fields: Fields) -> list[Any]:
+def _new_indexes(collection: Collection, fields: Fields) -> list[Index]:
     present = indexes(collection.fields)
     return [index for index in indexes(fields) if index not in present]
 

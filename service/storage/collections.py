@@ -26,6 +26,7 @@ OWN_INDEXES = (
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
     IndexModel([("data.$**", ASCENDING)], name="data"),
 )
+OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 
 Validator = Mapping[str, Any]
 
@@ -68,6 +69,14 @@ class CollectionStore:
             return False
         return True
 
+    async def standing(self, name: str) -> tuple[Validator | None, set[str]]:
+        """The validator in force, None where there is none, and the names of the indexes."""
+        with translated():
+            cursor = await self._database.list_collections(filter={"name": physical(name)})
+            found = await cursor.to_list()
+            names = set(await self._collection(name).index_information()) if found else set[str]()
+        return (found[0]["options"].get("validator") if found else None), names
+
     async def close(self, name: str) -> None:
         """Drops the documents, in one step with putting a collection that accepts none in their place.
 
@@ -92,7 +101,7 @@ class CollectionStore:
             await self._collection(name).create_indexes([*OWN_INDEXES, *map(_model, wanted)])
 
     async def drop_other_indexes(self, name: str, wanted: Sequence[Index]) -> None:
-        kept = {"_id_", *(index.document["name"] for index in OWN_INDEXES), *(index.name for index in wanted)}
+        kept = {"_id_", *OWN_INDEX_NAMES, *(index.name for index in wanted)}
         with translated():
             for present in await self._collection(name).index_information():
                 if present not in kept:

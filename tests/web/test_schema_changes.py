@@ -8,10 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
+import structlog
 from starlette.applications import Starlette
 
 from service.app import create_app
-from service.domain.settling import settle
+from service.domain.settling import lacking, settle
 from service.schema.fields import parse
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
@@ -399,3 +400,38 @@ async def test_a_deletion_whose_worker_died_is_finished(api: Api, closed: bool) 
     assert api.database["collections"].count_documents({}) == 0
     assert api.database["c_things"].count_documents({}) == 0
     await declare(api, NEW)
+
+
+async def test_what_somebody_removed_past_the_service_is_put_back_by_a_change_of_nothing(api: Api) -> None:
+    await declare(api, {"a": {"type": "string", "unique": True}})
+    things = api.database["c_things"]
+    things.drop_index("unique string a")
+    things.drop_index("data")
+    api.database.command("collMod", "c_things", validator={})
+    found = await lacking(api.project.database)
+    assert found == {"things": ["its validator", 'the index "data"', 'the index "unique string a"']}
+    assert (await change(api, {})).status_code == 200
+    assert await lacking(api.project.database) == {}
+    assert_everything_conforms(api)
+
+
+async def test_a_unique_index_that_cannot_be_put_back_stops_nothing_else(api: Api) -> None:
+    await declare(api, {"a": {"type": "string", "unique": True}})
+    await added(api, {"a": "same"})
+    other = await added(api, {"a": "other"})
+    api.database["c_things"].drop_index("unique string a")
+    api.database["c_things"].update_one({"_id": other}, {"$set": {"data.a": "same"}})
+    with structlog.testing.capture_logs() as lines:
+        refused = await change(api, {"b": TEXT})
+    assert (refused.status_code, refused.json()["code"], refused.json()["conflicts"]["total"]) == (
+        409,
+        "schema_conflict",
+        2,
+    )
+    assert [(line["collection"], line["field"]) for line in lines if line["event"] == "index_not_built"] == [
+        ("things", "data.a")
+    ]
+    # Nobody holds the collection any more, and it works.
+    assert stored_schema(api) == {"a": {"type": "string", "unique": True}}
+    assert (await add(api, {"a": "written"})).status_code == 201
+    assert list(await lacking(api.project.database)) == ["things"]
