@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 from starlette.applications import Starlette
@@ -44,6 +44,7 @@ from service.web.services import Services
 log = structlog.get_logger()
 
 PREPARE_RETRY_SECONDS = 1.0
+CLOSE_SECONDS = 2.0
 # Objects made and not freed before the youngest generation is looked at; and how many of its turns make one of the next.
 COLLECTOR_THRESHOLDS = (20_000, 50, 50)
 
@@ -89,7 +90,10 @@ def create_app(settings: Settings) -> "Application":
             await services.limits.close()
             passwords.close()
             await services.sign_in.aclose()
-            await client.close()
+            # A process that is told to end does, whatever its connections do.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await client.close()
 
     app = Application(routes=ROUTES, lifespan=lifespan)
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.

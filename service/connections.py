@@ -69,6 +69,17 @@ class TimedConnection(HttpToolsProtocol):
             # Any byte ends uvicorn's own timer, also one that begins no request. Headers that come whole need none.
             self._start_timer(HEADER_SECONDS, self._headers_are_late)
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more. Whether it may still read: it may, when its last request is whole and not answered.
+
+        Otherwise the transport closes by itself, so what is written goes out first.
+        """
+        self.transport.flush()  # type: ignore[attr-defined]
+        waits = self.cycle is not None and not self.cycle.response_complete and not self._reading_body
+        if waits:
+            self.cycle.keep_alive = False
+        return waits
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._reading_headers = True
@@ -88,7 +99,8 @@ class TimedConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self._reading_body:
+        # Not for the body of a pipelined request that is still to be answered.
+        if self._reading_body and self.cycle.response_complete:
             self._start_timer(LINGER_SECONDS, self._close)
 
     def pause_writing(self) -> None:

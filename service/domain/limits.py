@@ -85,19 +85,20 @@ class Limits:
         The last of the quotas is `exceeded` when the request must be refused. Raises Unavailable: what cannot be
         counted must not pass.
         """
-        now = self._clock()
         quotas: list[Quota] = []
         for each in (policy, DAILY) if policy is not DAILY else (DAILY,):
             if limit := each.limit(project.settings):
-                quota = self._spend(project, each, limit, now) or await self._count(project, each, limit, address)
+                quota = self._spend(project, each, limit) or await self._count(project, each, limit, address)
                 quotas.append(quota)
                 if quota.exceeded:
                     break
         return quotas
 
-    def _spend(self, project: Project, policy: Policy, limit: int, now: float) -> Quota | None:
+    def _spend(self, project: Project, policy: Policy, limit: int) -> Quota | None:
         """The way of nearly every request: one is left in this worker's slice, and nothing waits."""
-        lease = self._leases.get((project.id, policy.name, limit))
+        # A policy for each address may share its name with one for the project, whose lease is not for it to spend.
+        lease = None if policy.per_address else self._leases.get((project.id, policy.name, limit))
+        now = self._clock()
         if lease is None or lease.end <= now or not lease.spend(now):
             return None
         return Quota(policy, limit, lease.left + lease.free, seconds_until(lease.end, now))

@@ -1,11 +1,14 @@
 """The MongoDB client and the one place where the driver's errors become ours."""
 
-from collections.abc import Mapping
+import asyncio
+import sys
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractContextManager
 from time import perf_counter
 from types import TracebackType
 from typing import Any
 
+import pymongo.lock
 from bson.codec_options import DatetimeConversion
 from pymongo import AsyncMongoClient, timeout
 from pymongo.asynchronous.database import AsyncDatabase
@@ -23,6 +26,19 @@ from service.errors import (
 )
 from service.metrics import operation_series
 from service.storage.pool_metrics import PoolMetrics
+
+if sys.version_info < (3, 12):
+
+    async def _wait_for(awaitable: Awaitable[Any], seconds: float | None) -> Any:
+        """`asyncio.wait_for` as it is from Python 3.12 on: in the task of whoever waits.
+
+        That of 3.11 makes another task, in which the driver waits for a connection. A waiter who is cancelled twice leaves
+        it to end with the pool's lock in its hands, and from then on nobody gets a connection.
+        """
+        async with asyncio.timeout(seconds):
+            return await awaitable
+
+    pymongo.lock.wait_for = _wait_for  # type: ignore[assignment, attr-defined]
 
 Document = dict[str, Any]
 Client = AsyncMongoClient[Document]

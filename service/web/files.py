@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from service.domain.content import FILE_TYPES, extension
 from service.domain.limits import DAILY
@@ -13,6 +13,7 @@ from service.web.conditional import NotModified, NotSatisfiable, Part, Whole, an
 from service.web.disposition import content_disposition
 from service.web.identity import count, refuse_query
 from service.web.services import services
+from service.web.streamed import Streamed
 
 # Names are never reused, so nobody needs to ask again.
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -32,7 +33,7 @@ async def read_file(request: Request) -> Response:
     headers = file_headers(file) | _part_headers(part, file, status)
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    return StreamingResponse(await services(request).files.read(project, file, part.start, part.stop), status, headers)
+    return Streamed(await services(request).files.read(project, file, part.start, part.stop), status, headers)
 
 
 def _part(chosen: Whole | Part | NotSatisfiable, file: StoredFile) -> tuple[int, Part]:

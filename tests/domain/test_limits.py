@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from service.domain.leases import IDLE_SECONDS, REFUSAL_SECONDS
-from service.domain.limits import AUTH, DAILY, DAY, HOUR, LOGIN, SIGNUP, Limits, Policy, Quota
+from service.domain.limits import ANONYMOUS, AUTH, DAILY, DAY, HOUR, LOGIN, SIGNUP, Limits, Policy, Quota
 from service.domain.projects import Project
 from service.storage.counters import Counters
 from service.web.services import Services
@@ -139,3 +139,11 @@ async def test_a_thousand_requests_ask_the_database_a_few_times(
     stored = await services.databases.system["counters"].find_one({})
     assert stored is not None
     assert stored["used"] == 1341
+
+
+async def test_who_sends_no_credential_spends_nothing_of_those_who_do(make_api: MakeApi, workers: list[Limits]) -> None:
+    project = await _project(make_api, AUTH_LIMIT="100")
+    for _ in range(7):
+        await workers[0].count(project, AUTH, "")
+    (quota, *_) = await workers[0].count(project, ANONYMOUS, "192.0.2.1")
+    assert (quota.policy, quota.remaining) == (ANONYMOUS, 99)

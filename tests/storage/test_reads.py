@@ -1,5 +1,6 @@
 """Reads that are sent as plain commands: what the driver's cursors would have seen to is seen to here."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import AutoReconnect, NetworkTimeout, NotPrimaryError, PyMongoError
 
 from service.errors import Invalid, Unavailable
-from service.storage.mongo import Database
+from service.storage.mongo import MAX_CONNECTIONS, Database, connect
 from service.storage.records import Records
 
 MEBIBYTE = 1024 * 1024
@@ -83,3 +84,21 @@ async def test_a_page_that_one_reply_does_not_hold_is_refused(records: Records, 
 
 def _open_cursors(mongo: MongoClient[Any]) -> int:
     return int(mongo.admin.command("serverStatus")["metrics"]["cursor"]["open"]["total"])
+
+
+# A connection that is cancelled while the driver makes it is left to the garbage collector.
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning")
+async def test_readers_who_are_cancelled_twice_leave_the_connections_to_others(mongodb_uri: str) -> None:
+    """As whoever is late and cleans up too slowly is. More of them than connections, so that some wait for one."""
+    async with connect(mongodb_uri) as client:
+        records = Records(client["nothing"]["things"])
+        for _ in range(5):
+            readers = [asyncio.create_task(records.find({"_id": 1})) for _ in range(MAX_CONNECTIONS + 30)]
+            await asyncio.sleep(0.004)
+            for _ in range(2):
+                for reader in readers:
+                    reader.cancel()
+                await asyncio.sleep(0)
+            await asyncio.gather(*readers, return_exceptions=True)
+            async with asyncio.timeout(5):
+                await records.find({"_id": 1})
