@@ -31,7 +31,7 @@ async def _measure(settings: Settings, recorder: CommandRecorder) -> list[Figure
     app, keyed = create_app(settings), {"x-api-key": api_key}
     path = f"/api/collections/{COLLECTION}/documents"
     async with app.router.lifespan_context(app):
-        token = app.state.services.tokens.issue(project, user_id(1), 1)
+        token = app.services.tokens.issue(project, user_id(1), 1)
         declared = json.dumps({"name": COLLECTION, "schema": SCHEMA}).encode()
         await call(app, "/api/collections", "", keyed, body=declared)
         document = json.loads((await call(app, path, "", keyed, body=DOCUMENT))[1])
