@@ -11,6 +11,7 @@ from bench.figures import Figure, show
 from bench.growth import measure_growth
 from bench.limiter import measure_limiter
 from bench.logins import measure_logins
+from bench.reliability import measure_reliability
 from bench.report import write_report
 from bench.requests import measure_requests
 from bench.resources import measure_memory, measure_start
@@ -32,6 +33,9 @@ def main(
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
+    reliability: Annotated[
+        bool, typer.Option("--reliability", help="What must not happen while things break.")
+    ] = False,
     scaling: Annotated[
         bool, typer.Option("--scaling", help="Workers, services and members; only when asked for.")
     ] = False,
@@ -45,6 +49,7 @@ def main(
     """Measure the figures of DESIGN section 8. Without a selection, all of them."""
     configure_logging("warning", "json")
     asked = {"requests": requests, "uploads": uploads, "logins": logins, "growth": growth, "resources": resources}
+    asked["reliability"] = reliability
     chosen = {name for name, wanted in (asked | {"scaling": scaling}).items() if wanted} or set(asked)
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
@@ -53,6 +58,8 @@ def main(
             figures += _shown(measure()) if name in chosen else []
     if "resources" in chosen:
         figures += _shown(measure_start(settings, rounds=3 if quick else 7))
+    if "reliability" in chosen:
+        figures += _shown(measure_reliability(quick=quick))
     if write:
         write_report(figures)
 
