@@ -65,5 +65,7 @@ def _share(figure: Figure) -> float:
     """1.0 is just the goal, less is better, whichever way the goal points."""
     if figure.goal is None or not figure.value:
         return 0.0
+    if not figure.goal.bound:
+        return LONGEST
     share = figure.value / figure.goal.bound
     return share if figure.goal.relation == "<=" else 1 / share
