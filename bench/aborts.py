@@ -8,7 +8,6 @@ import random
 import re
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -57,18 +56,14 @@ class Mongod:
     """An embedded MongoDB that can be killed, and comes back on the same port."""
 
     uri: str
-    command: list[str]
     pid: int
-    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def kill_and_restart(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        wait_until(lambda: not _answers(self.uri), 10)
-        time.sleep(0.5)
-        command = [part for part in self.command if part != "--fork"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
-        self.started.append(process)
-        self.pid = process.pid
+    def kill_and_await(self) -> None:
+        """Whoever embeds it sees that it died, and starts another."""
+        killed = self.pid
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: _pid(self.uri) not in {None, killed}, 60)
+        self.pid = _pid(self.uri) or killed
         wait_until(lambda: _is_primary(self.uri), 60)
         give_up_soon(self.uri)
 
@@ -76,17 +71,15 @@ class Mongod:
 @contextmanager
 def mongod(folder: Path) -> Iterator[Mongod]:
     with embedded_mongodb(folder) as uri:
-        with MongoClient[dict[str, object]](uri) as client:
-            pid = int(client.admin.command("serverStatus")["pid"])
         give_up_soon(uri)
-        command = Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
-        running = Mongod(uri, command, pid)
-        try:
-            yield running
-        finally:
-            for process in running.started:
-                process.terminate()
-                process.wait()
+        yield Mongod(uri, _pid(uri) or 0)
+
+
+def _pid(uri: str) -> int | None:
+    """The server's process; None while none answers."""
+    with MongoClient[dict[str, object]](uri, serverSelectionTimeoutMS=300) as client, suppress(PyMongoError):
+        return int(str(client.admin.command("serverStatus")["pid"]))
+    return None
 
 
 def give_up_soon(uri: str) -> None:
@@ -162,7 +155,7 @@ def _kill_now_and_then(run: Run, database: Mongod) -> None:
             run.outcomes["workers killed"] += 1
             next_worker = run.sent + KILL_WORKER_EVERY
         if run.sent >= next_mongod:
-            database.kill_and_restart()
+            database.kill_and_await()
             run.outcomes["MongoDB killed"] += 1
             next_mongod = run.sent + KILL_MONGODB_EVERY
 
