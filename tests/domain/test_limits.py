@@ -95,7 +95,8 @@ async def test_quotas_say_how_the_request_stands(make_api: MakeApi, workers: lis
 
 async def test_what_one_limit_refuses_the_daily_limit_does_not_count(make_api: MakeApi, workers: list[Limits]) -> None:
     project = await _project(make_api, LOGIN_LIMIT="2", TIER="free")
-    await _passed(workers, project, LOGIN, 50)
+    # One worker, for what another holds of the day is left out of what this one says.
+    await _passed(workers[:1], project, LOGIN, 50)
     assert (await workers[0].count(project, DAILY, ""))[0].remaining == 997
 
 
