@@ -18,8 +18,8 @@ from bench.resources import measure_memory, measure_start
 from bench.round_trips import measure_round_trips
 from bench.scaling import measure_members, measure_workers
 from bench.uploads import measure_uploads
-from service.local import with_database
-from service.logs import configure_logging
+from service.embedded.local import with_database
+from service.observe.logging import configure_logging
 from service.settings import Settings, read_settings
 
 PREFIX = "bench_"

@@ -12,7 +12,7 @@ from bson import ObjectId
 from pymongo import AsyncMongoClient
 from starlette.types import Receive, Scope, Send
 
-from service.server import UVICORN_OPTIONS
+from service.server.run import UVICORN_OPTIONS
 
 Database = Any
 Operation = Callable[[Database, bytes], Awaitable[object]]

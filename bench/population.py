@@ -5,16 +5,11 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from service.app import build_services
-from service.domain.passwords import Passwords
-from service.domain.project_admin import ProjectAdmin
-from service.domain.projects import Project
-from service.domain.sealing import Sealer
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Project
 from service.errors import ProjectNotFound
+from service.services import build_services
 from service.settings import Settings
-from service.storage.databases import Databases
-from service.storage.mongo import connect
-from service.storage.projects import ProjectStore
 
 BATCH = 2_000
 SAME_CODE = 5
@@ -31,15 +26,11 @@ async def populated_project(
     settings: Settings, project_id: str, users: int, *, limits: Mapping[str, str] = ROOMY
 ) -> tuple[Project, str]:
     """The project with so many users, made if it is not there, and a new API key of it."""
-    client = connect(settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else "")
-    databases, passwords = Databases(client, settings.database_prefix), Passwords(settings.bcrypt_cost)
-    projects = build_services(settings, databases, passwords).projects
-    admin = ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), projects)
+    services = build_services(settings)
     try:
-        return await _ensure(admin, project_id, users, limits)
+        return await _ensure(services.admin, project_id, users, limits)
     finally:
-        passwords.close()
-        await client.close()
+        await services.close()
 
 
 async def _ensure(admin: ProjectAdmin, project_id: str, users: int, limits: Mapping[str, str]) -> tuple[Project, str]:

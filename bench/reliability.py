@@ -11,13 +11,12 @@ from tempfile import TemporaryDirectory
 
 import httpx
 
-from bench.aborts import FAULTS, cut_short, mongod
+from bench.aborts import FAULTS, abort_uploads
 from bench.figures import Figure, Goal
-from service.storage.embedded import embedded_mongodb
+from service.embedded.mongod import embedded_mongodb
 from tests.faults import kills, limits
 from tests.faults.processes import headers, make_key, running_service
 from tests.faults.restarts import UNLIMITED
-from tests.live.server import serving
 
 NONE = Goal("<=", 0)
 LIMIT, SIGNUPS = 1_000, 50
@@ -64,12 +63,7 @@ async def _lost_writes(count: int) -> Figure:
 
 
 def _left_by_uploads(uploads: int) -> Figure:
-    with (
-        TemporaryDirectory() as folder,
-        mongod(Path(folder)) as database,
-        serving(database.uri, "aborts_", workers=2) as server,
-    ):
-        report = cut_short(server, database, uploads=uploads, seed=SEED)
+    report = abort_uploads(uploads, seed=SEED)
     note = ", ".join(f"{name}: {count}" for name, count in report.items())
     return Figure(
         f"left after {uploads:,} aborted uploads and a sweep", sum(report[each] for each in FAULTS), "", NONE, note

@@ -16,7 +16,7 @@ from bench.figures import Figure, Goal
 from bench.load import Request, cpu_per_request
 from bench.population import populated_project
 from bench.processes import Server, server_process, service_process
-from service.domain.projects import Project
+from service.domain.projects.lookup import Project
 from service.settings import Settings
 
 PROJECT, USERS = "requests", 1_000

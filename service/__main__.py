@@ -1,6 +1,6 @@
 """The command line's entry: `python -m service` and the console script `auth-collections`."""
 
-from service.cli import main
+from service.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -82,6 +82,13 @@ class Settings(BaseSettings):
         return _decode(self.secret_key)
 
     @property
+    def database_uri(self) -> str:
+        """Raises ConfigurationError when no MongoDB is named; only a command embeds one."""
+        if self.mongodb_uri is None:
+            raise ConfigurationError("MONGODB_URI is not set; `auth-collections serve` starts a MongoDB of its own")
+        return self.mongodb_uri.get_secret_value()
+
+    @property
     def files_url(self) -> str:
         return self.storage_url or self.base_url
 

@@ -16,13 +16,11 @@ from pymongo.database import Database
 from starlette.applications import Starlette
 
 from service.app import Application, create_app
-from service.domain.project_admin import ProjectAdmin
-from service.domain.projects import Project
-from service.domain.sealing import Sealer
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Project
+from service.embedded.mongod import embedded_mongodb
+from service.services import Services
 from service.settings import Settings
-from service.storage.embedded import embedded_mongodb
-from service.storage.projects import ProjectStore
-from service.web.services import Services
 from tests.processes import KEY, Shell
 
 BASE_URL = "http://service.test"
@@ -120,9 +118,8 @@ def services(running_app: Application) -> Services:
 
 
 @pytest.fixture
-def admin(services: Services, settings: Settings) -> ProjectAdmin:
-    store = ProjectStore(services.databases)
-    return ProjectAdmin(services.databases, store, Sealer(settings.secret), services.projects)
+def admin(services: Services) -> ProjectAdmin:
+    return services.admin
 
 
 @pytest.fixture

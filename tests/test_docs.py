@@ -9,16 +9,16 @@ import pytest
 from starlette.routing import Route
 
 from service import errors
-from service.connections import REFUSALS
-from service.domain.listing import LIST_SECONDS
-from service.domain.project_settings import TIER_LIMITS, ProjectSettings
+from service.domain.lists import LIST_SECONDS
+from service.domain.projects.settings import TIER_LIMITS, ProjectSettings
 from service.query import operators, parse
 from service.query.pipeline import PROBE_LIMIT
 from service.schema import fields, options
 from service.schema.pattern_budget import MAX_MATCHES
+from service.server.protocol import REFUSALS
 from service.settings import Settings
 from service.storage.definitions import CHANGE_SECONDS
-from service.web.render import HTTP_CODES
+from service.web.http.render import HTTP_CODES
 from service.web.routes import ROUTES
 
 ROOT = Path(__file__).parent.parent

@@ -5,15 +5,18 @@ from typing import get_args
 
 import pytest
 
-from service import server
-from service.connections import CUT_SHORT_SECONDS, DRAIN_SECONDS
-from service.domain import attachments, passwords, projects, svg, sweeping, usernames
-from service.domain import password_hashes as hashes
-from service.domain.content import FILE_TYPES
-from service.domain.file_names import RANDOM_BYTES
-from service.domain.office import ZIP_DIRECTORY_BYTES
-from service.domain.sign_in import LIFETIME
-from service.domain.sign_in import RANDOM_BYTES as SIGN_IN_BYTES
+from service.domain.accounts import password_hashes as hashes
+from service.domain.accounts import passwords
+from service.domain.files import receive as attachments
+from service.domain.files import svg
+from service.domain.files import sweep as sweeping
+from service.domain.files.names import RANDOM_BYTES
+from service.domain.files.types import FILE_TYPES
+from service.domain.files.word import ZIP_DIRECTORY_BYTES
+from service.domain.projects import lookup as projects
+from service.domain.sign_in import usernames
+from service.domain.sign_in.flow import LIFETIME
+from service.domain.sign_in.flow import RANDOM_BYTES as SIGN_IN_BYTES
 from service.errors import Invalid, ServiceError, SignInFailed
 from service.providers import id_token, issuer, outbound
 from service.query import parse
@@ -22,11 +25,17 @@ from service.query.pipeline import PROBE_LIMIT
 from service.schema.values import MAX_NAME
 from service.seeding import manifest, sources
 from service.seeding.report import SHOWN as SHOWN_BY_SEED
-from service.storage import collections, definitions, pool_metrics, removals
-from service.web import body, files, multipart, sign_in
-from service.web.middleware import REQUEST_ID
+from service.server import run as server
+from service.server.protocol import CUT_SHORT_SECONDS, DRAIN_SECONDS
+from service.storage import collections, definitions, pool_metrics
+from service.storage.files import deletions as removals
+from service.web.asgi.request_context import REQUEST_ID
+from service.web.files import endpoints as files
+from service.web.http import json_body as body
+from service.web.http import multipart
 from service.web.openapi import failures
 from service.web.openapi.declaration import Credential
+from service.web.sign_in import endpoints as sign_in
 from tests.pages import missing, quoted, table
 
 MIB = 1024 * 1024

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import typer
 
-from service.cli import app
-from service.domain.project_settings import ProjectSettings
-from service.metrics import FOLDER_VARIABLE
+from service.cli.main import app
+from service.domain.projects.settings import ProjectSettings
+from service.observe.metrics import FOLDER_VARIABLE
 from service.settings import Settings
 from service.web.routes import ROUTES
 from tests.faults.__main__ import ON_ONE_SERVER, ON_THEIR_OWN

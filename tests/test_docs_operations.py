@@ -8,17 +8,22 @@ from typing import Any
 import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
-from service import connections, metrics, server
-from service.domain import leases, limits
-from service.domain.addresses import CLIENT_PREFIX
-from service.domain.attachments import MAX_FILE_BYTES
-from service.domain.listing import LIST_SECONDS
-from service.domain.project_settings import ProjectSettings
-from service.storage import counters, mongo
-from service.web import admission
-from service.web.body import MAX_JSON_BYTES
-from service.web.collections import CHANGE_ANSWER_SECONDS
-from service.web.sign_in import PROVIDER_ANSWER_SECONDS
+from service.domain.files.receive import MAX_FILE_BYTES
+from service.domain.limits import leases
+from service.domain.limits import limiter as limits
+from service.domain.lists import LIST_SECONDS
+from service.domain.projects.settings import ProjectSettings
+from service.observe import metrics
+from service.server import protocol as connections
+from service.server import run as server
+from service.storage import client as mongo
+from service.storage import counters
+from service.web.asgi import concurrency
+from service.web.asgi import deadlines as admission
+from service.web.auth.client_address import CLIENT_PREFIX
+from service.web.collections.endpoints import CHANGE_ANSWER_SECONDS
+from service.web.http.json_body import MAX_JSON_BYTES
+from service.web.sign_in.endpoints import PROVIDER_ANSWER_SECONDS
 from tests.pages import ROOT, missing, quoted, table, text_of
 from tests.test_docs import every_error
 
@@ -75,7 +80,7 @@ def test_the_deadlines_are_those_of_the_code() -> None:
         f"thrown away for {connections.LINGER_SECONDS:.0f} s",
         f"{connections.HEADER_SECONDS:.0f} s before its first request, {server.KEEP_ALIVE_SECONDS} s after one",
         f"{connections.WRITE_SECONDS:.0f} s without a byte taken",
-        f"| requests in flight | {admission.MAX_IN_FLIGHT} a worker, `/health` and `/metrics` apart |",
+        f"| requests in flight | {concurrency.MAX_IN_FLIGHT} a worker, `/health` and `/metrics` apart |",
         f"{mongo.OPERATION_TIMEOUT_MS // 1000} s with its retries; {mongo.SERVER_SELECTION_TIMEOUT_MS // 1000} s to find",
         f"| a list | {LIST_SECONDS:.0f} s of MongoDB's time |",
     ]) == []  # fmt: skip

@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from service.domain.passwords import MAX_WAITING
-from service.domain.projects import CACHE_SECONDS
+from service.domain.accounts.passwords import MAX_WAITING
+from service.domain.projects.lookup import CACHE_SECONDS
 from service.settings import Settings
+from service.storage.client import MAX_CONNECTIONS, OPERATION_TIMEOUT_MS, connect
 from service.storage.databases import USER_INDEXES
-from service.storage.mongo import MAX_CONNECTIONS, OPERATION_TIMEOUT_MS, connect
-from service.web.admission import MAX_IN_FLIGHT
+from service.web.asgi.concurrency import MAX_IN_FLIGHT
 from tests.conftest import Api
 
 ROOT = Path(__file__).parent.parent

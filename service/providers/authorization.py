@@ -12,7 +12,7 @@ from service.providers.registration import CLIENT_AUTH_METHODS, CLIENT_SECRET_PO
 
 
 @dataclass(frozen=True, slots=True)
-class Proofs:
+class FlowSecrets:
     """What binds an answer to its request; each random, used once, of at least 128 bits (RFC 9700 section 2.1)."""
 
     state: str = field(repr=False)
@@ -20,7 +20,7 @@ class Proofs:
     code_verifier: str = field(repr=False)
 
 
-def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: Proofs) -> str:
+def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: FlowSecrets) -> str:
     """Where the browser goes to sign in (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
 
     `nonce` is sent to OpenID providers only (OpenID Connect Core 1.0 section 3.1.2.1).

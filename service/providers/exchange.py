@@ -8,7 +8,7 @@ from typing import Any
 from joserfc.jwk import KeySet
 
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed
-from service.providers.authorization import Proofs, token_request
+from service.providers.authorization import FlowSecrets, token_request
 from service.providers.id_token import UnknownKey, verify
 from service.providers.issuer import Issuer
 from service.providers.outbound import FetchFailed, Outbound
@@ -33,7 +33,7 @@ class Exchange:
     outbound: Outbound
     registration: Registration
     endpoints: Endpoints
-    proofs: Proofs
+    proofs: FlowSecrets
     deadline: float
 
     async def tokens(self, code: str) -> ProviderTokens:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from service.errors import SignInFailed, Unavailable
-from service.providers.authorization import Proofs, authorize_url
+from service.providers.authorization import FlowSecrets, authorize_url
 from service.providers.exchange import Exchange
 from service.providers.issuer import Issuer
 from service.providers.outbound import FetchFailed, Outbound
@@ -16,7 +16,7 @@ MAX_ISSUERS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AuthorizationResponse:
     """What the browser brought back from the provider: `code`, and `iss` where the provider names itself."""
 
     code: str = field(repr=False)
@@ -30,7 +30,7 @@ class Gateway:
         self._outbound = outbound or Outbound()
         self._issuers: LRUCache[str, Issuer] = LRUCache(MAX_ISSUERS)
 
-    async def authorize_url(self, registration: Registration, proofs: Proofs) -> str:
+    async def authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         """Where to send the browser. Raises Unavailable when the issuer's configuration cannot be read."""
         try:
             endpoints = await self._endpoints(registration, self._outbound.deadline())
@@ -38,7 +38,9 @@ class Gateway:
             raise Unavailable(f"The identity provider cannot be used: {error}") from error
         return authorize_url(registration, endpoints, proofs=proofs)
 
-    async def profile(self, registration: Registration, *, proofs: Proofs, answer: Answer) -> Profile:
+    async def profile(
+        self, registration: Registration, *, proofs: FlowSecrets, answer: AuthorizationResponse
+    ) -> Profile:
         """Who signed in. Takes 10 s at most, all requests together.
 
         Raises InvalidAuthorizationCode when the code cannot be exchanged, ProfileNotFetched when the profile cannot be

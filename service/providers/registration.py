@@ -40,7 +40,7 @@ class Registration:
     client_auth: str | None = None
 
     @property
-    def party(self) -> str:
+    def client_binding(self) -> str:
         """This client at this provider in one text, to which a sign-in is bound (RFC 9700 section 4.4.2)."""
         provider = self.provider.authorize if isinstance(self.provider, Endpoints) else self.provider
         return f"{provider} {self.client_id}"

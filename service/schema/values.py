@@ -13,7 +13,7 @@ from service.schema.strict_json import INT64_MAX, INT64_MIN, INT64_TEXT, shown
 MAX_DEPTH = 32
 MAX_NAME = 128
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-GOOD_NAME = re.compile(r"(?!\$)[^\x00-\x1f\x7f.]{1,128}")
+GOOD_NAME = re.compile(rf"(?!\$)[^\x00-\x1f\x7f.]{{1,{MAX_NAME}}}")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # RFC 3339, and a date alone; the first group is what datetime.fromisoformat must still judge.
 TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?")
@@ -141,8 +141,7 @@ def milliseconds(moment: datetime) -> datetime:
 
 def now() -> datetime:
     """The present moment as it is stored: UTC without a zone, whole milliseconds."""
-    moment = datetime.now(UTC)
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=None)
+    return milliseconds(datetime.now(UTC).replace(tzinfo=None))
 
 
 def write_time(moment: datetime) -> str:

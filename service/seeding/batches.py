@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from service.domain.projects import Project
+from service.domain.projects.lookup import Project
 from service.schema.values import Kind
 from service.seeding.manifest import Source
 from service.seeding.references import resolve
@@ -16,8 +16,8 @@ from service.seeding.sources import Row, read_rows
 
 BATCH = 1_000
 
-Fields = dict[str, Any]
-Placed = tuple[str, Fields]
+RowData = dict[str, Any]
+Placed = tuple[str, RowData]
 Wanted = TypeVar("Wanted")
 
 
@@ -44,7 +44,7 @@ class Batches:
         if batch:
             yield await self._resolved(project, batch)
 
-    def wanted(self, batch: Iterable[Placed], read: Callable[[str, Fields], Wanted | str], key: str) -> list[Wanted]:
+    def wanted(self, batch: Iterable[Placed], read: Callable[[str, RowData], Wanted | str], key: str) -> list[Wanted]:
         """What `read` makes of each row, less what it refuses and what has the same `key`, an attribute, as one before."""
         found: list[Wanted] = []
         for place, fields in batch:
@@ -62,7 +62,7 @@ class Batches:
         self._seen.add(key)
         return None
 
-    def _mapped(self, row: Row, kinds: Mapping[str, Kind]) -> Fields | None:
+    def _mapped(self, row: Row, kinds: Mapping[str, Kind]) -> RowData | None:
         try:
             if row.fault:
                 raise BadCell(row.fault)

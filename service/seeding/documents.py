@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.catalogs import Collection
-from service.domain.documents import Documents
-from service.domain.projects import Project
+from service.domain.collections.catalog import Collection
+from service.domain.documents.documents import Documents
+from service.domain.projects.lookup import Project
 from service.errors import Invalid, ServiceError
 from service.schema.documents import read
 from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report
-from service.storage.collections import physical
+from service.storage.collections import mongo_collection_name
 
-Fields = dict[str, Any]
+RowData = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Destination:
     """Where documents go: `project` and `collection` are there already, unless this is a dry run before the first."""
 
     project: Project | None
@@ -32,7 +32,7 @@ class Target:
         """Whether a row may name an earlier one of the same source, which must be stored before it is looked for."""
         return any(each.startswith(f"{self.name}.") for each in self.source.references.values())
 
-    def read_row(self, place: str, data: Fields) -> "SeedDocument | str":
+    def read_row(self, place: str, data: RowData) -> "SeedDocument | str":
         return read_document(place, data, self.source)
 
 
@@ -41,11 +41,11 @@ class SeedDocument:
     """One document as the manifest wants it; `key` is the text of its natural key."""
 
     place: str
-    data: Fields
+    data: RowData
     key: str
 
 
-def read_document(place: str, data: Fields, source: DocumentSource) -> SeedDocument | str:
+def read_document(place: str, data: RowData, source: DocumentSource) -> SeedDocument | str:
     """The document that a row means, or why it means none."""
     if missing := next((name for name in source.key if name not in data), None):
         return f"{missing}: is part of the key and must be there"
@@ -57,7 +57,7 @@ def key_of(data: Mapping[str, Any], source: DocumentSource) -> str:
     return json.dumps([data.get(name) for name in source.key], default=str, ensure_ascii=False)
 
 
-async def seed_documents(target: Target, wanted: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
+async def seed_documents(target: Destination, wanted: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
     """Brings one batch about: one command to find them, two to store the new, two for each that differs."""
     forms = [_stored_form(target, document.data) for document in wanted]
     found = await _found(target, forms)
@@ -71,22 +71,22 @@ async def seed_documents(target: Target, wanted: Sequence[SeedDocument], report:
     await _create(target, new, report, dry_run=dry_run)
 
 
-def _stored_form(target: Target, data: Fields) -> Fields:
+def _stored_form(target: Destination, data: RowData) -> RowData:
     return read(data, target.collection.fields) if target.collection else data
 
 
-async def _found(target: Target, forms: Sequence[Fields]) -> dict[str, Fields]:
+async def _found(target: Destination, forms: Sequence[RowData]) -> dict[str, RowData]:
     """Key → record. Each field is asked for on its own, so a few more may come than match whole keys."""
     if target.collection is None or target.project is None:
         return {}
     match = {f"data.{name}": {"$in": [form[name] for form in forms]} for name in target.source.key}
-    records = target.project.database.records(physical(target.name))
+    records = target.project.database.records(mongo_collection_name(target.name))
     rows = await records.aggregate([{"$match": match}, {"$project": {"data": 1}}], size=len(forms))
     return {key_of(row["data"], target.source): row for row in rows}
 
 
-async def _create(target: Target, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
-    outcomes: Sequence[Fields | ServiceError] = (
+async def _create(target: Destination, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
+    outcomes: Sequence[RowData | ServiceError] = (
         [{}] * len(new)
         if dry_run or not new or target.project is None
         else await target.documents.create_each(target.project, target.name, [document.data for document in new])
@@ -99,7 +99,7 @@ async def _create(target: Target, new: Sequence[SeedDocument], report: Report, *
 
 
 async def _update(
-    target: Target, record: Fields, document: SeedDocument, after: Fields, *, report: Report, dry_run: bool
+    target: Destination, record: RowData, document: SeedDocument, after: RowData, *, report: Report, dry_run: bool
 ) -> None:
     before = record["data"]
     changes = {name: value for name, value in after.items() if name not in before or before[name] != value}

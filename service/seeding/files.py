@@ -8,12 +8,12 @@ from typing import Any
 
 import aiofiles
 
-from service.domain import parts
-from service.domain.accounts import Accounts
-from service.domain.file_names import named_file
-from service.domain.projects import Project
-from service.domain.submissions import Files
-from service.domain.tokens import Session
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.users import Accounts
+from service.domain.files import parts
+from service.domain.files.files import Files
+from service.domain.files.names import named_file
+from service.domain.projects.lookup import Project
 from service.errors import FileNotFound, ServiceError
 from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
@@ -57,7 +57,7 @@ class FileSeeder:
             self.report.unchanged(KIND)
             return
         if not self.report.dry_run:
-            await self._upload(Session(project, user["_id"], user["token_version"]), entry)
+            await self._upload(UserCaller(project, user["_id"], user["token_version"]), entry)
         self.report.created(KIND, name)
 
     async def _holds(self, name: str, digest: str) -> bool:
@@ -68,15 +68,15 @@ class FileSeeder:
         except FileNotFound:
             return False
 
-    async def _upload(self, session: Session, entry: FileEntry) -> None:
-        async def form() -> parts.Parts:
+    async def _upload(self, caller: UserCaller, entry: FileEntry) -> None:
+        async def form() -> parts.FormParts:
             yield parts.FilePart(entry.field, entry.path.name, _pieces(self.folder / entry.path))
 
         async def no_fields(_: dict[str, Any]) -> None:
             """There is no part `data` to check."""
 
-        async with self.files.received(session.project, session.user_id, form(), no_fields) as submission:
-            await self.accounts.update_profile(session, submission)
+        async with self.files.store_files(caller.project, caller.user_id, form(), no_fields) as submission:
+            await self.accounts.update_profile(caller, submission)
 
 
 async def _user(project: Project, email: str) -> dict[str, Any] | None:

@@ -16,11 +16,11 @@ Name = Annotated[str, Field(min_length=1)]
 CellType = Literal["string", "integer", "number", "boolean", "datetime", "json"]
 
 
-class Part(BaseModel):
+class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ProjectPart(Part):
+class ProjectPart(Section):
     """The project. `settings` are those of `auth-collections project set`, by their names in capitals."""
 
     id: Name
@@ -28,7 +28,7 @@ class ProjectPart(Part):
     settings: dict[str, str | int | bool] = {}
 
 
-class Source(Part):
+class Source(Section):
     """Where rows come from: `rows` in the manifest, or a `file` beside it, .json, .jsonl or .csv.
 
     `fields` maps a field to the column, or the dotted path, it is taken from; without it a row is taken as it is.
@@ -57,7 +57,7 @@ class DocumentSource(Source):
     key: Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
-class CollectionPart(Part):
+class CollectionPart(Section):
     """A declared collection and its documents. `schema` is that of POST /api/collections."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True)
@@ -66,7 +66,7 @@ class CollectionPart(Part):
     documents: tuple[DocumentSource, ...] = ()
 
 
-class FileEntry(Part):
+class FileEntry(Section):
     """A file on disk for the field of a user, as an upload would put it there."""
 
     user: Name
@@ -74,7 +74,7 @@ class FileEntry(Part):
     path: Path
 
 
-class Manifest(Part):
+class Manifest(Section):
     """A whole seed file. Users come first, then their files, then collections in the order in which they stand."""
 
     project: ProjectPart

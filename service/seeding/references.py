@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from service.domain.projects import Project
+from service.domain.projects.lookup import Project
 from service.seeding.manifest import Source
-from service.storage.collections import physical
+from service.storage.collections import mongo_collection_name
 
 USERS = "users"
-Fields = dict[str, Any]
+RowData = dict[str, Any]
 
 
 def user_id(project_id: str, email: str) -> str:
@@ -18,7 +18,7 @@ def user_id(project_id: str, email: str) -> str:
 
 
 async def resolve(
-    project: Project | None, source: Source, rows: Sequence[Fields], *, dry_run: bool
+    project: Project | None, source: Source, rows: Sequence[RowData], *, dry_run: bool
 ) -> list[str | None]:
     """Puts ids in place of the natural keys in `rows`; for each row the reason why that cannot be done, or None.
 
@@ -54,7 +54,7 @@ async def _ids(project: Project | None, target: str, keys: Iterable[Any]) -> dic
     if target == USERS:
         return await _user_ids(project, {str(key) for key in keys})
     collection, _, field = target.partition(".")
-    found = await _find(project, physical(collection), f"data.{field}", list(keys))
+    found = await _find(project, mongo_collection_name(collection), f"data.{field}", list(keys))
     return {record["data"][field]: record["_id"] for record in found}
 
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.domain.catalogs import Collection
-from service.domain.collections import Collections
-from service.domain.documents import Documents
-from service.domain.passwords import Passwords
-from service.domain.project_admin import ProjectAdmin
-from service.domain.project_settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
-from service.domain.projects import Project
+from service.domain.accounts.passwords import Passwords
+from service.domain.collections.catalog import Collection
+from service.domain.collections.collections import Collections
+from service.domain.documents.documents import Documents
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Project
+from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
 from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
 from service.schema.fields import parse
 from service.seeding.batches import Batches, one_behind
-from service.seeding.documents import Target, reason, seed_documents
+from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
 from service.seeding.report import Report
@@ -81,7 +81,7 @@ class Seeder:
             self.report.refuse("collections", f"{place}.schema", reason(error))
             return
         for number, source in enumerate(part.documents):
-            target = Target(project, collection, name, source, self.documents)
+            target = Destination(project, collection, name, source, self.documents)
             batches = Batches(source, self.folder, f"{place}.documents[{number}]", kind=name, report=self.report)
             async with one_behind() as start:
                 async for batch in batches.read(project, kinds):

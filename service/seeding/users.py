@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.accounts import RESERVED, check_profile, new_user
-from service.domain.emails import normalize_email
-from service.domain.password_hashes import hash_fault
-from service.domain.passwords import Passwords, check_password
-from service.domain.projects import Project
+from service.domain.accounts.emails import normalize_email
+from service.domain.accounts.password_hashes import hash_fault
+from service.domain.accounts.passwords import Passwords, check_password
+from service.domain.accounts.users import RESERVED, check_profile, new_user
+from service.domain.projects.lookup import Project
 from service.errors import ServiceError
 from service.schema.values import now
 from service.seeding.references import user_id
@@ -20,7 +20,7 @@ CREDENTIALS = ("email", "password", "password_hash")
 # At most so many passwords wait for the hashing threads at once.
 HASHED_AT_ONCE = 32
 
-Fields = dict[str, Any]
+RowData = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class SeedUser:
     email: str
     password: str | None
     password_hash: str | None
-    data: Fields
+    data: RowData
 
 
-def read_user(place: str, fields: Fields, min_length: int) -> SeedUser | str:
+def read_user(place: str, fields: RowData, min_length: int) -> SeedUser | str:
     """The user that a row means, or why it means none."""
     try:
         email = normalize_email(str(fields.get("email", "")))
@@ -84,12 +84,12 @@ async def _create(project: Project, new: Sequence[SeedUser], passwords: Password
     return await project.database.users.insert_each(records) if records else {}
 
 
-async def _found(project: Project, emails: list[str]) -> dict[str, Fields]:
-    stages: list[Fields] = [{"$match": {"email": {"$in": emails}}}, {"$project": {"email": 1, "data": 1}}]
+async def _found(project: Project, emails: list[str]) -> dict[str, RowData]:
+    stages: list[RowData] = [{"$match": {"email": {"$in": emails}}}, {"$project": {"email": 1, "data": 1}}]
     return {record["email"]: record for record in await project.database.users.aggregate(stages, size=len(emails))}
 
 
-async def _update(project: Project, record: Fields, user: SeedUser, report: Report, *, dry_run: bool) -> None:
+async def _update(project: Project, record: RowData, user: SeedUser, report: Report, *, dry_run: bool) -> None:
     before = record["data"]
     changes = {name: value for name, value in user.data.items() if name not in before or before[name] != value}
     if not changes:
@@ -114,5 +114,5 @@ async def _hash(user: SeedUser, passwords: Passwords) -> str:
     return user.password_hash or await passwords.hash(user.password or "")
 
 
-def _record(project: Project, user: SeedUser, hashed: str) -> Fields:
+def _record(project: Project, user: SeedUser, hashed: str) -> RowData:
     return {**new_user(user.email, hashed, user.data), "_id": user_id(project.id, user.email)}

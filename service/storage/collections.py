@@ -12,9 +12,10 @@ from pymongo.errors import OperationFailure
 
 from service.schema.indexes import Index
 from service.schema.values import now
+from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.mongo import Document, translated
-from service.storage.trials import MAJORITY, judge
+from service.storage.errors import translated
+from service.storage.validation_probe import MAJORITY, probe
 
 NAMESPACE_NOT_FOUND = 26
 NAMESPACE_EXISTS = 48
@@ -31,19 +32,19 @@ OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 Validator = Mapping[str, Any]
 
 
-def physical(name: str) -> str:
+def mongo_collection_name(name: str) -> str:
     """The MongoDB collection that holds the documents of the declared collection `name`."""
     return f"c_{name}"
 
 
 class CollectionStore:
-    """The collections of one project's database. Raises the errors of `mongo.translated`."""
+    """The collections of one project's database. Raises the errors of `errors.translated`."""
 
     def __init__(self, database: ProjectDatabase) -> None:
         self._database = database.database
 
     def _collection(self, name: str) -> AsyncCollection[Document]:
-        return self._database[physical(name)]
+        return self._database[mongo_collection_name(name)]
 
     async def set_validator(self, name: str, validator: Validator) -> None:
         """Every write that begins afterwards is judged by `validator`. Makes the collection where there is none.
@@ -51,8 +52,10 @@ class CollectionStore:
         collMod waits for the writes under way and holds back later ones, so no write is judged by neither.
         """
         with translated():
-            if not await self._modify(physical(name), validator) and not await self._create(physical(name), validator):
-                await self._modify(physical(name), validator)
+            if not await self._modify(mongo_collection_name(name), validator) and not await self._create(
+                mongo_collection_name(name), validator
+            ):
+                await self._modify(mongo_collection_name(name), validator)
 
     async def _modify(self, collection: str, validator: Validator) -> bool:
         return await self._unless(NAMESPACE_NOT_FOUND, {"collMod": collection, "validator": validator})
@@ -69,10 +72,10 @@ class CollectionStore:
             return False
         return True
 
-    async def standing(self, name: str) -> tuple[Validator | None, set[str]]:
+    async def describe(self, name: str) -> tuple[Validator | None, set[str]]:
         """The validator in force, None where there is none, and the names of the indexes."""
         with translated():
-            cursor = await self._database.list_collections(filter={"name": physical(name)})
+            cursor = await self._database.list_collections(filter={"name": mongo_collection_name(name)})
             found = await cursor.to_list()
             names = set(await self._collection(name).index_information()) if found else set[str]()
         return (found[0]["options"].get("validator") if found else None), names
@@ -89,7 +92,7 @@ class CollectionStore:
             await self._database.client.admin.command(
                 {
                     "renameCollection": f"{database}.{closed}",
-                    "to": f"{database}.{physical(name)}",
+                    "to": f"{database}.{mongo_collection_name(name)}",
                     "dropTarget": True,
                     "writeConcern": MAJORITY,
                 }
@@ -153,7 +156,7 @@ class CollectionStore:
             stages = [{"$match": {"_id": {"$in": list(ids)}}}, {"$set": {"data": fill}}]
             cursor = await self._collection(name).aggregate(stages)
             documents = await cursor.to_list()
-        found = await judge(self._database, documents, validator)
+        found = await probe(self._database, documents, validator)
         return {documents[position]["_id"]: err_info for position, err_info in found.items()}
 
 

@@ -2,8 +2,9 @@
 
 from pymongo import ASCENDING, IndexModel, timeout
 
-from service.storage.files import ensure_file_indexes
-from service.storage.mongo import Client, Database, Document, translated
+from service.storage.client import Client, Database, Document
+from service.storage.errors import translated
+from service.storage.files.stored import ensure_file_indexes
 from service.storage.records import Records
 
 INDEX_BUILD_SECONDS = 600

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from service.errors import CollectionExists, DuplicateValue
 from service.schema.values import now
+from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.mongo import Document
 from service.storage.records import Records
 
 Kind = Literal["create", "change", "delete"]
@@ -25,7 +25,7 @@ MAX_LISTED = 10_000
 
 
 class Definitions:
-    """The registry of one project's collections. Raises the errors of `mongo.translated`."""
+    """The registry of one project's collections. Raises the errors of `errors.translated`."""
 
     def __init__(self, database: ProjectDatabase) -> None:
         self._records = Records(database.database["collections"])

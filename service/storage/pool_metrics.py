@@ -13,7 +13,7 @@ from pymongo.monitoring import (
     ConnectionPoolListener,
 )
 
-from service.metrics import CONNECTION_FAILURES, CONNECTION_WAITS, CONNECTIONS, CONNECTIONS_CLOSED
+from service.observe.metrics import CONNECTION_FAILURES, CONNECTION_WAITS, CONNECTIONS, CONNECTIONS_CLOSED
 
 LONG_WAIT_SECONDS = 0.01
 

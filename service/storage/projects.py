@@ -6,8 +6,9 @@ from typing import Any
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
+from service.storage.client import Document
 from service.storage.databases import Databases
-from service.storage.mongo import Document, translated
+from service.storage.errors import translated
 
 
 class ProjectStore:

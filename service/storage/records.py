@@ -13,13 +13,14 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import AutoReconnect, BulkWriteError
 
 from service.errors import Invalid, ServiceError
-from service.storage.mongo import Document, translated, write_error
+from service.storage.client import Document
+from service.storage.errors import translated, write_error
 
-Fields = Mapping[str, int]
+Projection = Mapping[str, int]
 
 
 class Records:
-    """The records of one MongoDB collection. Every call raises the errors of `mongo.translated`."""
+    """The records of one MongoDB collection. Every call raises the errors of `errors.translated`."""
 
     __slots__ = ("collection", "name")
 
@@ -46,14 +47,14 @@ class Records:
                 return {each["index"]: write_error(each) for each in error.details["writeErrors"]}
         return {}
 
-    async def find(self, match: Document, fields: Fields | None = None) -> Document | None:
+    async def find(self, match: Document, fields: Projection | None = None) -> Document | None:
         command: Document = {"find": self.name, "filter": match, "limit": 1, "singleBatch": True}
         if fields is not None:
             command["projection"] = fields
         batch = (await self._read(command))["firstBatch"]
         return batch[0] if batch else None
 
-    async def update(self, match: Document, changes: Document, fields: Fields | None = None) -> Document | None:
+    async def update(self, match: Document, changes: Document, fields: Projection | None = None) -> Document | None:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
         with translated():
             return await self.collection.find_one_and_update(

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.mongo import Document
 
 Reference = tuple[str, str]
 

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
+from service.storage.client import Document
 from service.storage.databases import Databases
-from service.storage.mongo import Document, translated
+from service.storage.errors import translated
 
 
 class SignInStates:

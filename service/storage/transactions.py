@@ -6,20 +6,21 @@ from typing import TypeVar
 from pymongo import timeout
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from service.storage.mongo import Database, translated
+from service.storage.client import Database
+from service.storage.errors import translated
 
 Result = TypeVar("Result")
-Session = AsyncClientSession
+ClientSession = AsyncClientSession
 
 # Conflicts with other transactions are tried again within this time.
 TRANSACTION_SECONDS = 10.0
 
 
-async def in_transaction(database: Database, work: Callable[[Session], Awaitable[Result]]) -> Result:
+async def in_transaction(database: Database, work: Callable[[ClientSession], Awaitable[Result]]) -> Result:
     """What `work(session)` returns, once all its writes are committed. It runs again when it meets another writer.
 
     `work` must call the driver itself, untranslated: the labels of the driver's errors say whether to try again. Raises
-    what `work` raises, and the errors of `mongo.translated`; after Unavailable the writes may or may not have happened.
+    what `work` raises, and the errors of `errors.translated`; after Unavailable the writes may or may not have happened.
     """
     with translated(), timeout(TRANSACTION_SECONDS):
         async with database.client.start_session() as session:

@@ -1,13 +1,20 @@
 """Every URL of the service, on one page, each with its handler and what the OpenAPI document says of it."""
 
-from service.web import collections, docs, documents, files, operations, sign_in, users
-from service.web.openapi import accounts as describe_accounts
-from service.web.openapi import collections as describe_collections
-from service.web.openapi import documents as describe_documents
-from service.web.openapi import files as describe_files
-from service.web.openapi import operations as describe_operations
-from service.web.openapi import sign_in as describe_sign_in
+from service.web.accounts import endpoints as users
+from service.web.accounts import openapi as describe_accounts
+from service.web.collections import endpoints as collections
+from service.web.collections import openapi as describe_collections
+from service.web.docs_ui import endpoints as docs
+from service.web.docs_ui import openapi as describe_docs
+from service.web.documents import endpoints as documents
+from service.web.documents import openapi as describe_documents
+from service.web.files import endpoints as files
+from service.web.files import openapi as describe_files
 from service.web.openapi.declaration import ApiRoute
+from service.web.operations import endpoints as operations
+from service.web.operations import openapi as describe_operations
+from service.web.sign_in import endpoints as sign_in
+from service.web.sign_in import openapi as describe_sign_in
 
 ROUTES: list[ApiRoute] = [
     ApiRoute("POST", "/auth-collections/signup", users.signup, describe_accounts.SIGNUP),
@@ -32,10 +39,10 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("PATCH", "/api/collections/{name}/documents/{id}", documents.merge_document, describe_documents.MERGE),
     ApiRoute("DELETE", "/api/collections/{name}/documents/{id}", documents.delete_document, describe_documents.DELETE),
     ApiRoute("GET", "/files/{file_name}", files.read_file, describe_files.READ),
-    ApiRoute("GET", "/health/live", operations.live, describe_operations.LIVE),
-    ApiRoute("GET", "/health/ready", operations.ready, describe_operations.READY),
+    ApiRoute("GET", "/health/live", operations.liveness, describe_operations.LIVE),
+    ApiRoute("GET", "/health/ready", operations.readiness, describe_operations.READY),
     ApiRoute("GET", "/metrics", operations.metrics, describe_operations.METRICS),
-    ApiRoute("GET", "/openapi.json", docs.openapi_document, describe_operations.DOCUMENT),
-    ApiRoute("GET", "/docs", docs.page, describe_operations.PAGE),
-    ApiRoute("GET", "/docs/{asset}", docs.asset, describe_operations.ASSET),
+    ApiRoute("GET", "/openapi.json", docs.openapi_document, describe_docs.DOCUMENT),
+    ApiRoute("GET", "/docs", docs.page, describe_docs.PAGE),
+    ApiRoute("GET", "/docs/{asset}", docs.asset, describe_docs.ASSET),
 ]

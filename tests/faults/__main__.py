@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from service.storage.embedded import embedded_mongodb
+from service.embedded.mongod import embedded_mongodb
 from tests.faults import cost, freeze, kills, limits, restarts
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {

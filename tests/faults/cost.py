@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 
 from service.app import create_app
-from service.logs import configure_logging
+from service.observe.logging import configure_logging
 from service.settings import Settings
 from tests.faults.processes import headers, make_key
 from tests.faults.restarts import UNLIMITED

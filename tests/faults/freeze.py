@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from service.storage.embedded import embedded_mongodb
-from service.storage.mongo import OPERATION_TIMEOUT_MS
+from service.embedded.mongod import embedded_mongodb
+from service.storage.client import OPERATION_TIMEOUT_MS
 from tests.faults.processes import Service, headers, make_key, running_service
 from tests.faults.restarts import UNLIMITED
 from tests.faults.wire import Connection

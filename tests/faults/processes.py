@@ -14,14 +14,9 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
-from service.app import build_services
-from service.domain.passwords import Passwords
-from service.domain.project_admin import ProjectAdmin
-from service.domain.sealing import Sealer
+from service.domain.projects.admin import ProjectAdmin
+from service.services import build_services
 from service.settings import Settings
-from service.storage.databases import Databases
-from service.storage.mongo import connect
-from service.storage.projects import ProjectStore
 from tests.processes import KEY, free_port
 
 START_SECONDS = 60.0
@@ -110,14 +105,11 @@ def wait_live(service: Service) -> None:
 async def administration(uri: str, prefix: str) -> AsyncIterator[ProjectAdmin]:
     """What makes projects in the database of a service that runs with this key and this DATABASE_PREFIX."""
     settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=prefix, secret_key=SecretStr(KEY))
-    client = connect(uri)
-    databases, passwords = Databases(client, prefix), Passwords(4)
+    services = build_services(settings)
     try:
-        projects = build_services(settings, databases, passwords).projects
-        yield ProjectAdmin(databases, ProjectStore(databases), Sealer(settings.secret), projects)
+        yield services.admin
     finally:
-        passwords.close()
-        await client.close()
+        await services.close()
 
 
 async def make_key(uri: str, prefix: str, **settings: str) -> tuple[str, str]:

@@ -25,7 +25,8 @@ START_SECONDS = 30.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0")
 # The command line, told how long a stop may take; workers learn it from their parent.
 IMPATIENT = """
-from service import cli, server
+from service.cli import main as cli
+from service.server import run as server
 server.UVICORN_OPTIONS["timeout_graceful_shutdown"] = {}
 cli.main()
 """

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed, Unavailable
-from service.providers import Answer, Endpoints, Gateway, Profile, Proofs, Registration
+from service.providers import AuthorizationResponse, Endpoints, FlowSecrets, Gateway, Profile, Registration
 from service.providers.outbound import Outbound
 from tests.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from tests.provider.answers import ANSWERS
@@ -39,13 +39,15 @@ def oauth(idp: Provider, **changes: Any) -> Registration:
     return openid(idp, **{"scopes": "email", "provider": endpoints, **changes})
 
 
-PROOFS = Proofs(state="s" * 43, nonce="n" * 43, code_verifier="v" * 43)
+PROOFS = FlowSecrets(state="s" * 43, nonce="n" * 43, code_verifier="v" * 43)
 
 
 async def signed_in(gateway: Gateway, registration: Registration, provider: Provider, account: str) -> Profile:
     url = await gateway.authorize_url(registration, PROOFS)
     callback = dict(parse_qsl(urlsplit(await asyncio.to_thread(provider.answer, url, account)).query))
-    return await gateway.profile(registration, proofs=PROOFS, answer=Answer(callback["code"], callback.get("iss")))
+    return await gateway.profile(
+        registration, proofs=PROOFS, answer=AuthorizationResponse(callback["code"], callback.get("iss"))
+    )
 
 
 async def test_the_authorize_url_carries_state_nonce_and_challenge(gateway: Gateway, provider: Provider) -> None:
@@ -170,7 +172,7 @@ async def test_the_answer_must_name_the_issuer_that_promised_to(gateway: Gateway
     provider.forget()
     for named in (None, "https://issuer.example", provider.issuer("standard")):
         with pytest.raises(SignInFailed, match="another issuer"):
-            await gateway.profile(openid(provider, "named"), proofs=PROOFS, answer=Answer("code", named))
+            await gateway.profile(openid(provider, "named"), proofs=PROOFS, answer=AuthorizationResponse("code", named))
     assert provider.calls == {}
 
 
@@ -178,7 +180,9 @@ async def test_another_issuer_in_the_answer_is_refused_also_without_a_promise(
     gateway: Gateway, provider: Provider
 ) -> None:
     with pytest.raises(SignInFailed, match="another issuer"):
-        await gateway.profile(openid(provider), proofs=PROOFS, answer=Answer("code", "https://issuer.example"))
+        await gateway.profile(
+            openid(provider), proofs=PROOFS, answer=AuthorizationResponse("code", "https://issuer.example")
+        )
     assert provider.calls["token"] == 0
 
 
@@ -187,7 +191,7 @@ async def test_an_unusable_configuration(gateway: Gateway, provider: Provider, i
     with pytest.raises(Unavailable):
         await gateway.authorize_url(openid(provider, issuer), PROOFS)
     with pytest.raises(SignInFailed) as caught:
-        await gateway.profile(openid(provider, issuer), proofs=PROOFS, answer=Answer("code"))
+        await gateway.profile(openid(provider, issuer), proofs=PROOFS, answer=AuthorizationResponse("code"))
     assert caught.value.code == "authentication_failed"
 
 
@@ -226,6 +230,6 @@ async def test_no_failure_repeats_what_was_sent(gateway: Gateway, provider: Prov
     for account in ("token_refused", "userinfo_500", "id_token_other_key", "id_token_wrong_nonce"):
         with pytest.raises(SignInFailed) as caught:
             await signed_in(gateway, openid(provider), provider, account)
-        text = repr(caught.value) + repr(openid(provider)) + repr(PROOFS) + repr(Answer("secret-code"))
+        text = repr(caught.value) + repr(openid(provider)) + repr(PROOFS) + repr(AuthorizationResponse("secret-code"))
         for secret in (CLIENT_SECRET, PROOFS.state, PROOFS.nonce, PROOFS.code_verifier, "secret-code", "<script>"):
             assert secret not in text

@@ -10,13 +10,13 @@ import pytest
 from argon2 import PasswordHasher
 from pymongo import MongoClient
 
-from service.domain.passwords import Passwords
-from service.domain.project_admin import ProjectAdmin
+from service.domain.accounts.passwords import Passwords
+from service.domain.projects.admin import ProjectAdmin
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
 from service.seeding.run import Seeder
-from service.web.services import Services
+from service.services import Services
 from tests.conftest import Api
 
 ARGON2ID = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("correct horse")

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from pymongo import MongoClient
 
+from service.cli.runtime import run_on
 from service.settings import Settings
-from service.tools import run_on
 from tests.processes import Shell, await_ready, free_port, serving
 from tests.samples import PNG
 
@@ -60,7 +60,7 @@ def served_settings(mongodb_uri: str) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) -> Iterator[Served]:
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    _, api_key = run_on(settings, lambda tools: tools.admin.create("Served", PROJECT_ID, SETTINGS))
+    _, api_key = run_on(settings, lambda services: services.admin.create("Served", PROJECT_ID, SETTINGS))
     port = free_port()
     base_url = f"http://127.0.0.1:{port}"
     with serving(Shell({**os.environ, **served_settings}), "--port", str(port)) as process:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.web.collections import CHANGE_ANSWER_SECONDS
+from service.web.collections.endpoints import CHANGE_ANSWER_SECONDS
 from tests.served.conftest import METRICS_TOKEN, PROJECT_ID, Served
 from tests.served.fuzz import fuzz
 

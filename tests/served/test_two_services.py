@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from service.domain.limits import HOUR
+from service.cli.runtime import run_on
+from service.domain.limits.limiter import HOUR
 from service.settings import Settings
-from service.tools import run_on
 from tests.processes import Shell, await_ready, free_port, serving
 from tests.samples import PNG
 from tests.served.conftest import PROJECT_ID, Served
@@ -78,7 +78,7 @@ def test_a_limit_is_one_limit(both: Pair, served_settings: dict[str, str]) -> No
         time.sleep(left)
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
     limits: dict[str, Any] = {"AUTH_LIMIT": str(LIMIT)}
-    _, key = run_on(settings, lambda tools: tools.admin.create("Limited", "limited", limits))
+    _, key = run_on(settings, lambda services: services.admin.create("Limited", "limited", limits))
     turns = itertools.islice(itertools.cycle(both), LIMIT * 2)
     statuses = [client.get("/auth-collections/users", headers={"x-api-key": key}).status_code for client in turns]
     assert statuses.count(200) == LIMIT

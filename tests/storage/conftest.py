@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from service.storage.files import ensure_file_indexes
-from service.storage.mongo import Client, Database, connect
+from service.storage.client import Client, Database, connect
+from service.storage.files.stored import ensure_file_indexes
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import AutoReconnect, NetworkTimeout, NotPrimaryError, PyMongoError
 
 from service.errors import Invalid, Unavailable
-from service.storage.mongo import MAX_CONNECTIONS, Database, connect
+from service.storage.client import MAX_CONNECTIONS, Database, connect
 from service.storage.records import Records
 
 MEBIBYTE = 1024 * 1024

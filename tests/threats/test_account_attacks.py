@@ -8,8 +8,8 @@ import bcrypt
 import httpx
 import pytest
 
-from service.domain.passwords import MAX_WAITING, Passwords
-from service.web.services import Services
+from service.domain.accounts.passwords import MAX_WAITING, Passwords
+from service.services import Services
 from tests.conftest import Api
 from tests.threats.conftest import Victim, assert_refused
 

@@ -9,9 +9,10 @@ from contextlib import suppress
 
 import pytest
 
-from service.connections import HEADER_SECONDS, LINGER_SECONDS, MAX_HEADER_BYTES
-from service.web.admission import BODY_SECONDS, MAX_IN_FLIGHT, MIN_BYTES_PER_SECOND, allowance
-from service.web.body import MAX_JSON_BYTES
+from service.server.protocol import HEADER_SECONDS, LINGER_SECONDS, MAX_HEADER_BYTES
+from service.web.asgi.concurrency import MAX_IN_FLIGHT
+from service.web.asgi.deadlines import BODY_SECONDS, MIN_BYTES_PER_SECOND, allowance
+from service.web.http.json_body import MAX_JSON_BYTES
 from tests.faults.processes import Service, headers, make_key, running_service
 from tests.faults.restarts import UNLIMITED
 from tests.faults.wire import Connection

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.storage.embedded import embedded_mongodb
+from service.embedded.mongod import embedded_mongodb
 from tests.faults.freeze import DEADLINE_SECONDS, freeze
 from tests.faults.kills import kills
 from tests.faults.processes import headers, make_key, running_service

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.domain.limits import HOUR
-from service.storage.embedded import embedded_mongodb
+from service.domain.limits.limiter import HOUR
+from service.embedded.mongod import embedded_mongodb
 from tests.conftest import Api, MakeApi
 from tests.faults import limits
 from tests.faults.freeze import DEADLINE_SECONDS

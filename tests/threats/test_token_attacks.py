@@ -12,8 +12,8 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from service.domain.project_admin import ProjectAdmin
-from service.domain.projects import Projects
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Projects
 from tests.conftest import BASE_URL, Api
 from tests.threats.conftest import Victim, assert_refused
 

@@ -65,7 +65,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class SuccessResponse:
     """A success: its status, what it means, and its content in each media type. `headers` maps a name to a description."""
 
     status: int = 200
@@ -78,18 +78,21 @@ class Answer:
 class Operation:
     """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added.
 
-    HEAD goes where GET goes, unless `takes_head` says that asking changes something.
+    HEAD goes where GET goes, unless `takes_head` says that asking changes something. `components` are schemas that others
+    refer to; `path_parameters` describe those of the path that no other endpoint has.
     """
 
     id: str
     tag: str
-    answers: tuple[Answer, ...]
+    answers: tuple[SuccessResponse, ...]
     credential: Credential = Credential.NONE
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()
     errors: tuple[type[ServiceError] | ServiceError, ...] = ()
     takes_head: bool = True
+    components: tuple[Component, ...] = ()
+    path_parameters: Mapping[str, Schema] = field(default_factory=dict)
 
 
 class ApiRoute(Route):

@@ -7,9 +7,17 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
-from service.web.openapi import collections, documents, failures, shapes
-from service.web.openapi.declaration import Answer, ApiRoute, Component, Content, Credential, Operation, Parameter
-from service.web.openapi.paths import PATH_PARAMETERS
+from service.web.openapi import failures, shapes
+from service.web.openapi.declaration import (
+    ApiRoute,
+    Component,
+    Content,
+    Credential,
+    Operation,
+    Parameter,
+    SuccessResponse,
+)
+from service.web.openapi.path_parameters import PATH_PARAMETERS
 from service.web.openapi.tags import TAGS
 
 DESCRIPTION = """\
@@ -52,10 +60,8 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     declared = [route for route in routes if isinstance(route, ApiRoute)]
     paths: dict[str, dict[str, Any]] = {}
     for route in declared:
-        paths.setdefault(route.path_format, {})[route.method.lower()] = _operation(route)
-    for path, item in paths.items():
-        if parameters := _path_parameters(path):
-            item["parameters"] = parameters
+        item = paths.setdefault(route.path_format, _path_item(route))
+        item[route.method.lower()] = _operation(route)
     components = {component.name: component.schema for component in _components(declared)}
     return {
         "openapi": "3.1.1",
@@ -101,12 +107,15 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     return described | ({} if parameter.example is None else {"example": parameter.example})
 
 
-def _path_parameters(path: str) -> list[dict[str, Any]]:
-    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
-    return [{"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]} for name in names]
+def _path_item(route: ApiRoute) -> dict[str, Any]:
+    """What all methods of a URL share: its parameters."""
+    names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
+    described = PATH_PARAMETERS | dict(route.operation.path_parameters)
+    found = [{"name": name, "in": "path", "required": True, **described[name]} for name in names]
+    return {"parameters": found} if found else {}
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: SuccessResponse) -> dict[str, Any]:
     described: dict[str, Any] = {"description": answer.description}
     if answer.content:
         described["content"] = _contents(answer.content)
@@ -130,8 +139,9 @@ def _content(content: Content) -> dict[str, Any]:
 
 
 def _components(routes: Iterable[ApiRoute]) -> Iterator[Component]:
-    yield from (*shapes.SHARED, *failures.COMPONENTS, *collections.NAMED, *documents.NAMED)
+    yield from (*shapes.SHARED, *failures.COMPONENTS)
     for route in routes:
+        yield from route.operation.components
         for content in _all_contents(route.operation):
             if isinstance(content.schema, Component):
                 yield content.schema

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
-from service.domain.project_admin import ProjectAdmin
+from service.domain.projects.admin import ProjectAdmin
 from service.settings import Settings
 from tests.conftest import Api, MakeApi
 from tests.processes import await_ready, free_port

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from service.domain.project_settings import ProjectSettings
+from service.domain.projects.settings import ProjectSettings
 from service.errors import SignInFailed
 
 TEXT = (Path(__file__).parents[3] / "docs" / "sign-in.md").read_text()

@@ -1,0 +1,93 @@
+"""`auth-collections project ...`: the commands that create and change projects, and how they print."""
+
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from service.cli.runtime import run_command
+from service.domain.projects.lookup import Project
+from service.domain.projects.settings import SECRET_SETTINGS, stored
+from service.errors import ConfigurationError
+from service.schema.values import write_time
+
+project_app = typer.Typer(help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
+
+
+@project_app.command()
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What people call the project.")],
+    project_id: Annotated[str | None, typer.Option("--id", help="Its id in URLs; random by default.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a project and print its API key, once."""
+    values = _pairs(settings or [])
+    project, api_key = run_command(lambda services: services.admin.create(name, project_id, values))
+    _print({"project_id": project.id, "name": project.name, "api_key": api_key}, as_json=as_json)
+
+
+@project_app.command("list")
+def list_projects(as_json: AsJson = False) -> None:
+    """List all projects."""
+    summaries = [_summary(project) for project in run_command(lambda services: services.admin.list())]
+    typer.echo(_json(summaries) if as_json else "\n".join("\t".join(summary.values()) for summary in summaries))
+
+
+@project_app.command()
+def show(project_id: ProjectId, as_json: AsJson = False) -> None:
+    """Show a project and its settings; secrets are masked."""
+    _print(_described(run_command(lambda services: services.admin.find(project_id))), as_json=as_json)
+
+
+@project_app.command("set")
+def set_settings(
+    project_id: ProjectId,
+    settings: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Settings; KEY= is the default again.")],
+    as_json: AsJson = False,
+) -> None:
+    """Change settings; in force within five seconds."""
+    values = _pairs(settings)
+    _print(_described(run_command(lambda services: services.admin.change(project_id, values))), as_json=as_json)
+
+
+@project_app.command("rotate-key")
+def rotate_key(project_id: ProjectId, as_json: AsJson = False) -> None:
+    """Print a new API key, once; all earlier ones stop working within five seconds."""
+    api_key = run_command(lambda services: services.admin.rotate_key(project_id))
+    _print({"project_id": project_id, "api_key": api_key}, as_json=as_json)
+
+
+@project_app.command()
+def delete(project_id: ProjectId, as_json: AsJson = False) -> None:
+    """Delete a project with all its users, files and documents."""
+    run_command(lambda services: services.admin.delete(project_id))
+    _print({"project_id": project_id, "deleted": True}, as_json=as_json)
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    if bad := next((name for name, equals, _ in pairs if not equals), None):
+        raise ConfigurationError(f"{bad}: expected KEY=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _summary(project: Project) -> dict[str, str]:
+    return {"project_id": project.id, "name": project.name, "created_at": write_time(project.created_at)}
+
+
+def _described(project: Project) -> dict[str, Any]:
+    settings = stored(project.settings)
+    return {**_summary(project), "settings": settings | dict.fromkeys(settings.keys() & SECRET_SETTINGS, "********")}
+
+
+def _print(values: dict[str, Any], *, as_json: bool) -> None:
+    lines = (f"{name}: {_json(value) if isinstance(value, dict) else value}" for name, value in values.items())
+    typer.echo(_json(values) if as_json else "\n".join(lines))
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -1,0 +1,31 @@
+"""Who makes a request, as its credential proves it. Knows nothing of how the credential was sent."""
+
+from dataclasses import dataclass
+
+from service.domain.projects.lookup import Project
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymousCaller:
+    """Nobody in particular; `project` is there where the URL or the environment names one."""
+
+    project: Project | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKeyCaller:
+    """A server of the project's developers, which may do everything in it."""
+
+    project: Project
+
+
+@dataclass(frozen=True, slots=True)
+class UserCaller:
+    """A user of the project, as long as the user's `token_version` is `version`."""
+
+    project: Project
+    user_id: str
+    version: int
+
+
+Caller = AnonymousCaller | SecretKeyCaller | UserCaller

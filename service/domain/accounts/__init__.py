@@ -1,0 +1,1 @@
+"""A project's users and their passwords."""

@@ -1,0 +1,72 @@
+"""Password hashing with bcrypt, in threads of its own: one hash takes a quarter of a second of CPU."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import bcrypt
+
+from service.domain.accounts.password_hashes import is_argon2id, matches_argon2id
+from service.errors import Busy, Location, Violation
+from service.observe.metrics import HASHES, HASHES_WAITING
+
+MAX_PASSWORD_BYTES = 72
+# Past this many waiting the wait would exceed what clients endure, so the next is told to come back.
+MAX_WAITING = 64
+RETRY_AFTER_SECONDS = 5
+
+T = TypeVar("T")
+
+
+def check_password(password: str, min_length: int, loc: Location = ("body", "password")) -> list[Violation]:
+    """The rules a new password breaks. bcrypt reads no further than 72 bytes: more would be for show."""
+    if len(password) < min_length:
+        return [Violation(loc, f"Password must have at least {min_length} characters", "string_too_short")]
+    if len(password.encode()) > MAX_PASSWORD_BYTES:
+        return [Violation(loc, f"Password must have at most {MAX_PASSWORD_BYTES} bytes in UTF-8", "string_too_long")]
+    if "\0" in password:
+        return [Violation(loc, "Password must not contain a NUL character", "value_error")]
+    return []
+
+
+class Passwords:
+    """A bounded pool of hashing threads. The event loop never hashes."""
+
+    def __init__(self, cost: int) -> None:
+        self._cost = cost
+        self._threads = os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._threads, "bcrypt")
+        self._waiting = 0
+        # Checked where there is nothing to check against, so that such a login takes as long as any other.
+        self._decoy = bcrypt.gensalt(cost) + b"." * 31
+
+    async def hash(self, password: str) -> str:
+        """The bcrypt hash of a password that passed `check_password`. Raises Busy."""
+        return (await self._run(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self._cost)))).decode()
+
+    async def verify(self, password: str, stored: str) -> bool:
+        """Whether `password` is the one `stored` was made from; False, after as long, for what no hash can match.
+
+        `stored` of a provider's user is an e-mail address, not a hash. Raises Busy.
+        """
+        raw = password.encode()
+        if is_argon2id(stored):
+            return await self._run(lambda: matches_argon2id(raw, stored))
+        possible = stored.startswith("$2") and len(raw) <= MAX_PASSWORD_BYTES and b"\0" not in raw
+        expected = stored.encode() if possible else self._decoy
+        return await self._run(lambda: bcrypt.checkpw(raw if possible else b"x", expected)) and possible
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._waiting >= MAX_WAITING + self._threads:
+            raise Busy(retry_after=RETRY_AFTER_SECONDS)
+        self._waiting += 1
+        try:
+            with HASHES_WAITING.track_inprogress(), HASHES.time():
+                return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)

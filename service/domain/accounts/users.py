@@ -1,0 +1,167 @@
+"""A project's users: signup, login, the profile, and the list. Records go out as stored, without what is hidden."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.password_hashes import is_argon2id
+from service.domain.accounts.passwords import Passwords, check_password
+from service.domain.files.files import Submission
+from service.domain.lists import Listing, list_records
+from service.domain.projects.lookup import Project
+from service.domain.sessions.access_tokens import Tokens
+from service.errors import (
+    Busy,
+    DuplicateValue,
+    EmailTaken,
+    Invalid,
+    InvalidToken,
+    Location,
+    UserNotFound,
+    Violation,
+    WrongCredentials,
+)
+from service.query.bind import bind
+from service.query.nodes import ListQuery
+from service.query.shapes import USERS
+from service.schema.values import check_data, now
+from service.storage.ids import new_id
+
+SHOWN = {"email": 1, "data": 1, "created_at": 1, "updated_at": 1}
+# The service's own names, which would hide in `data` what they mean beside it.
+RESERVED = ("id", "created_at", "updated_at", "oauth_id")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A user `{_id, email, data, created_at, ...}` with a new token."""
+
+    access_token: str
+    user: dict[str, Any]
+
+
+class Accounts:
+    """Everything a project's users can do, and what its API key can do to them."""
+
+    def __init__(self, passwords: Passwords, tokens: Tokens) -> None:
+        self._passwords = passwords
+        self._tokens = tokens
+
+    async def check_signup(self, project: Project, email: str, password: str, data: Mapping[str, Any]) -> None:
+        """Raises what `signup` would, of all but the write: EmailTaken, Invalid."""
+        violations = check_password(password, project.settings.password_min_length)
+        violations += check_profile(data, reserved=RESERVED)
+        if violations:
+            raise Invalid(violations)
+        # The unique index decides; this only saves the hash where the answer is known already.
+        if await project.database.users.find({"email": email}, {"_id": 1}):
+            raise EmailTaken
+
+    async def signup(
+        self, project: Project, email: str, password: str, data: Mapping[str, Any], submission: Submission
+    ) -> SignedIn:
+        """Stores a new user with the submission's files; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
+        await self.check_signup(project, email, password, data)
+        user = new_user(email, await self._passwords.hash(password), {**data, **submission.urls}) | {
+            "_id": submission.owner
+        }
+        try:
+            await submission.insert(project.database.users, user)
+        except DuplicateValue:
+            raise EmailTaken from None
+        return self._signed_in(project, user)
+
+    async def login(self, project: Project, email: str, password: str) -> SignedIn:
+        """Raises UserNotFound, WrongCredentials, Busy."""
+        user = await project.database.users.find({"email": email}, {**SHOWN, "password": 1, "token_version": 1})
+        if user is None:
+            raise UserNotFound
+        if not await self._passwords.verify(password, user["password"]):
+            raise WrongCredentials
+        if is_argon2id(user["password"]):
+            await self._adopt(project, user, password)
+        return self._signed_in(project, user)
+
+    async def _adopt(self, project: Project, user: Mapping[str, Any], password: str) -> None:
+        """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
+        if not check_password(password, 0):
+            with suppress(Busy):
+                match = {"_id": user["_id"], "password": user["password"]}
+                hashed = await self._passwords.hash(password)
+                await project.database.users.update(match, {"$set": {"password": hashed}}, {"_id": 1})
+
+    async def profile(self, caller: UserCaller) -> dict[str, Any]:
+        """The user of `caller`. Raises InvalidToken when there is none any more."""
+        user = await caller.project.database.users.find(_match(caller), SHOWN)
+        if user is None:
+            raise InvalidToken
+        return user
+
+    async def check_update(self, caller: UserCaller, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user."""
+        data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
+        violations = check_profile(data, reserved=(*RESERVED, "password"))
+        if "id" in fields and fields["id"] != caller.user_id:
+            violations.append(_unchangeable("id"))
+        if violations:
+            raise Invalid(violations)
+        return data
+
+    async def update_profile(self, caller: UserCaller, submission: Submission) -> dict[str, Any]:
+        """Sets the named fields of `data`, leaves the others, returns the user afterwards. Raises Invalid, InvalidToken.
+
+        `id` and `email` may be sent back as they were read, which changes nothing.
+        """
+        fields = submission.fields or {}
+        data = {**await self.check_update(caller, fields), **submission.urls}
+        match = _match(caller) | ({"email": _comparable(fields["email"])} if "email" in fields else {})
+        changes = {"updated_at": now(), **{f"data.{name}": value for name, value in data.items()}}
+        user = await submission.update(caller.project.database.users, match, changes, SHOWN)
+        if user is None:
+            await self.profile(caller)
+            raise Invalid([_unchangeable("email")])
+        return user
+
+    async def list(self, project: Project, query: ListQuery) -> Listing:
+        """One page of users. Raises Invalid, QueryTooSlow."""
+        return await list_records(project.database, bind(query, USERS))
+
+    def _signed_in(self, project: Project, user: dict[str, Any]) -> SignedIn:
+        return SignedIn(self._tokens.issue(project, user["_id"], user["token_version"]), user)
+
+
+def new_user(email: str, password_hash: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a user who signs up now."""
+    moment = now()
+    return {
+        "_id": new_id(),
+        "email": email,
+        "password": password_hash,
+        "data": dict(data),
+        "created_at": moment,
+        "updated_at": moment,
+        "token_version": 1,
+    }
+
+
+def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:
+    """The rules that profile fields break: names, depth, and names that are the service's own."""
+    return [
+        *(Violation((*loc, name), f"{name} cannot be set here", "reserved") for name in reserved if name in data),
+        *check_data(data, loc),
+    ]
+
+
+def _match(caller: UserCaller) -> dict[str, Any]:
+    return {"_id": caller.user_id, "token_version": caller.version}
+
+
+def _comparable(email: Any) -> Any:
+    """What to compare with the stored address; anything but text equals none."""
+    return email.strip(" ").lower() if isinstance(email, str) else ""
+
+
+def _unchangeable(name: str) -> Violation:
+    return Violation(("body", name), f"{name} cannot be changed here; leave it out or send it as it is", "unchangeable")

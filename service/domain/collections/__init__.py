@@ -1,0 +1,1 @@
+"""Declared collections and changes of their schemas."""

@@ -1,0 +1,66 @@
+"""Brings MongoDB in line with a collection's stored definition, whatever step an earlier attempt had reached."""
+
+import structlog
+
+from service.errors import DuplicateValue
+from service.schema.fields import Fields, parse
+from service.schema.indexes import indexes
+from service.schema.json_schema import validator
+from service.schema.repairs import fill, has_defaults
+from service.storage.client import Document, within
+from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
+from service.storage.databases import ProjectDatabase
+from service.storage.definitions import CHANGE_SECONDS, Definitions
+
+log = structlog.get_logger()
+
+
+async def reconcile(database: ProjectDatabase, record: Document) -> None:
+    """Ends the change that `record` is leased for, unless the lease was lost.
+
+    Every step can be repeated, so after a crash all of them are.
+
+    The documents are repaired before the validator gives way to the new one, under which a client could no longer
+    change a document that lacks what it requires.
+    """
+    with within(CHANGE_SECONDS):
+        definitions, store = Definitions(database), CollectionStore(database)
+        # Whether a commit that was cut off took place, only the registry knows.
+        held = await definitions.held(record)
+        if held is None:
+            return
+        if held["change"]["kind"] == "delete":
+            await store.close(held["_id"])
+            await definitions.remove(held)
+        else:
+            await _conform(store, held)
+            await definitions.finish(held)
+
+
+async def _conform(store: CollectionStore, record: Document) -> None:
+    name, fields = record["_id"], parse(record["schema"])
+    if record["change"]["kind"] == "change" and has_defaults(fields):
+        await store.repair(name, validator(fields), fill(fields))
+    await store.set_validator(name, validator(fields))
+    try:
+        await store.add_indexes(name, indexes(fields))
+    except DuplicateValue as error:
+        # A change builds its unique indexes before it commits, so somebody dropped this one past the service, and wrote
+        # values twice. Whoever settles next would fail as well, for ever: every request of the project would.
+        log.exception("index_not_built", collection=name, field=error.field)
+    await store.drop_other_indexes(name, indexes(fields))
+
+
+async def find_drift(database: ProjectDatabase) -> dict[str, list[str]]:
+    """Collection → what it should have by its definition and has not; for those that nobody is changing just now."""
+    store = CollectionStore(database)
+    records = [record for record in await Definitions(database).list() if "change" not in record]
+    found = {record["_id"]: await _find_drift(store, record["_id"], parse(record["schema"])) for record in records}
+    return {name: what for name, what in found.items() if what}
+
+
+async def _find_drift(store: CollectionStore, name: str, fields: Fields) -> list[str]:
+    judge, present = await store.describe(name)
+    wanted = [*OWN_INDEX_NAMES, *(index.name for index in indexes(fields))]
+    gone = [f'the index "{index}"' for index in wanted if index not in present]
+    return gone if judge == validator(fields) else ["its validator", *gone]

@@ -1,0 +1,1 @@
+"""Files that users send: received, judged, named, read back, swept."""

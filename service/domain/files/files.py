@@ -1,0 +1,119 @@
+"""What a user submits: fields, and files that are stored but belong to no record yet. And reading files back."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.files.names import dropped_files, file_url, project_of
+from service.domain.files.parts import FormParts
+from service.domain.files.receive import CheckFields, receive
+from service.domain.projects.lookup import Project, Projects
+from service.errors import FileNotFound, Invalid, ProjectNotFound, ServiceError
+from service.storage.client import Document
+from service.storage.files.linked_writes import insert_with_files, update_with_files
+from service.storage.files.stored import FileDamaged, StoredFile, find_file, read_range
+from service.storage.files.uploads import Upload
+from service.storage.records import Projection, Records
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The fields of a request, None where a form had no `data`, and the URLs of its files, by field.
+
+    `owner` is the id of the user who submits, also of one that is only about to be made.
+    """
+
+    owner: str
+    fields: Mapping[str, Any] | None
+    urls: Mapping[str, str]
+    _upload: Upload | None = None
+
+    def required_fields(self) -> Mapping[str, Any]:
+        """Raises Invalid where there are none."""
+        if self.fields is None:
+            raise Invalid.one(("body", "data"), "Field required", type_="missing")
+        return self.fields
+
+    async def insert(self, records: Records, record: Document) -> None:
+        """Stores a new record that names the files, if there are any."""
+        if self._upload is None:
+            await records.insert(record)
+        else:
+            await insert_with_files(records, self._upload, record)
+
+    async def update(self, records: Records, match: Document, changes: Document, fields: Projection) -> Document | None:
+        """Sets `changes` of a record's `data`, and what else they name; as `update_with_files`.
+
+        `changes` is a `$set` of fields and dotted fields of `data`. Files that the record names no more are removed.
+        """
+        data = {name.removeprefix("data."): value for name, value in changes.items() if name.startswith("data.")}
+        if not self.urls:
+            # One command does, where no field that changes holds a file: the filter makes sure of it as it writes.
+            user = await records.update(match | _without_files(data), {"$set": changes}, fields)
+            if user is not None:
+                return user
+        return await update_with_files(
+            records,
+            self._upload or Upload(records.collection.database),
+            match,
+            {"$set": changes},
+            fields=fields,
+            dropped=lambda before: dropped_files(before, data),
+        )
+
+
+def _without_files(data: Mapping[str, Any]) -> Document:
+    return {f"data.{name}": {"$not": {"$regex": "/files/[a-z0-9-]+\\."}} for name in data}
+
+
+class Files:
+    """The files of all projects. `storage_url` is what their URLs begin with."""
+
+    def __init__(self, storage_url: str, projects: Projects) -> None:
+        self._storage_url = storage_url
+        self._projects = projects
+
+    @asynccontextmanager
+    async def store_files(
+        self, project: Project, owner: str, parts: FormParts, check: CheckFields
+    ) -> AsyncIterator[Submission]:
+        """The submission that a form makes, its files stored. They are gone again unless a record came to name them.
+
+        Raises as `attachments.receive`.
+        """
+        upload = Upload(project.database.database)
+        try:
+            form = await receive(parts, upload, check, project_id=project.id, owner=owner)
+            urls = {field: file_url(self._storage_url, name) for field, name in form.files.items()}
+            yield Submission(owner, form.fields, urls, upload)
+        finally:
+            # What cannot be removed now, because the database is away, the next sweep removes.
+            with suppress(ServiceError):
+                await upload.abort()
+
+    async def find(self, name: str) -> tuple[Project, StoredFile]:
+        """The file of that name, and the project it belongs to. Raises FileNotFound."""
+        try:
+            project = await self._projects.by_id(project_of(name) or "")
+        except ProjectNotFound:
+            raise FileNotFound from None
+        return project, await find_file(project.database.database, name)
+
+    async def read(self, project: Project, file: StoredFile, start: int, stop: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to, and without, `stop`, the first of them fetched already.
+
+        Raises FileNotFound when the file is gone or damaged at the start, and FileDamaged while the bytes are read.
+        """
+        pieces = read_range(project.database.database, file, start, stop)
+        try:
+            first = await anext(pieces, b"")
+        except FileDamaged:
+            raise FileNotFound from None
+        return _chained(first, pieces)
+
+
+async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece

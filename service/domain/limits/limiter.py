@@ -1,0 +1,181 @@
+"""Rate limits: which ones a request is under, and counting it. `docs/limits.md` says why no request too many passes."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import structlog
+
+from service.domain.limits.leases import Lease
+from service.domain.projects.lookup import Project
+from service.domain.projects.settings import ProjectSettings
+from service.errors import ServiceError
+from service.storage.counters import Counters
+
+log = structlog.get_logger()
+
+HOUR = 3_600
+DAY = 86_400
+# A counter is cleaned up this long after its window: no worker's clock may be so late as to start it anew.
+KEEP_SECONDS = HOUR
+TICK_SECONDS = 1.0
+CLOSE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policy:
+    """One kind of limit, over fixed windows of `seconds` in UTC. `what` completes "The limit of 10 ... is reached".
+
+    Limits for each client address are counted one request at a time; those for a project are leased in slices.
+    """
+
+    name: str
+    seconds: int
+    what: str
+    limit: Callable[[ProjectSettings], int]
+    per_address: bool = False
+
+
+SIGNUP = Policy("signup", HOUR, "signups an hour from one address", lambda s: s.signup_limit, per_address=True)
+LOGIN = Policy("login", HOUR, "logins an hour from one address", lambda s: s.login_limit, per_address=True)
+AUTH = Policy("auth", HOUR, "requests an hour to the auth endpoints", lambda s: s.auth_limit)
+# Whoever sends no credential must not use up the hour of those who do.
+ANONYMOUS = Policy(
+    "auth", HOUR, "requests an hour to the auth endpoints from one address", lambda s: s.auth_limit, per_address=True
+)
+DAILY = Policy("daily", DAY, "requests a day of this project", lambda s: s.requests_per_day)
+
+
+class Quota(NamedTuple):
+    """How a request stands with one limit: `remaining` after it, `reset` in whole seconds until the window ends."""
+
+    policy: Policy
+    limit: int
+    remaining: int
+    reset: int
+    exceeded: bool = False
+
+
+def window_end(now: float, seconds: int) -> int:
+    """The end of the window that holds `now`; windows begin at whole hours and days in UTC."""
+    return (int(now) // seconds + 1) * seconds
+
+
+def seconds_until(end: int, now: float) -> int:
+    """Whole seconds after which the window is over (RFC 9110 section 10.2.3 knows no fractions); at least 1."""
+    return max(1, math.ceil(end - now))
+
+
+class Limits:
+    """Counts requests. One for each worker; the counters in MongoDB make all workers agree."""
+
+    def __init__(self, counters: Counters, clock: Callable[[], float] = time.time) -> None:
+        self._counters = counters
+        self._clock = clock
+        self._leases: dict[tuple[str, str, int], Lease] = {}
+
+    async def count(self, project: Project, policy: Policy, address: str) -> list[Quota]:
+        """Counts one request under `policy` and under the project's day; what a limit refuses, no later one counts.
+
+        The last of the quotas is `exceeded` when the request must be refused. Raises Unavailable: what cannot be
+        counted must not pass.
+        """
+        quotas: list[Quota] = []
+        for each in (policy, DAILY) if policy is not DAILY else (DAILY,):
+            if limit := each.limit(project.settings):
+                quota = self._spend(project, each, limit) or await self._count(project, each, limit, address)
+                quotas.append(quota)
+                if quota.exceeded:
+                    break
+        return quotas
+
+    def _spend(self, project: Project, policy: Policy, limit: int) -> Quota | None:
+        """The way of nearly every request: one is left in this worker's slice, and nothing waits."""
+        # A policy for each address may share its name with one for the project, whose lease is not for it to spend.
+        lease = None if policy.per_address else self._leases.get((project.id, policy.name, limit))
+        now = self._clock()
+        if lease is None or lease.end <= now or not lease.spend(now):
+            return None
+        return Quota(policy, limit, lease.left + lease.free, seconds_until(lease.end, now))
+
+    async def _count(self, project: Project, policy: Policy, limit: int, address: str) -> Quota:
+        now = self._clock()
+        end = window_end(now, policy.seconds)
+        if policy.per_address:
+            key = f"{project.id}/{policy.name}/{address}/{end}"
+            granted, used = await self._counters.take(key, wanted=1, limit=limit, until=_keep_until(end))
+            return Quota(policy, limit, max(0, limit - used), seconds_until(end, now), exceeded=not granted)
+        lease = self._lease(project, policy, limit, end=end, now=now)
+        passed = lease.spend(now) or await self._spend_more(lease, limit)
+        remaining = lease.left + lease.free if passed else 0
+        return Quota(policy, limit, remaining, seconds_until(end, now), exceeded=not passed)
+
+    def _lease(self, project: Project, policy: Policy, limit: int, *, end: int, now: float) -> Lease:
+        """The lease under this very limit: when the setting changes, the old one falls idle and is given back."""
+        name = (project.id, policy.name, limit)
+        lease = self._leases.get(name)
+        if lease is None or lease.end != end:
+            lease = self._leases[name] = Lease(f"{project.id}/{policy.name}/{end}", end, now)
+        return lease
+
+    async def _spend_more(self, lease: Lease, limit: int) -> bool:
+        """Asks for slices until this request has its one. All that wait share one asking, and its failure."""
+        while not lease.spend(now := self._clock()):
+            if now < lease.refused_until:
+                return False
+            if lease.pending is None:
+                lease.pending = asyncio.create_task(self._renew(lease, limit))
+                lease.pending.add_done_callback(_seen)
+            # A waiting request that is cancelled must not end the asking of the others.
+            await asyncio.shield(lease.pending)
+        return True
+
+    async def _renew(self, lease: Lease, limit: int) -> None:
+        try:
+            wanted = lease.next_slice(self._clock(), limit)
+            until = _keep_until(lease.end)
+            granted, used = await self._counters.take(lease.key, wanted=wanted, limit=limit, until=until)
+            lease.receive(granted, wanted=wanted, free=max(0, limit - used), now=self._clock())
+        finally:
+            lease.pending = None
+
+    async def return_idle_leases(self) -> None:
+        """Gives back what is no longer spent, every second, until it is cancelled."""
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            for name, lease in list(self._leases.items()):
+                if lease.is_idle(self._clock()):
+                    await self._give_back(name, lease)
+
+    async def close(self) -> None:
+        """Gives back everything, as far as the database answers."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                for name, lease in list(self._leases.items()):
+                    await self._give_back(name, lease)
+
+    async def _give_back(self, name: tuple[str, str, int], lease: Lease) -> None:
+        # Out of the table first: a request that comes meanwhile starts a lease of its own.
+        del self._leases[name]
+        if not (left := lease.release()):
+            return
+        try:
+            await self._counters.give_back(lease.key, left)
+        except ServiceError as error:
+            # Refusing a few too many is the safe side of a counter that cannot be reached.
+            log.warning("slice_lost", key=lease.key, left=left, code=error.code)
+
+
+def _keep_until(end: int) -> datetime:
+    return datetime.fromtimestamp(end + KEEP_SECONDS, UTC)
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """Reads the outcome, so that asyncio does not report a failure nobody waited for any more."""
+    if not task.cancelled():
+        task.exception()

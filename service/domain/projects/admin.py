@@ -1,0 +1,123 @@
+"""Creating, changing and deleting projects: what the command line and the seeds do, never a request."""
+
+import asyncio
+import json
+import secrets
+import string
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from joserfc.jwk import ECKey
+
+from service.domain.projects.lookup import CACHE_SECONDS, PROJECT_ID, Project, Projects, hash_api_key
+from service.domain.projects.secrets import SecretBox
+from service.domain.projects.settings import SECRET_SETTINGS, check_names, read_project_settings, stored
+from service.errors import ConfigurationError, ProjectNotFound
+from service.schema.values import now
+from service.storage.databases import Databases
+from service.storage.projects import ProjectStore
+
+Fill = Callable[[Project], Awaitable[None]]
+
+KEY_ALPHABET = string.ascii_letters + string.digits
+KEY_LENGTH = 32
+MAX_NAME = 100
+
+
+class ProjectAdmin:
+    """The operations of `auth-collections project`."""
+
+    def __init__(self, databases: Databases, store: ProjectStore, secret_box: SecretBox, projects: Projects) -> None:
+        self._databases = databases
+        self._store = store
+        self._secret_box = secret_box
+        self._projects = projects
+
+    async def create(
+        self, name: str, project_id: str | None, settings: Mapping[str, str], fill: Fill | None = None
+    ) -> tuple[Project, str]:
+        """The new project and its API key, which is shown now and never again.
+
+        The database is made first, and filled by `fill`: a project that can be found is one that can be used. Raises
+        Conflict when the id is taken, ConfigurationError for a bad name, id or setting.
+        """
+        project_id = project_id or secrets.token_hex(6)
+        _check(name, project_id)
+        read_project_settings(settings)
+        record = {
+            "_id": project_id,
+            "name": name,
+            "settings": self._sealed(project_id, settings),
+            "signing_key": self._secret_box.seal(_new_signing_key(project_id), f"{project_id}/signing_key"),
+            "created_at": now(),
+        }
+        project = self._projects.opened(record)
+        await project.database.ensure_indexes()
+        if fill is not None:
+            await fill(project)
+        api_key, key_record = _new_api_key(project_id)
+        await self._store.insert(record, key_record)
+        return project, api_key
+
+    async def find(self, project_id: str) -> Project:
+        """The project as it is stored now. Raises ProjectNotFound."""
+        record = await self._store.find(project_id)
+        if record is None:
+            raise ProjectNotFound(f"There is no project {project_id}")
+        return self._projects.opened(record)
+
+    async def list(self) -> list[Project]:
+        return [self._projects.opened(record) for record in await self._store.list()]
+
+    async def change(self, project_id: str, changes: Mapping[str, str]) -> Project:
+        """Changes settings; an empty value means the default again. Raises ConfigurationError, ProjectNotFound."""
+        given = {name: value for name, value in changes.items() if value}
+        removed = changes.keys() - given.keys()
+        check_names(removed)
+        await self.find(project_id)
+        values = self._sealed(project_id, given)
+        await self._store.update_settings(project_id, {**values, **dict.fromkeys(removed)})
+        return await self.find(project_id)
+
+    async def rotate_key(self, project_id: str) -> str:
+        """A new API key; all earlier ones are refused, on every worker, within five seconds. Raises ProjectNotFound."""
+        await self.find(project_id)
+        api_key, record = _new_api_key(project_id)
+        await self._store.replace_keys(project_id, record)
+        return api_key
+
+    async def delete(self, project_id: str) -> None:
+        """Deletes a project with all its data. Raises ProjectNotFound.
+
+        Workers may know the project for some seconds more; its data goes after that, so that no late write outlives it.
+        """
+        project = await self.find(project_id)
+        await self._store.delete(project_id)
+        await asyncio.sleep(CACHE_SECONDS)
+        await project.database.drop()
+
+    def _sealed(self, project_id: str, settings: Mapping[str, str]) -> dict[str, Any]:
+        values = stored(read_project_settings(settings))
+        return {
+            name: self._secret_box.seal(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value
+            for name, value in values.items()
+        }
+
+
+def _check(name: str, project_id: str) -> None:
+    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
+        raise ConfigurationError(f"A project's name has 1 to {MAX_NAME} printable characters")
+    if not PROJECT_ID.fullmatch(project_id):
+        raise ConfigurationError("A project's id has 1 to 40 of a-z, 0-9 and -, and neither begins nor ends with -")
+
+
+def _new_signing_key(project_id: str) -> str:
+    """A P-256 key pair as a JWK (RFC 7517). Its `kid` begins with the project's id: so a token names its project."""
+    key = ECKey.generate_key("P-256", {"kid": f"{project_id}.{secrets.token_hex(4)}", "use": "sig", "alg": "ES256"})
+    return json.dumps(key.as_dict(private=True))
+
+
+def _new_api_key(project_id: str) -> tuple[str, dict[str, Any]]:
+    random = "".join(secrets.choice(KEY_ALPHABET) for _ in range(KEY_LENGTH))
+    api_key = f"ac_{project_id[:8]}_{random}"
+    return api_key, {"_id": hash_api_key(api_key), "project_id": project_id, "created_at": now()}

@@ -1,0 +1,106 @@
+"""Finding the project of a request: by its API key, or by its id as a token or a URL names it."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from joserfc.jwk import ECKey
+
+from service.domain.cache import Cache
+from service.domain.projects.secrets import SecretBox
+from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
+from service.errors import InvalidApiKey, ProjectNotFound
+from service.storage.databases import Databases, ProjectDatabase
+from service.storage.projects import ProjectStore
+
+PROJECT_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+API_KEY = re.compile(r"ac_[a-z0-9-]{1,8}_[A-Za-z0-9]{32}")
+# A rotated key or a changed setting reaches every worker within this time.
+CACHE_SECONDS = 5
+CACHED_PROJECTS = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Project:
+    """One project as a request sees it: its settings, its own database and the key pair that signs its tokens."""
+
+    id: str
+    name: str
+    settings: ProjectSettings
+    signing_key: ECKey
+    database: ProjectDatabase
+    created_at: datetime
+
+
+def hash_api_key(api_key: str) -> str:
+    """Keys are 190 random bits, so a plain SHA-256 cannot be searched."""
+    return hashlib.sha256(api_key.encode()).hexdigest()
+
+
+class Projects:
+    """The projects of this service, each remembered for at most five seconds."""
+
+    def __init__(
+        self, databases: Databases, store: ProjectStore, secret_box: SecretBox, *, default_id: str | None = None
+    ) -> None:
+        self._databases = databases
+        self._store = store
+        self._secret_box = secret_box
+        self._default_id = default_id
+        self._by_id: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._origins: Cache[bool] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._by_key: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
+
+    async def by_api_key(self, api_key: str) -> Project:
+        """Raises InvalidApiKey for one that is malformed, unknown or revoked."""
+        if (project := self._by_key.get(api_key)) is not None:
+            return project
+        if not API_KEY.fullmatch(api_key):
+            raise InvalidApiKey
+        record = await self._store.find_by_key(hash_api_key(api_key))
+        if record is None:
+            raise InvalidApiKey
+        return self._by_key.put(api_key, self.opened(record))
+
+    async def by_id(self, project_id: str) -> Project:
+        """Raises ProjectNotFound."""
+        if (project := self._by_id.get(project_id)) is not None:
+            return project
+        record = await self._store.find(project_id) if PROJECT_ID.fullmatch(project_id) else None
+        if record is None:
+            raise ProjectNotFound
+        return self._by_id.put(project_id, self.opened(record))
+
+    async def default(self) -> Project | None:
+        """The project of a request that names none: DEFAULT_PROJECT_ID, else the only one there is, else None.
+
+        Raises ProjectNotFound when DEFAULT_PROJECT_ID names no project.
+        """
+        project_id = self._default_id or await self._store.only_id()
+        return await self.by_id(project_id) if project_id else None
+
+    async def allow_origin(self, origin: str) -> bool:
+        """Whether any project lists `origin`: a preflight carries no credential that would name one."""
+        if (known := self._origins.get(origin)) is None:
+            known = self._origins.put(origin, await self._store.allow_origin(origin))
+        return known
+
+    def opened(self, record: dict[str, Any]) -> Project:
+        """A stored project with its secrets opened. Raises ConfigurationError under another SECRET_KEY."""
+        project_id = record["_id"]
+        signing_key = self._secret_box.open(record["signing_key"], f"{project_id}/signing_key")
+        settings = {
+            name: self._secret_box.open(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value
+            for name, value in record["settings"].items()
+        }
+        return Project(
+            id=project_id,
+            name=record["name"],
+            settings=read_project_settings(settings),
+            signing_key=ECKey.import_key(json.loads(signing_key)),
+            database=self._databases.project(project_id),
+            created_at=record["created_at"],
+        )

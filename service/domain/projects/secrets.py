@@ -1,0 +1,33 @@
+"""Secrets at rest: AES-256-GCM under SECRET_KEY, each bound to its place, so that one cannot be moved to another."""
+
+import base64
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from service.errors import ConfigurationError
+
+NONCE_BYTES = 12
+
+
+class SecretBox:
+    """Seals and opens short secrets with a 32-byte key."""
+
+    def __init__(self, secret_key: bytes) -> None:
+        self._cipher = AESGCM(secret_key)
+
+    def seal(self, secret: str, place: str) -> str:
+        """Nonce and ciphertext in base64; they open only with the same `place`, such as "<project>/signing_key"."""
+        nonce = os.urandom(NONCE_BYTES)
+        return base64.b64encode(nonce + self._cipher.encrypt(nonce, secret.encode(), place.encode())).decode()
+
+    def open(self, sealed: str, place: str) -> str:
+        """Raises ConfigurationError when SECRET_KEY is not the one that sealed it."""
+        raw = base64.b64decode(sealed)
+        try:
+            return self._cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.encode()).decode()
+        except InvalidTag:
+            raise ConfigurationError(
+                f"SECRET_KEY does not open {place}; set the key with which it was stored"
+            ) from None

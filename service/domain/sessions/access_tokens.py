@@ -1,0 +1,107 @@
+"""User tokens: JWTs (RFC 7519) signed with ES256 by the project's own key, and what one that comes back must be."""
+
+import json
+import time
+from secrets import token_urlsafe
+from typing import Any
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwt import JWTClaimsRegistry
+from joserfc.util import urlsafe_b64decode
+
+from service.domain.access.caller import UserCaller
+from service.domain.cache import Cache
+from service.domain.projects.lookup import CACHE_SECONDS, Project, Projects
+from service.errors import InvalidToken, ProjectNotFound
+
+ALGORITHM = "ES256"
+LIFETIME_SECONDS = 30 * 24 * 3600
+# One of ours has about 400 characters; what is longer is not looked at.
+MAX_TOKEN = 2_048
+CACHED_TOKENS = 10_000
+
+
+class Tokens:
+    """Issues and verifies user tokens. `issuer` is the service's base URL."""
+
+    def __init__(self, issuer: str, projects: Projects) -> None:
+        self._issuer = issuer
+        self._projects = projects
+        self._verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
+
+    def issue(self, project: Project, user_id: str, version: int) -> str:
+        """A token of `user_id` that lives 30 days."""
+        issued = int(time.time())
+        claims = {
+            "iss": self._issuer,
+            "aud": project.id,
+            "sub": user_id,
+            "iat": issued,
+            "exp": issued + LIFETIME_SECONDS,
+            "jti": token_urlsafe(16),
+            "ver": version,
+        }
+        header = {"alg": ALGORITHM, "kid": project.signing_key.kid, "typ": "JWT"}
+        return jwt.encode(header, claims, project.signing_key, algorithms=[ALGORITHM])
+
+    async def verify(self, token: str) -> UserCaller:
+        """The caller of a genuine token that is in force. Raises InvalidToken for every other text.
+
+        Only `kid` is read of an unverified header, and only to find the project (RFC 8725 sections 3.1, 3.8 and 3.10).
+        """
+        if (caller := self._verified.get(token)) is not None:
+            return caller
+        project = await self._project(token)
+        claims = self._claims(token, project)
+        caller = UserCaller(project, claims["sub"], claims["ver"])
+        # A token about to expire is verified each time, so that its last second is its last.
+        if claims["exp"] - time.time() > CACHE_SECONDS:
+            self._verified.put(token, caller)
+        return caller
+
+    async def _project(self, token: str) -> Project:
+        kid = _key_id(token)
+        try:
+            project = await self._projects.by_id(kid.partition(".")[0])
+        except ProjectNotFound:
+            raise InvalidToken from None
+        if project.signing_key.kid != kid:
+            raise InvalidToken
+        return project
+
+    def _claims(self, token: str, project: Project) -> dict[str, Any]:
+        required = JWTClaimsRegistry(
+            leeway=0,
+            iss={"essential": True, "value": self._issuer},
+            aud={"essential": True, "value": project.id},
+            sub={"essential": True},
+            exp={"essential": True},
+            ver={"essential": True},
+        )
+        try:
+            claims = jwt.decode(token, project.signing_key, algorithms=[ALGORITHM]).claims
+            required.validate(claims)
+        except (JoseError, ValueError, TypeError):
+            raise InvalidToken from None
+        if type(claims["sub"]) is not str or type(claims["ver"]) is not int:
+            raise InvalidToken
+        return claims
+
+
+def _key_id(token: str) -> str:
+    """The `kid` of a token's header, unverified."""
+    try:
+        if len(token) > MAX_TOKEN:
+            raise ValueError(MAX_TOKEN)
+        kid = json.loads(urlsafe_b64decode(token.partition(".")[0].encode("ascii")))["kid"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InvalidToken from None
+    if not isinstance(kid, str):
+        raise InvalidToken
+    return kid
+
+
+def public_keys(project: Project) -> dict[str, Any]:
+    """The project's JWK Set (RFC 7517 section 5): what anyone needs to verify its tokens, and nothing else."""
+    return {"keys": [project.signing_key.as_dict(private=False)]}

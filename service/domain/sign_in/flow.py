@@ -1,0 +1,149 @@
+"""Sign-in through an identity provider, in two halves: before the browser goes to the provider and when it comes back."""
+
+import hashlib
+import hmac
+import secrets
+import traceback
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from service.domain.projects.lookup import Project
+from service.domain.sessions.access_tokens import Tokens
+from service.domain.sign_in.linking import link_or_create
+from service.domain.sign_in.redirect import SignInResult
+from service.domain.sign_in.registration import ProviderDefaults, registration_of
+from service.errors import (
+    DuplicateValue,
+    RejectedByValidator,
+    ServiceError,
+    SignInFailed,
+    TooLarge,
+    Unavailable,
+    UserNotStored,
+)
+from service.providers import AuthorizationResponse, FlowSecrets, Gateway
+from service.schema.values import now
+from service.storage.sign_in_states import SignInStates
+
+log = structlog.get_logger()
+
+LIFETIME = timedelta(minutes=10)
+RANDOM_BYTES = 32
+DATABASE_FAILURES = (Unavailable, DuplicateValue, RejectedByValidator, TooLarge)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationStart:
+    """Where to send the browser, and the value that binds the sign-in to it, where the project wants that."""
+
+    url: str = field(repr=False)
+    browser: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """What the browser brought back; any of it may be missing, or anybody's invention."""
+
+    state: str | None = field(default=None, repr=False)
+    code: str | None = field(default=None, repr=False)
+    issuer: str | None = None
+    browser: str | None = field(default=None, repr=False)
+
+
+class SignIn:
+    """`begin` stores what `complete` needs, under a state that works once, for ten minutes, for one project."""
+
+    def __init__(self, gateway: Gateway, states: SignInStates, *, tokens: Tokens, defaults: ProviderDefaults) -> None:
+        self._gateway = gateway
+        self._states = states
+        self._tokens = tokens
+        self._defaults = defaults
+
+    async def begin(self, project: Project, *, client_state: str | None, browser: str | None) -> AuthorizationStart:
+        """Stores a sign-in and returns where it starts. `browser` is the value with which an earlier one was bound.
+
+        Raises ConfigurationMissing, and Unavailable when the provider or the database does not answer.
+        """
+        registration = registration_of(project.settings, self._defaults)
+        proofs = FlowSecrets(state=new_random(), nonce=new_random(), code_verifier=new_random())
+        # A browser keeps its value, so that two sign-ins at once in two tabs both work.
+        browser = (browser or new_random()) if project.settings.idp_bind_browser else None
+        url = await self._gateway.authorize_url(registration, proofs)
+        await self._states.insert(
+            {
+                "_id": _digest(proofs.state),
+                "project_id": project.id,
+                "party": registration.client_binding,
+                "nonce": proofs.nonce,
+                "code_verifier": proofs.code_verifier,
+                "browser": _digest(browser) if browser else None,
+                "client_state": client_state,
+                "expires_at": now() + LIFETIME,
+            }
+        )
+        return AuthorizationStart(url, browser)
+
+    async def complete(self, project: Project, callback: Callback) -> SignInResult:
+        """What to tell the project's page. Whatever goes wrong is one of the codes of specification section 7.2."""
+        client_state = None
+        try:
+            begun = await self._take(project, callback.state)
+            client_state = begun["client_state"]
+            token = await self._finish(project, callback, begun=begun)
+        except Exception as error:
+            return SignInResult(error=_reported(project, error), client_state=client_state)
+        return SignInResult(token=token, client_state=client_state)
+
+    async def aclose(self) -> None:
+        await self._gateway.aclose()
+
+    async def _take(self, project: Project, state: str | None) -> dict[str, Any]:
+        begun = await self._states.take(_digest(state), project_id=project.id, moment=now()) if state else None
+        if begun is None:
+            raise SignInFailed("the state is missing, unknown, used or expired")
+        return begun
+
+    async def _finish(self, project: Project, callback: Callback, *, begun: dict[str, Any]) -> str:
+        """The token of the user who signed in. The state is spent by now, whatever happens here."""
+        registration = registration_of(project.settings, self._defaults)
+        if begun["party"] != registration.client_binding:
+            raise SignInFailed("the project's provider was changed in the meantime")
+        if begun["browser"] and not hmac.compare_digest(begun["browser"], _digest(callback.browser or "")):
+            raise SignInFailed("another browser asked for this sign-in")
+        if not callback.code:
+            raise SignInFailed("the provider sent no code; most likely the user declined")
+        proofs = FlowSecrets(state="", nonce=begun["nonce"], code_verifier=begun["code_verifier"])
+        answer = AuthorizationResponse(callback.code, callback.issuer)
+        profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
+        user = await link_or_create(project.database.users, profile)
+        return self._tokens.issue(project, user.id, user.version)
+
+
+def new_random() -> str:
+    """256 random bits in 43 characters that stand in URLs and cookies as they are."""
+    return secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def _digest(value: str) -> str:
+    """What is stored of a random value: enough to know it again, useless to whoever reads the database."""
+    return hashlib.sha256(value.encode(errors="replace")).hexdigest()
+
+
+def _reported(project: Project, error: Exception) -> str:
+    """The code of `error`, logged with its reason. Unforeseen messages may hold anything, so only their place is."""
+    code = _code(error)
+    if isinstance(error, ServiceError):
+        log.info("sign_in_failed", project=project.id, code=code, reason=error.detail)
+    else:
+        place = "".join(traceback.format_tb(error.__traceback__))
+        log.error("sign_in_crashed", project=project.id, code=code, cause=type(error).__name__, place=place)
+    return code
+
+
+def _code(error: Exception) -> str:
+    if isinstance(error, SignInFailed):
+        return error.code
+    return UserNotStored.code if isinstance(error, DATABASE_FAILURES) else SignInFailed.code

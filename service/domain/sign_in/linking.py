@@ -1,0 +1,108 @@
+"""Who may come in through an identity provider, and as which user: the decision, and the action that follows it."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.accounts.emails import normalize_email
+from service.domain.accounts.users import new_user
+from service.domain.sign_in.usernames import username
+from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
+from service.providers import Profile
+from service.storage.records import Records
+
+# The second look finds whoever was faster; a third is for a user who was deleted in between.
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingUser:
+    """A user of the project; `oauth_id` is None for one who registered with a password. A token needs `version`."""
+
+    id: str
+    oauth_id: str | None
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class UseExisting:
+    user: ExistingUser
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A user to make; `email` is in the form in which e-mails are stored."""
+
+    email: str
+    oauth_id: str
+    name: str | None
+
+
+def verified_email(profile: Profile) -> str:
+    """The address of `profile` in its stored form.
+
+    Raises NoEmailProvided, and SignInFailed unless the provider sent exactly `true` for `email_verified`: some let
+    people write any address into their profile ("nOAuth"), and `"false"` is a true value in most languages.
+    """
+    if profile.email is None:
+        raise NoEmailProvided("the profile has no e-mail address")
+    if profile.email_verified is not True:
+        raise SignInFailed("the provider has not verified the e-mail address")
+    try:
+        return normalize_email(profile.email)
+    except ValueError:
+        raise SignInFailed("the profile's e-mail address is malformed") from None
+
+
+def decide(profile: Profile, *, by_subject: ExistingUser | None, by_email: ExistingUser | None) -> UseExisting | Create:
+    """What a profile leads to, given the user who has its subject and the one who has its e-mail (specification 5.2).
+
+    The subject decides alone: people change addresses, and an address can pass to another person (OpenID Connect Core
+    1.0 section 5.7). Raises NoEmailProvided, EmailHasPassword, and SignInFailed for every other refusal.
+    """
+    email = verified_email(profile)
+    if by_subject is not None:
+        return UseExisting(by_subject)
+    if by_email is None:
+        return Create(email, profile.subject, profile.name)
+    if by_email.oauth_id is None:
+        raise EmailHasPassword("the e-mail address belongs to a user with a password")
+    raise SignInFailed("the e-mail address belongs to another subject of the provider")
+
+
+async def link_or_create(users: Records, profile: Profile) -> ExistingUser:
+    """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
+
+    Raises what `decide` raises, and the errors of the database.
+    """
+    email = verified_email(profile)
+    for _ in range(ATTEMPTS):
+        by_subject, by_email = await _find(users, profile.subject, email)
+        decision = decide(profile, by_subject=by_subject, by_email=by_email)
+        if isinstance(decision, UseExisting):
+            return decision.user
+        # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
+        with suppress(DuplicateValue):
+            return await _create(users, decision)
+    raise Unavailable
+
+
+async def _find(users: Records, subject: str, email: str) -> tuple[ExistingUser | None, ExistingUser | None]:
+    """The user with this subject and the one with this e-mail, in one round trip."""
+    match = {"$match": {"$or": [{"oauth_id": subject}, {"email": email}]}}
+    rows = await users.aggregate([match, {"$project": {"email": 1, "oauth_id": 1, "token_version": 1}}], size=2)
+    by_subject = next((_known(row) for row in rows if row.get("oauth_id") == subject), None)
+    return by_subject, next((_known(row) for row in rows if row["email"] == email), None)
+
+
+def _known(row: dict[str, Any]) -> ExistingUser:
+    return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"])
+
+
+async def _create(users: Records, new: Create) -> ExistingUser:
+    # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
+    record = new_user(new.email, new.email, {})
+    record["oauth_id"] = new.oauth_id
+    record["data"]["username"] = username(new.name, record["_id"])
+    await users.insert(record)
+    return _known(record)

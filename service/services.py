@@ -1,0 +1,96 @@
+"""Makes and closes the parts of the service, for a worker and for a command alike. Knows no HTTP."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
+
+from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.users import Accounts
+from service.domain.collections.catalog import Catalogs
+from service.domain.collections.collections import Collections
+from service.domain.collections.schema_changes import SchemaChanges
+from service.domain.documents.documents import Documents
+from service.domain.files.files import Files
+from service.domain.limits.limiter import Limits
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Projects
+from service.domain.projects.secrets import SecretBox
+from service.domain.sessions.access_tokens import Tokens
+from service.domain.sign_in.flow import SignIn
+from service.domain.sign_in.registration import ProviderDefaults
+from service.providers import Gateway
+from service.settings import Settings
+from service.storage.client import connect
+from service.storage.counters import Counters
+from service.storage.databases import Databases
+from service.storage.projects import ProjectStore
+from service.storage.sign_in_states import SignInStates
+
+CLOSE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """One of each, on one connection to MongoDB."""
+
+    databases: Databases
+    projects: Projects
+    admin: ProjectAdmin
+    tokens: Tokens
+    passwords: Passwords
+    accounts: Accounts
+    sign_in: SignIn
+    collections: Collections
+    schema_changes: SchemaChanges
+    documents: Documents
+    files: Files
+    limits: Limits
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+    metrics_token: str | None
+
+    async def close(self) -> None:
+        """Returns what was leased and ends what runs, as far as the database answers."""
+        await self.limits.close()
+        self.passwords.close()
+        await self.sign_in.aclose()
+        # A process that is told to end does, whatever its connections do.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.databases.client.close()
+
+
+def build_services(settings: Settings) -> Services:
+    """One of each service, on a MongoDB that need not be there yet. Belongs to the event loop that uses it first."""
+    databases = Databases(connect(settings.database_uri), settings.database_prefix)
+    passwords = Passwords(settings.bcrypt_cost)
+    store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
+    projects = Projects(databases, store, secret_box, default_id=settings.default_project_id)
+    tokens = Tokens(settings.base_url, projects)
+    catalogs = Catalogs()
+    return Services(
+        databases=databases,
+        projects=projects,
+        admin=ProjectAdmin(databases, store, secret_box, projects),
+        tokens=tokens,
+        passwords=passwords,
+        accounts=Accounts(passwords, tokens),
+        collections=Collections(catalogs),
+        schema_changes=SchemaChanges(catalogs),
+        documents=Documents(catalogs),
+        files=Files(settings.files_url, projects),
+        sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
+        limits=Limits(Counters(databases)),
+        trusted_proxies=settings.trusted_proxies,
+        metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
+    )
+
+
+def _provider_defaults(settings: Settings) -> ProviderDefaults:
+    return ProviderDefaults(
+        issuer=settings.idp_issuer,
+        authorize_url=settings.idp_authorize_url,
+        token_url=settings.idp_token_url,
+        userinfo_url=settings.idp_userinfo_url,
+        scopes=settings.idp_scopes,
+    )

@@ -1,0 +1,71 @@
+"""The MongoDB client: how it connects, and how long its calls may take."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pymongo.lock
+from bson.codec_options import DatetimeConversion
+from pymongo import AsyncMongoClient, timeout
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import ConfigurationError as DriverConfigurationError
+from pymongo.errors import InvalidURI
+
+from service.errors import ConfigurationError
+from service.storage.pool_metrics import PoolMetrics
+
+if sys.version_info < (3, 12):
+
+    async def _wait_for(awaitable: Awaitable[Any], seconds: float | None) -> Any:
+        """`asyncio.wait_for` as it is from Python 3.12 on: in the task of whoever waits.
+
+        That of 3.11 makes another task, in which the driver waits for a connection. A waiter who is cancelled twice leaves
+        it to end with the pool's lock in its hands, and from then on nobody gets a connection.
+        """
+        async with asyncio.timeout(seconds):
+            return await awaitable
+
+    pymongo.lock.wait_for = _wait_for  # type: ignore[assignment, attr-defined]
+
+Document = dict[str, Any]
+Client = AsyncMongoClient[Document]
+Database = AsyncDatabase[Document]
+
+# One operation, with its retries, must end within this time; a request makes few of them.
+OPERATION_TIMEOUT_MS = 5_000
+SERVER_SELECTION_TIMEOUT_MS = 3_000
+MAX_CONNECTIONS = 100
+
+
+def connect(uri: str) -> Client:
+    """A client that has not connected yet: it does so with the first operation, and again after each loss.
+
+    It belongs to the event loop that uses it first. Raises ConfigurationError for a URI the driver cannot read.
+    """
+    try:
+        return AsyncMongoClient(
+            uri,
+            appname="auth-collections",
+            timeoutMS=OPERATION_TIMEOUT_MS,
+            serverSelectionTimeoutMS=SERVER_SELECTION_TIMEOUT_MS,
+            maxPoolSize=MAX_CONNECTIONS,
+            event_listeners=[PoolMetrics()],
+            w="majority",
+            retryWrites=True,
+            retryReads=True,
+            # A date or a string that another program stored badly must not make every list that holds it fail.
+            datetime_conversion=DatetimeConversion.DATETIME_AUTO,
+            unicode_decode_error_handler="replace",
+        )
+    except (InvalidURI, DriverConfigurationError, ValueError) as error:
+        # The URI holds a password, and so may the driver's message; neither is repeated.
+        raise ConfigurationError(
+            f"MONGODB_URI cannot be used ({type(error).__name__}); expected mongodb://host:port/?replicaSet=name"
+        ) from None
+
+
+def within(seconds: float) -> AbstractContextManager[None]:
+    """The driver calls made in this context, together, get so much time; then QueryTooSlow or Unavailable is raised."""
+    return timeout(seconds)

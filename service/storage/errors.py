@@ -1,0 +1,75 @@
+"""The one place where the driver's errors become ours."""
+
+from collections.abc import Mapping
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from pymongo.errors import DuplicateKeyError, OperationFailure, PyMongoError
+
+from service.errors import DuplicateValue, QueryTooSlow, RejectedByValidator, ServiceError, TooLarge, Unavailable
+from service.observe.metrics import operation_series
+
+MAX_TIME_EXPIRED = 50
+DOCUMENT_VALIDATION_FAILURE = 121
+DUPLICATE_KEY = 11000
+# 10334 is the driver's and the server's BSONObjectTooLarge; 17419 and 17420 say that an update would make one.
+TOO_LARGE = frozenset({10334, 17419, 17420})
+
+
+class _Translation:
+    """`with translated():` turns what the driver raises into the errors of errors.py, and times it. A class: it is fast."""
+
+    __slots__ = ("_started",)
+
+    def __enter__(self) -> None:
+        self._started = perf_counter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ours = _ours(error) if isinstance(error, PyMongoError) else None
+        outcome = ours.code if ours is not None else "ok" if error is None else "ended"
+        operation_series(outcome).observe(perf_counter() - self._started)
+        if ours is not None:
+            raise ours from error
+
+
+def translated() -> _Translation:
+    """The context in which every driver call is made.
+
+    Raises DuplicateValue, RejectedByValidator, QueryTooSlow, TooLarge; Unavailable when the outcome is unknown.
+    """
+    return _Translation()
+
+
+def _ours(error: PyMongoError) -> ServiceError:
+    if isinstance(error, DuplicateKeyError):
+        return duplicate(error.details or {})
+    if isinstance(error, OperationFailure):
+        return _refusal(error)
+    if type(error).__name__ == "DocumentTooLarge":
+        return TooLarge("The record would be larger than 16 MB")
+    return Unavailable()
+
+
+def duplicate(details: Mapping[str, Any]) -> DuplicateValue:
+    """The error of a unique index, of which MongoDB's account names the fields but also the value."""
+    return DuplicateValue(next(iter(details.get("keyPattern", {})), "_id"))
+
+
+def write_error(details: Mapping[str, Any]) -> ServiceError:
+    """One write error of a batch."""
+    if details["code"] == DOCUMENT_VALIDATION_FAILURE:
+        return RejectedByValidator(details.get("errInfo", {}))
+    return duplicate(details) if details["code"] == DUPLICATE_KEY else Unavailable()
+
+
+def _refusal(error: OperationFailure) -> ServiceError:
+    if error.code == DOCUMENT_VALIDATION_FAILURE:
+        return RejectedByValidator((error.details or {}).get("errInfo", {}))
+    if error.code == MAX_TIME_EXPIRED:
+        return QueryTooSlow()
+    if error.code in TOO_LARGE:
+        return TooLarge("The record would be larger than 16 MB")
+    return Unavailable()

@@ -1,0 +1,109 @@
+"""Files in GridFS (mongodb/specifications: gridfs-spec): what a stored file is, and reading a range of its bytes.
+
+The file name is the `_id` as well as the `filename`, so that every GridFS program finds it under the one name.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from service.errors import FileNotFound
+from service.storage.client import Database, Document
+from service.storage.errors import translated
+
+FILES = "files.files"
+CHUNKS = "files.chunks"
+# The driver's default: a little under a power of two, which suits how the server allots records.
+CHUNK_BYTES = 255 * 1024
+# How many chunks one query of a reader fetches, and so holds in memory.
+READ_CHUNKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetadata:
+    """What is kept of a file beside its bytes: our `name` for it, the user and the field it belongs to, theirs for it."""
+
+    name: str
+    owner: str
+    field: str
+    original_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A readable file; `length` and `chunk_bytes` are bytes."""
+
+    name: str
+    original_name: str
+    length: int
+    chunk_bytes: int
+    uploaded_at: datetime
+
+
+class FileDamaged(Exception):
+    """A chunk is missing or short, or the file was removed while it was read; the bytes so far are not the file."""
+
+
+async def find_file(database: Database, name: str) -> StoredFile:
+    """Raises FileNotFound."""
+    with translated():
+        document = await database[FILES].find_one({"_id": name})
+    if document is None:
+        raise FileNotFound
+    return StoredFile(
+        name=name,
+        # A file that another program put there may have no metadata of ours.
+        original_name=str((document.get("metadata") or {}).get("original_name", name)),
+        length=int(document["length"]),
+        chunk_bytes=int(document["chunkSize"]),
+        uploaded_at=document["uploadDate"],
+    )
+
+
+async def read_range(database: Database, file: StoredFile, start: int, stop: int) -> AsyncIterator[bytes]:
+    """The bytes from `start` up to, and without, `stop`. Raises FileDamaged rather than give one byte too few.
+
+    Each batch of chunks is a query of its own: a reader who pauses for an hour holds no cursor.
+    """
+    position = start
+    while position < stop:
+        first = position // file.chunk_bytes
+        last = min(first + READ_CHUNKS - 1, (stop - 1) // file.chunk_bytes)
+        for number, data in zip(range(first, last + 1), await _chunks(database, file, first, last), strict=True):
+            offset = number * file.chunk_bytes
+            piece = data[position - offset : stop - offset]
+            position += len(piece)
+            yield piece
+
+
+async def _chunks(database: Database, file: StoredFile, first: int, last: int) -> list[bytes]:
+    """The data of the chunks `first` to `last`, each of the length the file's own says it must have."""
+    match: Document = {"files_id": file.name, "n": {"$gte": first, "$lte": last}}
+    with translated():
+        chunks = await database[CHUNKS].find(match, {"_id": 0, "n": 1, "data": 1}, sort=[("n", 1)]).to_list()
+    expected = [
+        (number, min(file.chunk_bytes, file.length - number * file.chunk_bytes)) for number in range(first, last + 1)
+    ]
+    if [(chunk["n"], len(chunk["data"])) for chunk in chunks] != expected:
+        raise FileDamaged(file.name)
+    return [chunk["data"] for chunk in chunks]
+
+
+async def ensure_file_indexes(database: Database) -> None:
+    """The indexes that the GridFS specification asks for; without them, programs that use it would add them."""
+    with translated():
+        await database[CHUNKS].create_index([("files_id", 1), ("n", 1)], unique=True)
+        await database[FILES].create_index([("filename", 1), ("uploadDate", 1)])
+
+
+def file_document(metadata: FileMetadata, length: Any, uploaded_at: datetime) -> Document:
+    """The document that makes a file readable."""
+    return {
+        "_id": metadata.name,
+        "filename": metadata.name,
+        "length": length,
+        "chunkSize": CHUNK_BYTES,
+        "uploadDate": uploaded_at,
+        "metadata": {"owner": metadata.owner, "field": metadata.field, "original_name": metadata.original_name},
+    }

@@ -1,0 +1,133 @@
+"""Files going in: streamed to GridFS under an intent, which is what a sweep needs to undo an upload that never ended.
+
+Invariants, which hold between any two writes:
+- a chunk without an intent belongs to a file that a record names, for each batch of chunks renews its intent in the same
+  transaction, and the record is written in the transaction that drops the intent;
+- an intent that is condemned never becomes a record, and whatever it names may be removed at any time.
+So a sweep needs no look at the records, and cannot meet an upload half-way, however slow or late the upload is.
+"""
+
+import time
+from collections.abc import AsyncIterable, Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from bson import Int64, ObjectId
+
+from service.errors import UploadLost
+from service.schema.values import now
+from service.storage.client import Database, Document
+from service.storage.files.deletions import INTENTS, STANDING, condemn, remove
+from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, FileMetadata, file_document
+from service.storage.transactions import ClientSession, in_transaction
+
+Result = TypeVar("Result")
+
+# 2 MiB: the driver holds a batch twice while it is sent, and larger ones are not faster.
+BATCH_CHUNKS = 8
+# However slowly bytes come, the intent is renewed long before it is an hour old.
+RENEW = timedelta(minutes=10)
+
+
+class Upload:
+    """The files of one request. Call `write` for each, then `publish`; and `abort` whenever that did not return."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._id = ObjectId()
+        self._names: list[str] = []
+        self._is_begun = False
+        self._is_published = False
+
+    async def write(self, metadata: FileMetadata, content: AsyncIterable[bytes]) -> int:
+        """Stores one file as it streams and returns its length in bytes. Not readable by anyone until `publish`.
+
+        Holds at most one batch. Raises what `content` raises, Unavailable, UploadLost.
+        """
+        self._names.append(metadata.name)
+        writer = _Writer(self, metadata)
+        async for piece in content:
+            await writer.add(piece)
+        return await writer.finish()
+
+    async def store(self, chunks: list[Document], file: Document | None = None) -> None:
+        """A batch of chunks, and the file that they complete: all of it, if the intent still stands."""
+
+        async def transaction(session: ClientSession) -> None:
+            await self._renew(session)
+            if chunks:
+                await self._database[CHUNKS].insert_many(chunks, session=session)
+            if file:
+                await self._database[FILES].insert_one(file, session=session)
+
+        await in_transaction(self._database, transaction)
+        self._is_begun = True
+
+    async def _renew(self, session: ClientSession) -> None:
+        """Makes the intent, or renews it. Raises UploadLost when a sweep condemned it."""
+        result = await self._database[INTENTS].update_one(
+            {"_id": self._id, **STANDING},
+            [{"$set": {"files": self._names, "touched": "$$NOW"}}],
+            upsert=not self._is_begun,
+            session=session,
+        )
+        if self._is_begun and not result.matched_count:
+            raise UploadLost
+
+    async def publish(self, write: Callable[[ClientSession], Awaitable[Result]]) -> Result:
+        """Writes the record that names the files, and drops the intent, at once. Returns what `write` does.
+
+        `write` must use the session it is given, see `in_transaction`. Raises UploadLost, and what `write` raises.
+        """
+
+        async def transaction(session: ClientSession) -> Result:
+            if self._names:
+                await self._drop(session)
+            return await write(session)
+
+        result = await in_transaction(self._database, transaction)
+        self._is_published = True
+        return result
+
+    async def _drop(self, session: ClientSession) -> None:
+        result = await self._database[INTENTS].delete_one({"_id": self._id, **STANDING}, session=session)
+        if not result.deleted_count:
+            raise UploadLost
+
+    async def abort(self) -> None:
+        """Removes what was stored, unless a record names it already: then the intent is gone, and nothing is condemned."""
+        if self._names and not self._is_published and await condemn(self._database, self._id):
+            await remove(self._database, self._id)
+
+
+class _Writer:
+    """Cuts the bytes of one file into chunks, and hands them on in batches."""
+
+    def __init__(self, upload: Upload, metadata: FileMetadata) -> None:
+        self._upload = upload
+        self._label = metadata
+        self._rest = bytearray()
+        self._chunks: list[Document] = []
+        self._count = 0
+        self._renewed = time.monotonic()
+
+    async def add(self, piece: bytes) -> None:
+        self._rest += piece
+        while len(self._rest) >= CHUNK_BYTES:
+            self._cut()
+        if len(self._chunks) >= BATCH_CHUNKS or time.monotonic() - self._renewed > RENEW.total_seconds():
+            await self._upload.store(self._chunks)
+            self._chunks = []
+            self._renewed = time.monotonic()
+
+    async def finish(self) -> int:
+        length = self._count * CHUNK_BYTES + len(self._rest)
+        if self._rest:
+            self._cut()
+        await self._upload.store(self._chunks, file_document(self._label, Int64(length), now()))
+        return length
+
+    def _cut(self) -> None:
+        self._chunks.append({"files_id": self._label.name, "n": self._count, "data": bytes(self._rest[:CHUNK_BYTES])})
+        self._count += 1
+        del self._rest[:CHUNK_BYTES]

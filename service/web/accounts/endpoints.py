@@ -1,0 +1,106 @@
+"""Accounts over HTTP: specification sections 4.1 and 5.1."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.emails import normalize_email
+from service.domain.limits.limiter import AUTH, LOGIN, SIGNUP
+from service.domain.projects.lookup import Project
+from service.domain.sessions.access_tokens import public_keys
+from service.query.parse import parse_query
+from service.storage.ids import new_id
+from service.web.auth.authenticate import api_key_under, refuse_query, user_token
+from service.web.http.forms import read_submission
+from service.web.http.json_body import read_object, validated
+from service.web.http.render import json_response, signed_in, user_list, user_view
+from service.web.http.services import services
+
+
+def _email(text: str) -> str:
+    try:
+        return normalize_email(text)
+    except ValueError as error:
+        reason = str(error)
+    raise PydanticCustomError("value_error", "value is not a valid email address: {reason}", {"reason": reason})
+
+
+Email = Annotated[str, AfterValidator(_email)]
+
+
+class Signup(BaseModel):
+    """`email` and `password`; every other field of the body is profile data."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    email: Email
+    password: str
+
+
+class Login(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    email: Email
+    password: str
+
+
+@api_key_under(SIGNUP)
+async def signup(request: Request, project: Project) -> Response:
+    """Register a user."""
+    accounts = services(request).accounts
+
+    async def check(fields: Mapping[str, Any]) -> None:
+        await accounts.check_signup(project, *_new_account(fields))
+
+    async with read_submission(request, project, new_id(), check) as submission:
+        account = _new_account(submission.required_fields())
+        return signed_in(await accounts.signup(project, *account, submission), 201)
+
+
+def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """E-mail, password and profile data."""
+    form = validated(Signup, dict(fields))
+    return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
+
+
+@api_key_under(LOGIN)
+async def login(request: Request, project: Project) -> Response:
+    """Authenticate a user."""
+    form = validated(Login, await read_object(request))
+    return signed_in(await services(request).accounts.login(project, form.email, form.password))
+
+
+@user_token
+async def profile(request: Request, caller: UserCaller) -> Response:
+    """Get the authenticated user."""
+    return json_response(user_view(await services(request).accounts.profile(caller), updated=True))
+
+
+@user_token
+async def update_profile(request: Request, caller: UserCaller) -> Response:
+    """Update the authenticated user's profile data."""
+    accounts = services(request).accounts
+    async with read_submission(
+        request, caller.project, caller.user_id, partial(accounts.check_update, caller)
+    ) as submission:
+        return json_response(user_view(await accounts.update_profile(caller, submission), updated=True))
+
+
+@api_key_under(AUTH, takes_query=True)
+async def list_users(request: Request, project: Project) -> Response:
+    """List and query users."""
+    query = parse_query(request.scope["query_string"])
+    return user_list(await services(request).accounts.list(project, query))
+
+
+async def jwks(request: Request) -> Response:
+    """The public keys with which anyone can verify this project's user tokens."""
+    refuse_query(request)
+    project = await services(request).projects.by_id(request.path_params["project_id"])
+    return json_response(public_keys(project), headers={"cache-control": "public, max-age=300"})

@@ -1,0 +1,84 @@
+"""From a URL to its endpoint, and from what the endpoint raises to an answer, in one step.
+
+Starlette does the same in five nested calls, each with its own wrapper around `send`; together they cost as much as all of
+the service's own work for a request (see docs/performance.md). So a request that fits a route goes straight to its
+endpoint. Whatever does not (404, 405, a missing slash, mounted applications) is left to Starlette's own router.
+"""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from inspect import isfunction
+
+from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import Receive, Scope, Send
+
+from service.errors import ServiceError
+
+OnError = Callable[[Request, Exception], Awaitable[Response]]
+Form = tuple[str, int]
+
+
+class RouteDispatch:
+    """Answers each request of `router.routes`; errors become answers by `on_error`."""
+
+    def __init__(self, router: Router, on_error: OnError) -> None:
+        self._router = router
+        self._on_error = on_error
+        self._fixed = _without_parameters(router.routes)
+        self._routes = _by_form(router.routes)
+        self._otherwise = ExceptionMiddleware(router, {ServiceError: on_error, HTTPException: on_error})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or (route := self._find(scope)) is None:
+            await self._otherwise(scope, receive, send)
+            return
+        scope["router"] = self._router
+        request = Request(scope, receive, send)
+        try:
+            response = await route.endpoint(request)
+        except Exception as error:
+            response = await self._on_error(request, error)
+        await response(scope, receive, send)
+
+    def _find(self, scope: Scope) -> Route | None:
+        """The route of this method and path, noted in `scope` with the path's parameters; None where there is none."""
+        if (fixed := self._fixed.get((scope["method"], scope["path"]))) is not None:
+            scope["route"], scope["path_params"] = fixed, {}
+            return fixed
+        for route in self._routes.get(_form(scope["method"], scope["path"]), ()):
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                scope["route"] = route
+                scope.update(found)
+                return route
+        return None
+
+
+def _direct(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
+    """Method and route of those with a function as endpoint; a parameter that spans `/` is Starlette's to find."""
+    for route in routes:
+        if isinstance(route, Route) and isfunction(route.endpoint) and ":path}" not in route.path:
+            yield from ((method, route) for method in route.methods or ())
+
+
+def _without_parameters(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Route]:
+    """Those whose path is the whole truth, by method and path. None of ours is hidden by an earlier one with parameters."""
+    return {(method, route.path): route for method, route in _direct(routes) if not route.param_convertors}
+
+
+def _by_form(routes: Iterable[BaseRoute]) -> dict[Form, list[Route]]:
+    """Those with parameters, in their order, by their form."""
+    found = defaultdict[Form, list[Route]](list)
+    for method, route in _direct(routes):
+        if route.param_convertors:
+            found[_form(method, route.path)].append(route)
+    return dict(found)
+
+
+def _form(method: str, path: str) -> Form:
+    """What a request shares with few routes, though their parameters are not known yet: its method and its depth."""
+    return method, path.count("/")

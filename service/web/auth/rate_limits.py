@@ -1,0 +1,32 @@
+"""How limits are told to clients: the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-11, and the refusal."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from service.domain.limits.limiter import Policy, Quota
+from service.errors import LimitExceeded
+
+
+def rate_limit_fields(quotas: Sequence[Quota]) -> list[tuple[bytes, bytes]]:
+    """The two response fields for what a request was counted under; none where it was under no limit.
+
+    `RateLimit-Policy: "login";q=20;w=3600` and `RateLimit: "login";r=19;t=1800` (sections 3 and 4 of the draft): the
+    quota, the window in seconds; what remains, and the seconds until there is more.
+    """
+    if not quotas:
+        return []
+    policies = b", ".join([_policy(quota.policy, quota.limit) for quota in quotas])
+    states = ", ".join([f'"{quota.policy.name}";r={quota.remaining};t={quota.reset}' for quota in quotas])
+    return [(b"ratelimit-policy", policies), (b"ratelimit", states.encode())]
+
+
+@lru_cache(1_000)
+def _policy(policy: Policy, limit: int) -> bytes:
+    return f'"{policy.name}";q={limit};w={policy.seconds}'.encode()
+
+
+def refuse_exceeded(quotas: Sequence[Quota]) -> None:
+    """Raises LimitExceeded, which names the limit, where the last of the quotas was exceeded."""
+    if quotas and (last := quotas[-1]).exceeded:
+        detail = f"The limit of {last.limit} {last.policy.what} is reached"
+        raise LimitExceeded(detail, headers={"retry-after": str(last.reset)})

@@ -1,0 +1,1 @@
+"""Declared collections over HTTP."""

@@ -1,0 +1,101 @@
+"""Declared collections over HTTP: specification section 4.3 and what completes it."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.collections.catalog import Collection
+from service.domain.collections.schema_changes import Findings
+from service.domain.projects.lookup import Project
+from service.errors import Invalid
+from service.query.parse import parse_pairs
+from service.web.asgi.deadlines import extend_deadline
+from service.web.auth.authenticate import api_key, api_key_with_query
+from service.web.http.json_body import read_object, validated
+from service.web.http.render import json_response
+from service.web.http.services import services
+
+# A change has 45 s of MongoDB's time; looking at many documents may need them.
+CHANGE_ANSWER_SECONDS = 60.0
+
+
+class NewCollection(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str
+    declared: dict[str, Any] = Field(alias="schema")
+
+
+class SchemaChange(BaseModel):
+    """Fields to declare anew; null removes one."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    declared: dict[str, Any] = Field(alias="schema")
+
+
+def collection_view(collection: Collection) -> dict[str, Any]:
+    return {
+        "name": collection.name,
+        "schema": collection.schema,
+        "created_at": collection.created_at,
+        "updated_at": collection.updated_at,
+    }
+
+
+def findings_view(findings: Findings) -> dict[str, Any]:
+    return {"applies": findings.total == 0, "repairs": findings.repairs, "conflicts": findings.conflicts}
+
+
+@api_key
+async def list_collections(request: Request, project: Project) -> Response:
+    """List the collections."""
+    found = await services(request).collections.list(project)
+    return json_response({"collections": [collection_view(each) for each in found], "total": len(found)})
+
+
+@api_key
+async def create_collection(request: Request, project: Project) -> Response:
+    """Create a collection with a declared schema."""
+    form = validated(NewCollection, await read_object(request))
+    collection = await services(request).collections.create(project, form.name, form.declared)
+    return json_response(collection_view(collection), 201)
+
+
+@api_key
+async def get_collection(request: Request, project: Project) -> Response:
+    """Get one collection."""
+    collection = await services(request).collections.get(project, request.path_params["name"])
+    return json_response(collection_view(collection))
+
+
+@api_key_with_query
+async def change_collection(request: Request, project: Project) -> Response:
+    """Change the schema of a collection, or tell what a change would meet."""
+    dry_run = _dry_run(request)
+    extend_deadline(request, CHANGE_ANSWER_SECONDS)
+    form, name = validated(SchemaChange, await read_object(request)), request.path_params["name"]
+    changes = services(request).schema_changes
+    if dry_run:
+        return json_response(findings_view(await changes.preview(project, name, form.declared)))
+    return json_response(collection_view(await changes.change(project, name, form.declared)))
+
+
+@api_key
+async def delete_collection(request: Request, project: Project) -> Response:
+    """Delete a collection with its documents."""
+    await services(request).collections.delete(project, request.path_params["name"])
+    return Response(status_code=204)
+
+
+def _dry_run(request: Request) -> bool:
+    """The one parameter of a schema change. Raises Invalid for any other, and for what is neither true nor false."""
+    pairs = dict(parse_pairs(request.scope["query_string"]))
+    text = pairs.pop("dry_run", "false")
+    if pairs:
+        raise Invalid.one(("query", next(iter(pairs))), "The only parameter here is dry_run", type_="extra_forbidden")
+    if text not in {"true", "false"}:
+        raise Invalid.one(("query", "dry_run"), "Must be true or false", type_="bool_parsing")
+    return text == "true"

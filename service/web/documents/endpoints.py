@@ -1,0 +1,77 @@
+"""The documents of a declared collection over HTTP: specification section 4.3 and what completes it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.projects.lookup import Project
+from service.query.parse import parse_query
+from service.web.auth.authenticate import api_key, api_key_with_query
+from service.web.http.json_body import read_object, validated
+from service.web.http.render import json_response
+from service.web.http.services import services
+
+
+class DocumentForm(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    data: dict[str, Any]
+
+
+def document_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": document["_id"], **{name: document[name] for name in ("data", "created_at", "updated_at")}}
+
+
+@api_key
+async def create_document(request: Request, project: Project) -> Response:
+    """Add a document."""
+    name, data = await _sent(request)
+    return json_response(document_view(await services(request).documents.create(project, name, data)), 201)
+
+
+@api_key_with_query
+async def list_documents(request: Request, project: Project) -> Response:
+    """List and query documents."""
+    query = parse_query(request.scope["query_string"])
+    found = await services(request).documents.list(project, request.path_params["name"], query)
+    documents = [document_view(record) for record in found.records]
+    return json_response({"documents": documents, "total": found.total, "limit": found.limit, "offset": found.offset})
+
+
+@api_key
+async def get_document(request: Request, project: Project) -> Response:
+    """Get one document."""
+    return json_response(document_view(await services(request).documents.get(project, *_names(request))))
+
+
+@api_key
+async def replace_document(request: Request, project: Project) -> Response:
+    """Give a document other data."""
+    _, data = await _sent(request)
+    return json_response(document_view(await services(request).documents.replace(project, *_names(request), data)))
+
+
+@api_key
+async def merge_document(request: Request, project: Project) -> Response:
+    """Set some fields of a document."""
+    _, data = await _sent(request)
+    return json_response(document_view(await services(request).documents.merge(project, *_names(request), data)))
+
+
+@api_key
+async def delete_document(request: Request, project: Project) -> Response:
+    """Delete a document."""
+    await services(request).documents.delete(project, *_names(request))
+    return Response(status_code=204)
+
+
+def _names(request: Request) -> tuple[str, str]:
+    return request.path_params["name"], request.path_params["id"]
+
+
+async def _sent(request: Request) -> tuple[str, dict[str, Any]]:
+    form = validated(DocumentForm, await read_object(request))
+    return request.path_params["name"], form.data

@@ -1,0 +1,76 @@
+"""The declarations of web/documents."""
+
+from dataclasses import replace
+
+from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, QueryTooSlow
+from service.web.documents.endpoints import DocumentForm
+from service.web.openapi import shapes, tags
+from service.web.openapi.declaration import Component, Content, Credential, Operation, SuccessResponse
+from service.web.openapi.query_parameters import list_parameters
+
+EXAMPLE_DATA = {"title": "Les Misérables", "in_print": True, "author_id": shapes.EXAMPLE_ID}
+EXAMPLE = {
+    "id": "66f0c1a2b3c4d5e6f7a8b9c2",
+    "data": EXAMPLE_DATA,
+    "created_at": shapes.EXAMPLE_TIME,
+    "updated_at": shapes.EXAMPLE_TIME,
+}
+DOCUMENT = Component(
+    "Document",
+    shapes.object_of(id=shapes.ID, data=shapes.DATA.ref, created_at=shapes.TIME, updated_at=shapes.TIME),
+)
+DOCUMENTS = shapes.page_of("documents", DOCUMENT)
+FORM = DocumentForm.model_json_schema()
+BODY = Component("DocumentForm", {**FORM, "properties": {"data": shapes.DATA.ref}})
+ONE = Content(schema=DOCUMENT, examples={"a book": EXAMPLE})
+CONFORM = "`data` conforms to the collection's schema; fields that are not declared are refused."
+
+LIST = Operation(
+    id="listDocuments",
+    tag=tags.DOCUMENTS,
+    components=(DOCUMENT,),
+    credential=Credential.API_KEY,
+    description="Filters, sorting and populate take the fields and references that the schema declares.",
+    parameters=list_parameters({"title_icontains": "les", "in_print_eq": "true"}, "author"),
+    answers=(
+        SuccessResponse(
+            description="One page of documents",
+            content=(
+                Content(
+                    schema=DOCUMENTS,
+                    examples={"a page": {"documents": [EXAMPLE], "total": 1, "limit": 50, "offset": 0}},
+                ),
+            ),
+        ),
+    ),
+    errors=(CollectionNotFound, QueryTooSlow),
+)
+CREATE = Operation(
+    id="createDocument",
+    tag=tags.DOCUMENTS,
+    credential=Credential.API_KEY,
+    description=CONFORM,
+    body=(Content(schema=BODY, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
+    answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(ONE,)),),
+    errors=(CollectionNotFound, DuplicateValue("data.title")),
+)
+READ = Operation(
+    id="readDocument",
+    tag=tags.DOCUMENTS,
+    credential=Credential.API_KEY,
+    answers=(SuccessResponse(description="The document", content=(ONE,)),),
+    errors=(CollectionNotFound, DocumentNotFound),
+)
+REPLACE = replace(
+    CREATE,
+    id="replaceDocument",
+    answers=(SuccessResponse(description="The document with its new data, defaults filled in", content=(ONE,)),),
+    errors=(*CREATE.errors, DocumentNotFound),
+)
+MERGE = replace(
+    REPLACE,
+    id="mergeDocument",
+    description=f"Sets the named top-level fields and leaves the others. {CONFORM}",
+    answers=(SuccessResponse(description="The document afterwards", content=(ONE,)),),
+)
+DELETE = replace(READ, id="deleteDocument", answers=(SuccessResponse(status=204, description="It is gone"),))

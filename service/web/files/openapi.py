@@ -1,0 +1,46 @@
+"""The declaration of web/files."""
+
+from service.domain.files.types import FILE_TYPES
+from service.errors import FileNotFound, Invalid, RangeNotSatisfiable, Unavailable
+from service.web.openapi import tags
+from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+
+MEDIA_TYPES = sorted({file_type.media_type for file_type in FILE_TYPES.values()})
+BYTES = tuple(Content(schema={}, media_type=media_type) for media_type in MEDIA_TYPES)
+HEADERS = {
+    "ETag": "Tells this file from every other; a name is never given to other bytes",
+    "Content-Disposition": "The name it was uploaded under; images are shown, others are saved",
+    "Accept-Ranges": "bytes",
+}
+
+READ = Operation(
+    id="readFile",
+    tag=tags.FILES,
+    description="The URL of a file is public and cannot be guessed. One range can be asked for (RFC 9110 section 14).",
+    parameters=(
+        Parameter(
+            name="Range",
+            location="header",
+            description="`bytes=<first>-<last>`, `bytes=<first>-` or `bytes=-<length>`.",
+            schema={"type": "string"},
+            example="bytes=0-1023",
+        ),
+        Parameter(
+            name="If-None-Match",
+            location="header",
+            description="The `ETag` of a file that the client has.",
+            schema={"type": "string"},
+        ),
+    ),
+    answers=(
+        SuccessResponse(description="The whole file", content=BYTES, headers=HEADERS),
+        SuccessResponse(
+            status=206,
+            description="The range",
+            content=BYTES,
+            headers={**HEADERS, "Content-Range": "Which bytes of how many"},
+        ),
+        SuccessResponse(status=304, description="The client has it", headers=HEADERS),
+    ),
+    errors=(FileNotFound, RangeNotSatisfiable(1024), Invalid, Unavailable),
+)

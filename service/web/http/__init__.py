@@ -1,0 +1,1 @@
+"""Bodies, headers and answers, as HTTP has them."""

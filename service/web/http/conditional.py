@@ -1,0 +1,77 @@
+"""What a conditional or a range request is answered with (RFC 9110 sections 13 and 14). Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# One range in bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`. Many ranges, other units and anything else are no match.
+ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
+# Longer numbers are beyond the end of any file, and are not worth converting.
+MAX_DIGITS = 18
+ENTITY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """200 with all bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """206 with the bytes from `start` up to, and without, `stop`."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotModified:
+    """304: the client has it already."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotSatisfiable:
+    """416: no byte of the range is there."""
+
+
+ConditionalResult = Whole | ByteRange | NotModified | NotSatisfiable
+
+
+def answer(headers: Mapping[str, str], *, etag: str, length: int) -> ConditionalResult:
+    """What GET or HEAD of `length` bytes with the strong entity tag `etag` gives, in the order of RFC 9110 section 13.2.2.
+
+    `headers` has lower-case names; a header that came twice is joined by commas, which makes many ranges of two.
+    """
+    if "if-none-match" in headers and matches(headers["if-none-match"], etag):
+        return NotModified()
+    if "range" not in headers or headers.get("if-range", etag).strip() != etag:
+        return Whole()
+    return requested(headers["range"], length)
+
+
+def matches(field: str, etag: str) -> bool:
+    """Whether an If-None-Match field names `etag`, by the weak comparison (RFC 9110 section 8.8.3.2)."""
+    return field.strip() == "*" or any(found.group(1) == etag for found in ENTITY_TAG.finditer(field))
+
+
+def requested(field: str, length: int) -> Whole | ByteRange | NotSatisfiable:
+    """What a Range field asks of `length` bytes (RFC 9110 section 14.1.2): `bytes=0-499` → ByteRange(0, 500).
+
+    Many ranges, another unit and bad syntax are ignored, as section 14.2 allows: a client gets the whole.
+    """
+    found = ONE_RANGE.fullmatch(field.strip())
+    if not found or found.groups() == ("", ""):
+        return Whole()
+    first, last = (_number(digits) for digits in found.groups())
+    if first is None:
+        start, stop = max(0, length - (last or 0)), length
+    else:
+        start, stop = first, length if last is None else min(last + 1, length)
+    return ByteRange(start, stop) if start < stop else NotSatisfiable()
+
+
+def _number(digits: str) -> int | None:
+    significant = digits.lstrip("0")
+    if len(significant) > MAX_DIGITS:
+        return int(10**MAX_DIGITS)
+    return int(digits[-MAX_DIGITS:]) if digits else None

@@ -1,0 +1,45 @@
+"""Bodies that may be JSON or a form with files (specification section 4.1)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.requests import Request
+
+from service.domain.files.files import Submission
+from service.domain.files.receive import CheckFields
+from service.domain.projects.lookup import Project
+from service.errors import ServiceError, UnsupportedMedia
+from service.web.http.json_body import read_object
+from service.web.http.multipart import read_parts
+from service.web.http.services import services
+
+FORM = "multipart/form-data"
+
+
+@asynccontextmanager
+async def read_submission(
+    request: Request, project: Project, owner: str, check: CheckFields
+) -> AsyncIterator[Submission]:
+    """What the request submits for the record `owner`. Files are removed again unless a record came to name them.
+
+    `check` sees the fields before any byte behind them is read. Raises what it raises, UnsupportedMedia, TooLarge, Invalid.
+    """
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() != FORM:
+        fields = await read_object(request)
+        yield Submission(owner, fields, {})
+        return
+    _require_plain(request)
+    try:
+        parts = read_parts(content_type, request.stream())
+        async with services(request).files.store_files(project, owner, parts, check) as submission:
+            yield submission
+    except ServiceError as error:
+        # What the client still sends is not read: the connection cannot carry another request.
+        error.headers["connection"] = "close"
+        raise
+
+
+def _require_plain(request: Request) -> None:
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMedia("Send the body without Content-Encoding")

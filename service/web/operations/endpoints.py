@@ -1,0 +1,35 @@
+"""What operators ask: is the process alive, can it serve, how does it fare."""
+
+import asyncio
+from hmac import compare_digest
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.errors import InvalidToken, NotFound
+from service.observe.metrics import exposition
+from service.web.auth.authenticate import bearer
+from service.web.http.render import json_response
+from service.web.http.services import services
+
+
+async def liveness(request: Request) -> Response:  # noqa: ARG001 - the signature of a handler
+    """The process answers."""
+    return json_response({"status": "liveness"})
+
+
+async def readiness(request: Request) -> Response:
+    """The database answers, so requests can be served; 503 otherwise."""
+    await services(request).databases.ping()
+    return json_response({"status": "readiness"})
+
+
+async def metrics(request: Request) -> Response:
+    """The metrics, for who has METRICS_TOKEN: they tell how much is used, and by which ways. Not found where it is not set."""
+    expected = services(request).metrics_token
+    if expected is None:
+        raise NotFound
+    if not compare_digest(bearer(request).encode(), expected.encode()):
+        raise InvalidToken
+    return Response(await asyncio.to_thread(exposition), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,1 @@
+"""Sign-in through a provider over HTTP."""

@@ -1,0 +1,73 @@
+"""The declarations of web/sign_in: specification sections 4.2, 5.2 and 7.2."""
+
+from dataclasses import replace
+
+from service.errors import ConfigurationMissing, ProjectNotFound, SignInFailed, Unavailable
+from service.web.openapi import shapes, tags
+from service.web.openapi.declaration import Component, Content, Credential, Operation, Parameter, SuccessResponse
+from service.web.openapi.path_parameters import PATH_PARAMETERS
+from service.web.sign_in.endpoints import PARAMETERS
+
+EXAMPLE_URL = "https://provider.example/authorize?response_type=code&client_id=app&state=Yk3v"
+ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
+CODES = ", ".join(f"`{ending.code}`" for ending in ENDINGS)
+
+LOGIN = Operation(
+    id="loginIdp",
+    tag=tags.SIGN_IN,
+    credential=Credential.OPTIONAL_API_KEY,
+    description="The project is the one of the API key, else the one named, else the service's DEFAULT_PROJECT_ID. Send the "
+    "browser to `url`.",
+    parameters=(
+        Parameter(
+            name="project_id",
+            description="The project, where no API key is sent.",
+            schema=PATH_PARAMETERS["project_id"]["schema"],
+        ),
+        Parameter(
+            name="client_state",
+            description="Comes back to the project's page with the token or the error code.",
+            schema={"type": "string", "minLength": 1, "maxLength": PARAMETERS["client_state"]},
+            example="/basket",
+        ),
+    ),
+    answers=(
+        SuccessResponse(
+            description="Where to send the browser",
+            content=(
+                Content(
+                    schema=Component("AuthorizationUrl", shapes.object_of(url={"type": "string", "format": "uri"})),
+                    examples={"a provider": {"url": EXAMPLE_URL}},
+                ),
+            ),
+            headers={"Set-Cookie": "Binds the sign-in to this browser, where one asks over https"},
+        ),
+    ),
+    errors=(ConfigurationMissing("IDP_CLIENT_ID key missing"), ProjectNotFound),
+)
+CALLBACK = Operation(
+    id="authIdpRedirect",
+    # It would spend the state, for a scanner of links perhaps.
+    takes_head=False,
+    tag=tags.SIGN_IN,
+    description="Browsers come here from the provider. They go on to the project's IDP_COMPLETE_URL with `svc-super-token`, "
+    f"an access token, or with `svc-error`: {CODES}.",
+    parameters=tuple(
+        Parameter(name=name, description=text, schema={"type": "string"})
+        for name, text in (
+            ("code", "The authorization code."),
+            ("state", "What the authorization URL carried."),
+            ("iss", "The issuer (RFC 9207)."),
+            ("error", "Why the provider refused (RFC 6749 section 4.1.2.1)."),
+        )
+    ),
+    answers=(
+        SuccessResponse(
+            status=302,
+            description="To the project's page, with a token or an error code",
+            headers={"Location": "IDP_COMPLETE_URL with `svc-super-token` or `svc-error`"},
+        ),
+    ),
+    errors=(ConfigurationMissing("IDP_COMPLETE_URL key missing"), ProjectNotFound, Unavailable),
+)
+SHORT_CALLBACK = replace(CALLBACK, id="authIdpRedirectWithoutPrefix")

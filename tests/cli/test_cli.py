@@ -1,0 +1,154 @@
+"""The command line as an operator meets it: real processes on the test database."""
+
+import base64
+import signal
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pymongo import MongoClient
+
+from service.seeding.demo.project import DEMO_PASSWORD
+from tests.processes import Shell, await_ready, free_port, serving
+
+
+def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:
+    made = shell.json("project", "create", "My app", "--id", "my-app", "--set", "PASSWORD_MIN_LENGTH=10")
+    assert made.keys() == {"project_id", "name", "api_key"}
+    assert made["api_key"].startswith("ac_my-app_")
+    assert [project["project_id"] for project in shell.json("project", "list")] == ["my-app"]
+    changed = shell.json("project", "set", "my-app", "TIER=pro", "PASSWORD_MIN_LENGTH=")
+    assert changed["settings"] == {"TIER": "pro"}
+    assert shell.json("project", "show", "my-app") == changed
+    rotated = shell.json("project", "rotate-key", "my-app")
+    assert rotated["api_key"] != made["api_key"]
+    system = mongo[f"{shell.environment['DATABASE_PREFIX']}system"]
+    assert system["api_keys"].count_documents({}) == 1
+    assert rotated["api_key"] not in str(list(system["api_keys"].find()))
+    assert shell.json("project", "delete", "my-app") == {"project_id": "my-app", "deleted": True}
+    assert shell.json("project", "list") == []
+    assert not [name for name in mongo.list_database_names() if name.endswith("p_my-app")]
+
+
+def test_secrets_are_sealed_at_rest_and_masked_in_print(shell: Shell, mongo: MongoClient[Any]) -> None:
+    shell.json("project", "create", "P", "--id", "p", "--set", "IDP_CLIENT_SECRET=s3cret-value")
+    stored = str(list(mongo[f"{shell.environment['DATABASE_PREFIX']}system"]["projects"].find()))
+    assert "s3cret-value" not in stored
+    assert '"d"' not in stored
+    assert shell.json("project", "show", "p")["settings"] == {"IDP_CLIENT_SECRET": "********"}
+    other = base64.b64encode(b"o" * 32).decode()
+    refused = shell.run("project", "show", "p", SECRET_KEY=other)
+    assert refused.returncode == 1
+    assert "SECRET_KEY does not open" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (("project", "create", "P", "--set", "NONSENSE=1"), 1, "NONSENSE is not a project setting"),
+        (("project", "create", "P", "--set", "TIER=gold"), 1, "TIER"),
+        (("project", "create", "P", "--set", "SIGNUP_LIMIT=-1"), 1, "SIGNUP_LIMIT"),
+        (("project", "create", "P", "--set", "CORS_ORIGINS=app.example.com"), 1, "CORS_ORIGINS"),
+        (("project", "create", "P", "--set", "TIER"), 1, "KEY=VALUE"),
+        (("project", "create", "P", "--id", "Not An Id"), 1, "id"),
+        (("project", "create", ""), 1, "name"),
+        (("project", "show", "nobody"), 1, "There is no project nobody"),
+        (("project", "set", "nobody", "TIER=pro"), 1, "There is no project nobody"),
+        (("project", "delete", "nobody"), 1, "There is no project nobody"),
+        (("project", "create"), 2, "NAME"),
+        (("project", "frobnicate"), 2, "frobnicate"),
+        (("serve", "--port", "99999999"), 2, "port"),
+        (("--nonsense",), 2, "nonsense"),
+    ],
+)
+def test_errors_are_one_line(shell: Shell, arguments: tuple[str, ...], status: int, says: str) -> None:
+    result = shell.run(*arguments)
+    assert result.returncode == status
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"BCRYPT_COST": "99"}, "BCRYPT_COST"),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY"),
+        ({"SECRET_KEY": ""}, "SECRET_KEY is not set"),
+        ({"MONGODB_URI": "localhost"}, "MONGODB_URI"),
+        ({"BASE_URL": "example.com"}, "BASE_URL"),
+        ({"TRUSTED_PROXIES": "everyone"}, "TRUSTED_PROXIES"),
+        ({"LOG_FORMAT": "xml", "LOG_LEVEL": "loud"}, "LOG_FORMAT"),
+        ({"DATABASE_PREFIX": "a b"}, "DATABASE_PREFIX"),
+    ],
+)
+def test_a_bad_environment_is_named(shell: Shell, changes: dict[str, str], says: str) -> None:
+    result = shell.run("project", "list", **changes)
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_taken_id_is_a_conflict(shell: Shell) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    result = shell.run("project", "create", "Q", "--id", "p")
+    assert result.returncode == 1
+    assert "already exists" in result.stderr
+
+
+def test_check_says_what_is_well_and_mends_indexes(shell: Shell, mongo: MongoClient[Any]) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]["users"].drop_index("data")
+    first, second = shell.run("check"), shell.run("check")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "topology: replica set" in first.stdout
+    assert "made missing indexes of users: data" in first.stdout
+    assert "users and files have their indexes" in second.stdout
+
+
+def test_check_says_what_a_collection_lacks_and_how_to_mend_it(shell: Shell, mongo: MongoClient[Any]) -> None:
+    project = mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]
+    shell.json("project", "create", "P", "--id", "p")
+    moment = datetime.now(UTC)
+    project["collections"].insert_one({"_id": "things", "schema": {}, "created_at": moment, "updated_at": moment})
+    result = shell.run("check")
+    assert result.returncode == 1
+    assert 'WRONG project p, collection things: lacks its validator, the index "created_at"' in result.stdout
+    assert 'mend it by PATCH /api/collections/<name> with {"schema": {}}' in result.stdout
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_port_that_is_taken_is_one_line(shell: Shell, workers: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = shell.run("serve", "--port", str(port), "--workers", workers)
+    said = f"auth-collections: Cannot listen on 127.0.0.1 port {port}: Address already in use; see --host and --port\n"
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", said)
+
+
+def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:
+    """A machine without MongoDB: one is embedded, the demo project made once, and the printed curl answers."""
+    port = free_port()
+    nothing = {"MONGODB_URI": "", "SECRET_KEY": "", "DATA_DIR": str(tmp_path / "fresh")}
+    with serving(shell, "--demo", "--port", str(port), **nothing) as first:
+        await_ready(f"http://127.0.0.1:{port}")
+        first.send_signal(signal.SIGTERM)
+        banner, log = first.communicate(timeout=30)
+    assert first.returncode == 0, log
+    key = next(word for word in banner.replace("'", " ").split() if word.startswith("ac_demo_"))
+    assert DEMO_PASSWORD in banner
+    with serving(shell, "--demo", "--port", str(port), "--workers", "2", **nothing) as second:
+        await_ready(f"http://127.0.0.1:{port}")
+        users = httpx.get(f"http://127.0.0.1:{port}/auth-collections/users?name_eq=Valjean", headers={"x-api-key": key})
+        second.send_signal(signal.SIGINT)
+        banner, log = second.communicate(timeout=30)
+    assert users.json()["total"] == 1
+    assert second.returncode == 0, log
+    assert key not in banner + log
+    assert "rotate-key" in banner

@@ -1,0 +1,61 @@
+"""The sweep of all projects, by hand and on the timer; and the demo users' pictures, which are files too."""
+
+import asyncio
+from functools import partial
+from xml.etree import ElementTree
+
+import httpx
+import pytest
+
+from service.domain.accounts.passwords import Passwords
+from service.domain.files import sweep as sweeping
+from service.domain.files.types import FILE_TYPES
+from service.domain.projects.admin import ProjectAdmin
+from service.seeding.demo.pictures import add_pictures, draw_picture
+from service.seeding.demo.project import ensure_demo
+from service.services import Services
+from tests.conftest import BASE_URL, Api, MakeApi
+from tests.samples import stored
+
+
+def abandoned(api: Api) -> None:
+    """What a replacement leaves that was cut short between the record and the removal of the old file."""
+    api.database["files.files"].insert_one({"_id": "x.png"})
+    api.database["files.chunks"].insert_one({"files_id": "x.png", "n": 0, "data": b"x"})
+    api.database["uploads"].insert_one({"files": ["x.png"], "condemned": True})
+
+
+async def test_a_sweep_reaches_every_project(services: Services, make_api: MakeApi) -> None:
+    projects = [await make_api() for _ in range(3)]
+    for api in projects[:2]:
+        abandoned(api)
+    swept = await sweeping.sweep_projects(services.databases)
+    assert [swept[api.project.id].files for api in projects] == [1, 1, 0]
+    assert [stored(api.database) for api in projects] == [{}, {}, {}]
+
+
+async def test_the_service_sweeps_on_its_own(services: Services, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweeping, "SWEEP_EVERY_SECONDS", 0.01)
+    abandoned(api)
+    timer = asyncio.create_task(sweeping.keep_sweeping(services.databases))
+    async with asyncio.timeout(10):
+        while stored(api.database):  # noqa: ASYNC110 - MongoDB sends no event
+            await asyncio.sleep(0.02)
+    timer.cancel()
+
+
+async def test_every_demo_user_has_a_picture(admin: ProjectAdmin, make_api: MakeApi, http: httpx.AsyncClient) -> None:
+    passwords = Passwords(4)
+    demo = await ensure_demo(admin, passwords, partial(add_pictures, BASE_URL))
+    passwords.close()
+    for user in await demo.project.database.users.aggregate([{"$limit": 100}], size=100):
+        answer = await http.get(user["data"]["profile_picture"].removeprefix(BASE_URL))
+        assert answer.headers["content-type"] == "image/svg+xml"
+        assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
+
+
+@pytest.mark.parametrize("name", ["Valjean", "Mlle.Vaubois", "Woman2", "<&>", "Mme.de.R", "-"])
+def test_a_drawn_picture_is_accepted_by_our_own_check(name: str) -> None:
+    check = FILE_TYPES["svg"].check()
+    check.feed(draw_picture(name, 7))
+    check.finish()

@@ -1,0 +1,55 @@
+"""Log lines: written together at the end of a turn of the event loop, and at once when something is wrong."""
+
+import asyncio
+import io
+
+import pytest
+
+from service.observe.logging import MANY_LINES, Lines
+
+
+class Stream(io.BytesIO):
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+
+    def write(self, data: bytes, /) -> int:  # type: ignore[override]
+        self.writes.append(data)
+        return len(data)
+
+
+@pytest.fixture
+def stream() -> Stream:
+    return Stream()
+
+
+async def test_the_lines_of_one_turn_are_one_write(stream: Stream) -> None:
+    lines = Lines(stream)
+    lines.info(b"one")
+    lines.info(b"two")
+    assert stream.writes == []
+    await asyncio.sleep(0)
+    lines.info(b"three")
+    await asyncio.sleep(0)
+    assert stream.writes == [b"one\ntwo\n", b"three\n"]
+
+
+async def test_what_is_wrong_is_written_at_once_after_all_that_came_before(stream: Stream) -> None:
+    lines = Lines(stream)
+    lines.info(b"one")
+    lines.warning(b"two")
+    assert stream.writes == [b"one\ntwo\n"]
+    await asyncio.sleep(0)
+    assert len(stream.writes) == 1
+
+
+async def test_no_more_than_a_hundred_lines_wait(stream: Stream) -> None:
+    lines = Lines(stream)
+    for _ in range(MANY_LINES):
+        lines.info(b"line")
+    assert stream.writes == [b"line\n" * MANY_LINES]
+
+
+def test_without_an_event_loop_every_line_is_written(stream: Stream) -> None:
+    Lines(stream).info(b"one")
+    assert stream.writes == [b"one\n"]

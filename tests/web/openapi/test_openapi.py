@@ -1,0 +1,146 @@
+"""The OpenAPI document says what the code does: every route, error, operator and limit, and examples that hold."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import jsonschema_rs
+import pytest
+from openapi_spec_validator import validate
+from starlette.applications import Starlette
+
+from service import errors
+from service.query.operators import OPERATORS
+from service.web.openapi import query_parameters as listing
+from service.web.openapi import tags
+from service.web.openapi.declaration import ApiRoute, Credential
+from service.web.openapi.document import build_document
+from service.web.routes import ROUTES
+
+DOCUMENT = build_document(ROUTES)
+# Never sent: the root, what only groups others, what only operators see, what is translated before it is sent.
+UNSENT = {
+    "ServiceError",
+    "BadRequest",
+    "Unauthorized",
+    "Conflict",
+    "ConfigurationError",
+    "RejectedByValidator",
+}
+
+
+def operations() -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, item in DOCUMENT["paths"].items():
+        for method, operation in item.items():
+            if method != "parameters":
+                yield f"{method.upper()} {path}", operation
+
+
+def contents() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each media type of each body and answer, under a name that says where."""
+    for name, operation in operations():
+        for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
+            yield f"{name} body {media_type}", content
+        for status, answer in operation["responses"].items():
+            for media_type, content in answer.get("content", {}).items():
+                yield f"{name} {status} {media_type}", content
+
+
+def error_classes(root: type[errors.ServiceError] = errors.ServiceError) -> Iterator[type[errors.ServiceError]]:
+    yield root
+    for child in root.__subclasses__():
+        yield from error_classes(child)
+
+
+async def test_the_service_serves_the_document(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/openapi.json")
+    assert answer.status_code == 200
+    assert answer.json() == DOCUMENT
+    again = await http.get("/openapi.json", headers={"if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_the_document_is_openapi_3_1() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    validate(DOCUMENT)
+
+
+def test_every_route_is_declared(running_app: Starlette) -> None:
+    assert all(isinstance(route, ApiRoute) for route in running_app.routes)
+    routes = {f"{route.method} {route.path}" for route in ROUTES}
+    assert {name for name, _ in operations()} == routes
+
+
+def test_operation_ids_are_unique() -> None:
+    ids = [operation["operationId"] for _, operation in operations()]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"), list(operations()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_an_operation_is_described(name: str, operation: dict[str, Any]) -> None:
+    assert operation["summary"], name
+    assert set(operation["tags"]) <= tags.TAGS.keys()
+    assert any(status < "400" for status in operation["responses"])
+    assert "500" in operation["responses"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), list(contents()), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_each_example_conforms_to_its_schema(name: str, content: dict[str, Any]) -> None:
+    assert "json" not in name or "openapi.json" in name or content["examples"]
+    validator = jsonschema_rs.validator_for({**content["schema"], "components": DOCUMENT["components"]})
+    for example in content.get("examples", {}).values():
+        validator.validate(example["value"])
+
+
+def test_each_example_of_a_parameter_conforms_to_its_schema() -> None:
+    parameters = [parameter for _, operation in operations() for parameter in operation.get("parameters", [])]
+    for parameter in parameters:
+        examples = [each["value"] for each in parameter.get("examples", {}).values()]
+        for example in [*examples, *([parameter["example"]] if "example" in parameter else [])]:
+            jsonschema_rs.validator_for(parameter["schema"]).validate(example)
+    assert [p["examples"]["no filter"]["value"] for p in parameters if p["name"] == "filters"] == [{}, {}]
+
+
+def test_an_endpoint_without_a_body_shows_what_is_wrong_with_a_query() -> None:
+    for name, operation in operations():
+        if "422" in operation["responses"]:
+            (example,) = operation["responses"]["422"]["content"]["application/json"]["examples"].values()
+            assert example["value"]["detail"][0]["loc"][0] == ("body" if "requestBody" in operation else "query"), name
+
+
+def test_each_error_stands_in_the_document_and_nothing_else_does() -> None:
+    codes = {
+        example["value"]["code"]
+        for name, content in contents()
+        for example in content.get("examples", {}).values()
+        if " body " not in name and "detail" in example["value"]
+    }
+    redirected = {error.code for error in error_classes(errors.SignInFailed)}
+    sent = {error.code for error in error_classes() if error.__name__ not in UNSENT} - redirected
+    assert codes == sent | {errors.ServiceError.code}
+    callback = DOCUMENT["paths"]["/auth-collections/auth-idp-redirect/{project_id}"]["get"]
+    assert {code for code in redirected if f"`{code}`" in callback["description"]} == redirected
+
+
+def test_each_operator_is_described_and_nothing_else_is() -> None:
+    assert listing.OPERATORS.keys() == OPERATORS.keys()
+
+
+@pytest.mark.parametrize(
+    "route",
+    [r for r in ROUTES if r.operation.credential in {Credential.API_KEY, Credential.USER_TOKEN}],
+    ids=lambda r: r.path,
+)
+async def test_a_declared_credential_is_required(route: ApiRoute, http: httpx.AsyncClient) -> None:
+    answer = await http.request(route.method, route.path.format(name="books", id="0" * 24))
+    code = "invalid_api_key" if route.operation.credential is Credential.API_KEY else "invalid_token"
+    assert (answer.status_code, answer.json()["code"]) == (401, code)
+
+
+async def test_a_refused_method_is_told_all_methods_of_the_path(http: httpx.AsyncClient) -> None:
+    answer = await http.delete("/auth-collections/user")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
