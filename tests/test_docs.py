@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from starlette.routing import Route
 
-from service import errors
+from service import bounds, errors
 from service.domain.lists import LIST_SECONDS
 from service.domain.projects.settings import TIER_LIMITS, ProjectSettings
-from service.query import operators, parse
+from service.query import operators
 from service.query.pipeline import PROBE_LIMIT
-from service.schema import fields, options
+from service.schema import options
 from service.schema.pattern_budget import MAX_MATCHES
 from service.server.protocol import REFUSALS
 from service.settings import Settings
@@ -43,12 +43,12 @@ def test_every_operator_is_documented() -> None:
 def test_the_limits_of_queries_are_those_of_the_code() -> None:
     text = (ROOT / "docs/queries.md").read_text()
     promised = [
-        f"at most {operators.MAX_CONTAINS} characters",
-        f"at most {operators.MAX_IN}, separated by commas",
-        f"up to {parse.MAX_RELATION_DEPTH} relations deep",
-        f"up to {parse.MAX_POPULATE} names",
-        f"1 to {parse.MAX_LIMIT}",
-        f"{parse.MAX_QUERY_BYTES:,} bytes and {parse.MAX_CONDITIONS} conditions",
+        f"at most {bounds.MAX_CONTAINS} characters",
+        f"at most {bounds.MAX_IN}, separated by commas",
+        f"up to {bounds.MAX_RELATION_DEPTH} relations deep",
+        f"up to {bounds.MAX_POPULATE} names",
+        f"1 to {bounds.MAX_LIMIT}",
+        f"{bounds.MAX_QUERY_BYTES:,} bytes and {bounds.MAX_CONDITIONS} conditions",
         f"at most {LIST_SECONDS:.0f} seconds",
         f"at most {PROBE_LIMIT:,}",
     ]
@@ -96,11 +96,11 @@ def test_every_type_and_option_of_a_schema_is_documented() -> None:
     documented = set(first_cells("docs/schemas.md", "[a-z_]+")) - set(types)
     assert documented == {name for taken in options.OPTIONS.values() for name in taken} - {"type"}
     promised = [
-        f"nest up to {options.MAX_SCHEMA_DEPTH} deep",
-        f"at most {fields.MAX_FIELDS} of them",
-        f"at most {fields.MAX_INDEXES} indexes",
-        f"at most {options.MAX_ENUM} |",
-        f"at most {options.MAX_PATTERN} characters",
+        f"nest up to {bounds.MAX_SCHEMA_DEPTH} deep",
+        f"at most {bounds.MAX_FIELDS} of them",
+        f"at most {bounds.MAX_INDEXES} indexes",
+        f"at most {bounds.MAX_ENUM} |",
+        f"at most {bounds.MAX_PATTERN} characters",
         f"at most {MAX_MATCHES} items in all",
         f"has {CHANGE_SECONDS} seconds",
     ]

@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 
+from service import bounds
+from service.bounds import MAX_NAME
 from service.domain.accounts import password_hashes as hashes
 from service.domain.accounts import passwords
-from service.domain.files import receive as attachments
 from service.domain.files import svg
 from service.domain.files import sweep as sweeping
 from service.domain.files.names import RANDOM_BYTES
@@ -22,7 +23,6 @@ from service.providers import id_token, issuer, outbound
 from service.query import parse
 from service.query.operators import OPERATORS
 from service.query.pipeline import PROBE_LIMIT
-from service.schema.values import MAX_NAME
 from service.seeding import manifest, sources
 from service.seeding.report import SHOWN as SHOWN_BY_SEED
 from service.server import run as server
@@ -31,8 +31,6 @@ from service.storage import collections, definitions, pool_metrics
 from service.storage.files import deletions as removals
 from service.web.asgi.request_context import REQUEST_ID
 from service.web.files import endpoints as files
-from service.web.http import json_body as body
-from service.web.http import multipart
 from service.web.openapi import failures
 from service.web.openapi.declaration import Credential
 from service.web.sign_in import endpoints as sign_in
@@ -58,9 +56,9 @@ def statuses(*errors: failures.Failure) -> str:
 
 PROMISES = {
     "docs/files.md": [
-        f"at most {attachments.MAX_FILES} files a request, each of 1 to {attachments.MAX_FILE_BYTES:,} bytes",
-        f"422 for the {attachments.MAX_FILES + 1}th file",
-        f"`data` at most {multipart.MAX_DATA_BYTES:,} bytes",
+        f"at most {bounds.MAX_FILES} files a request, each of 1 to {bounds.MAX_FILE_BYTES:,} bytes",
+        f"422 for the {bounds.MAX_FILES + 1}th file",
+        f"`data` at most {bounds.MAX_JSON_BYTES:,} bytes",
         f"1 to {MAX_NAME} characters",
         f"at most {svg.MAX_DEPTH} elements deep, {svg.MAX_NAMES:,} different names, {svg.MAX_TAG_BYTES // MIB} MiB in one tag",
         f"directory of at most {ZIP_DIRECTORY_BYTES // KIB} KiB",
@@ -115,7 +113,7 @@ PROMISES = {
         f"is one of {WORDS[len(SignInFailed.__subclasses__()) + 1]} codes",
         f"ids of up to {PROBE_LIMIT:,} related users",
         f"remembered for {WORDS[projects.CACHE_SECONDS]} seconds",
-        f"is read within {body.MAX_JSON_BYTES // MIB} MiB",
+        f"is read within {bounds.MAX_JSON_BYTES // MIB} MiB",
     ],
 }
 

@@ -8,7 +8,8 @@ from typing import Any
 import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
-from service.domain.files.receive import MAX_FILE_BYTES
+from service import bounds
+from service.bounds import MAX_FILE_BYTES, MAX_JSON_BYTES
 from service.domain.limits import leases
 from service.domain.limits import limiter as limits
 from service.domain.lists import LIST_SECONDS
@@ -18,11 +19,9 @@ from service.server import protocol as connections
 from service.server import run as server
 from service.storage import client as mongo
 from service.storage import counters
-from service.web.asgi import concurrency
 from service.web.asgi import deadlines as admission
 from service.web.auth.client_address import CLIENT_PREFIX
 from service.web.collections.endpoints import CHANGE_ANSWER_SECONDS
-from service.web.http.json_body import MAX_JSON_BYTES
 from service.web.sign_in.endpoints import PROVIDER_ANSWER_SECONDS
 from tests.pages import ROOT, missing, quoted, table, text_of
 from tests.test_docs import every_error
@@ -70,7 +69,7 @@ def test_a_line_of_the_log_has_the_fields_of_the_example() -> None:
 
 def test_the_deadlines_are_those_of_the_code() -> None:
     assert missing(OPERATIONS, [
-        f"| request headers | {connections.HEADER_SECONDS:.0f} s, {connections.MAX_HEADER_BYTES:,} bytes |",
+        f"| request headers | {connections.HEADER_SECONDS:.0f} s, {bounds.MAX_HEADER_BYTES:,} bytes |",
         f"keep the service waiting {admission.BODY_SECONDS:.0f} s, and 1 s more for each",
         f"for each {admission.MIN_BYTES_PER_SECOND:,} bytes that came",
         f"begins within {admission.ANSWER_SECONDS:.0f} s of the last byte",
@@ -80,7 +79,7 @@ def test_the_deadlines_are_those_of_the_code() -> None:
         f"thrown away for {connections.LINGER_SECONDS:.0f} s",
         f"{connections.HEADER_SECONDS:.0f} s before its first request, {server.KEEP_ALIVE_SECONDS} s after one",
         f"{connections.WRITE_SECONDS:.0f} s without a byte taken",
-        f"| requests in flight | {concurrency.MAX_IN_FLIGHT} a worker, `/health` and `/metrics` apart |",
+        f"| requests in flight | {bounds.MAX_IN_FLIGHT} a worker, `/health` and `/metrics` apart |",
         f"{mongo.OPERATION_TIMEOUT_MS // 1000} s with its retries; {mongo.SERVER_SELECTION_TIMEOUT_MS // 1000} s to find",
         f"| a list | {LIST_SECONDS:.0f} s of MongoDB's time |",
     ]) == []  # fmt: skip

@@ -3,12 +3,11 @@
 import re
 from pathlib import Path
 
-from service.domain.accounts.passwords import MAX_WAITING
+from service.bounds import MAX_HASHES_WAITING, MAX_IN_FLIGHT
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.settings import Settings
 from service.storage.client import MAX_CONNECTIONS, OPERATION_TIMEOUT_MS, connect
 from service.storage.databases import USER_INDEXES
-from service.web.asgi.concurrency import MAX_IN_FLIGHT
 from tests.conftest import Api
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +46,7 @@ def test_what_a_worker_has_for_itself() -> None:
     promised = [
         f"for {WORDS[CACHE_SECONDS]} seconds at most",
         f"up to {MAX_CONNECTIONS} connections",
-        f"keeps {MAX_WAITING} hashes",
+        f"keeps {MAX_HASHES_WAITING} hashes",
         f"serves {MAX_IN_FLIGHT} requests",
         f"has waited {OPERATION_TIMEOUT_MS // 1000} s the answer is a 503",
     ]

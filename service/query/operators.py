@@ -5,13 +5,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from service.bounds import MAX_CONTAINS, MAX_IN
 from service.schema.values import BadValue, Kind, bound, readings
 
 Filter = dict[str, Any]
 Operator = Callable[[str, Kind, str], Filter]
 
-MAX_IN = 500
-MAX_CONTAINS = 256
 TEXTUAL = frozenset({Kind.ANY, Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE})
 
 

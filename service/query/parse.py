@@ -11,16 +11,12 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
+from service.bounds import MAX_CONDITIONS, MAX_DEPTH, MAX_LIMIT, MAX_POPULATE, MAX_QUERY_BYTES, MAX_RELATION_DEPTH
 from service.errors import Invalid, Violation
 from service.query.nodes import EVERY_RELATION, Condition, ListQuery
 from service.query.operators import OPERATORS
-from service.schema.values import MAX_DEPTH, check_name, parse_number
+from service.schema.values import check_name, parse_number
 
-MAX_QUERY_BYTES = 4_096
-MAX_CONDITIONS = 50
-MAX_RELATION_DEPTH = 3
-MAX_POPULATE = 5
-MAX_LIMIT = 1_000
 # At most some megabytes, even of the longest queries.
 CACHED_QUERIES = 256
 # MongoDB's $skip is a 64-bit integer.

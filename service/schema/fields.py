@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from service.bounds import MAX_FIELDS, MAX_INDEXES, MAX_SCHEMA_DEPTH
 from service.errors import Invalid, Location, Violation
-from service.schema.options import MAX_SCHEMA_DEPTH, OPTIONS, check_option, check_pairs
+from service.schema.options import OPTIONS, check_option, check_pairs
 from service.schema.strict_json import shown
 from service.schema.values import Kind, check_data, check_name
 
 LOC: Location = ("body", "schema")
-MAX_FIELDS = 500
-# MongoDB keeps at most 64 indexes of a collection; the service needs some itself.
-MAX_INDEXES = 60
 RELATION_SUFFIX = "_id"
 USERS = "users"
 

@@ -4,13 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from service.bounds import MAX_ENUM, MAX_PATTERN
 from service.errors import Location, Violation
 from service.schema.values import Kind
 
-# MongoDB parses a validator into a tree of limited height; definitions this deep stay well below it.
-MAX_SCHEMA_DEPTH = 10
-MAX_PATTERN = 256
-MAX_ENUM = 500
 MAX_LENGTH_OPTION = 2**31 - 1
 COLLECTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 COLLECTION_NAME_RULE = "Must begin with a letter and have 1 to 63 letters, digits, '_' or '-'"

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
+from service.bounds import MAX_DEPTH, MAX_NAME
 from service.errors import Location, Violation
 from service.schema.strict_json import INT64_MAX, INT64_MIN, INT64_TEXT, shown
 
-MAX_DEPTH = 32
-MAX_NAME = 128
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 GOOD_NAME = re.compile(rf"(?!\$)[^\x00-\x1f\x7f.]{{1,{MAX_NAME}}}")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

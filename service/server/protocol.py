@@ -7,12 +7,11 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from service.bounds import MAX_HEADER_BYTES
 from service.server.write_buffer import WriteBuffer
 
 # From the connection, or the first byte of a later request, to the end of its headers.
 HEADER_SECONDS = 10.0
-# A bearer token of 1 MB is answered 401 like any other that is not ours; more than that is not kept.
-MAX_HEADER_BYTES = 1_114_112
 # After an answer that did not wait for the body, the rest is read and thrown away for this long, so that the client can
 # read the answer before the connection goes (RFC 9112 section 9.6).
 LINGER_SECONDS = 2.0

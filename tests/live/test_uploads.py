@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service.domain.files.receive import MAX_FILE_BYTES
+from service.bounds import MAX_FILE_BYTES
 from tests.live.server import Server, peak_memory, serving, start, wait_until
 from tests.samples import FORM_TYPE, PNG, account, file_part, form, png, stored
 

@@ -8,11 +8,11 @@ from pymongo import MongoClient
 from pymongo.collection import Collection
 from pymongo.errors import WriteError
 
+from service.bounds import MAX_PATTERN, MAX_SCHEMA_DEPTH
 from service.errors import Violation
 from service.schema.documents import complete
 from service.schema.fields import Fields, parse
 from service.schema.json_schema import validator
-from service.schema.options import MAX_PATTERN, MAX_SCHEMA_DEPTH
 from service.schema.pattern_budget import MAX_MATCHES
 from service.schema.values import now
 from service.schema.violations import translate

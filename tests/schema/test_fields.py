@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from service.bounds import MAX_FIELDS, MAX_SCHEMA_DEPTH
 from service.errors import Invalid
-from service.schema.fields import MAX_FIELDS, defaults, parse, patterns, references
-from service.schema.options import MAX_SCHEMA_DEPTH
+from service.schema.fields import defaults, parse, patterns, references
 from service.schema.values import Kind
 from tests.schema.cases import BAD_DEFINITIONS, CASES, Case, Path
 

@@ -9,10 +9,9 @@ from contextlib import suppress
 
 import pytest
 
-from service.server.protocol import HEADER_SECONDS, LINGER_SECONDS, MAX_HEADER_BYTES
-from service.web.asgi.concurrency import MAX_IN_FLIGHT
+from service.bounds import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_JSON_BYTES
+from service.server.protocol import HEADER_SECONDS, LINGER_SECONDS
 from service.web.asgi.deadlines import BODY_SECONDS, MIN_BYTES_PER_SECOND, allowance
-from service.web.http.json_body import MAX_JSON_BYTES
 from tests.faults.processes import Service, headers, make_key, running_service
 from tests.faults.restarts import UNLIMITED
 from tests.faults.wire import Connection

@@ -8,13 +8,12 @@ from typing import TypeVar
 
 import bcrypt
 
+from service.bounds import MAX_HASHES_WAITING
 from service.domain.accounts.password_hashes import is_argon2id, matches_argon2id
 from service.errors import Busy, Location, Violation
 from service.observe.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
-# Past this many waiting the wait would exceed what clients endure, so the next is told to come back.
-MAX_WAITING = 64
 RETRY_AFTER_SECONDS = 5
 
 T = TypeVar("T")
@@ -59,7 +58,7 @@ class Passwords:
         return await self._run(lambda: bcrypt.checkpw(raw if possible else b"x", expected)) and possible
 
     async def _run(self, work: Callable[[], T]) -> T:
-        if self._waiting >= MAX_WAITING + self._threads:
+        if self._waiting >= MAX_HASHES_WAITING + self._threads:
             raise Busy(retry_after=RETRY_AFTER_SECONDS)
         self._waiting += 1
         try:

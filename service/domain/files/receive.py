@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.bounds import MAX_FILE_BYTES, MAX_FILES
 from service.domain.files.bad_content import BadContent
 from service.domain.files.names import new_file_name
 from service.domain.files.parts import DataPart, FilePart, FormParts
@@ -17,8 +18,6 @@ from service.schema.values import check_name
 from service.storage.files.stored import FileMetadata
 from service.storage.files.uploads import Upload
 
-MAX_FILES = 10
-MAX_FILE_BYTES = 52_428_800
 MAX_ORIGINAL_NAME = 255
 DATA = "data"
 # What a record has beside `data`; a file of such a name would hide in `data` what it means beside it.

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from service.bounds import MAX_FILE_BYTES, MAX_FILES
 from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
-from service.domain.files.receive import MAX_FILE_BYTES, MAX_FILES
 from service.domain.files.types import FILE_TYPES
 from service.domain.projects.settings import ProjectSettings
 from service.errors import (

@@ -2,10 +2,9 @@
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service.bounds import MAX_IN_FLIGHT
 from service.errors import Busy
 
-# More at once than this only wait for one another, and each holds memory.
-MAX_IN_FLIGHT = 256
 # How an overloaded process still tells that it lives, and why it is slow.
 EXEMPT = frozenset({"/health/live", "/health/ready", "/metrics"})
 

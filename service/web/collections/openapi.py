@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from service.bounds import MAX_ENUM, MAX_PATTERN
 from service.errors import CollectionExists, CollectionNotFound, DuplicateValue, SchemaChanging, SchemaConflict
-from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_ENUM, MAX_PATTERN, OPTIONS
+from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, OPTIONS
 from service.schema.values import Kind
 from service.web.collections.endpoints import NewCollection, SchemaChange
 from service.web.openapi import shapes, tags

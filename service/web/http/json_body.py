@@ -7,10 +7,9 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive
 
+from service.bounds import MAX_JSON_BYTES
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
-
-MAX_JSON_BYTES = 1_048_576
 
 Model = TypeVar("Model", bound=BaseModel)
 Headers = Mapping[bytes, bytes]

@@ -9,12 +9,12 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
+from service.bounds import MAX_JSON_BYTES
 from service.domain.files.parts import DataPart, FilePart, FormPart
 from service.errors import Invalid, Location, TooLarge
 from service.schema.strict_json import loads
 
 DATA = "data"
-MAX_DATA_BYTES = 1_048_576
 # RFC 2046 section 5.1.1 allows a boundary so many characters.
 MAX_BOUNDARY = 70
 # RFC 7578 section 4.7 deprecates encodings; these are the ones that change nothing.
@@ -137,8 +137,8 @@ async def _data(content: AsyncIterator[bytes]) -> dict[str, Any]:
     raw = bytearray()
     async for piece in content:
         raw += piece
-        if len(raw) > MAX_DATA_BYTES:
-            raise TooLarge(f"The part data must have at most {MAX_DATA_BYTES} bytes")
+        if len(raw) > MAX_JSON_BYTES:
+            raise TooLarge(f"The part data must have at most {MAX_JSON_BYTES} bytes")
     value = loads(bytes(raw), loc=(*BODY, DATA))
     if not isinstance(value, dict):
         raise Invalid.one((*BODY, DATA), "The part data must be a JSON object", type_="dict_type")

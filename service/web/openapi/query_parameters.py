@@ -1,9 +1,17 @@
 """The parameters of every list, from the query language's own operators and limits."""
 
+from service.bounds import (
+    MAX_CONDITIONS,
+    MAX_CONTAINS,
+    MAX_IN,
+    MAX_LIMIT,
+    MAX_NAME,
+    MAX_POPULATE,
+    MAX_QUERY_BYTES,
+    MAX_RELATION_DEPTH,
+)
 from service.query.nodes import ListQuery
-from service.query.operators import MAX_CONTAINS, MAX_IN
-from service.query.parse import MAX_CONDITIONS, MAX_LIMIT, MAX_OFFSET, MAX_POPULATE, MAX_QUERY_BYTES, MAX_RELATION_DEPTH
-from service.schema.values import MAX_NAME
+from service.query.parse import MAX_OFFSET
 from service.web.openapi.declaration import Parameter, Schema
 
 DEFAULTS = ListQuery()

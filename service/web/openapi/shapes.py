@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from service.query.parse import MAX_LIMIT, MAX_OFFSET
+from service.bounds import MAX_DEPTH, MAX_LIMIT, MAX_NAME
+from service.query.parse import MAX_OFFSET
 from service.schema.strict_json import INT64_MAX, INT64_MIN
-from service.schema.values import MAX_DEPTH, MAX_NAME
 from service.web.openapi.declaration import Component, Schema
 
 ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{24}$", "examples": ["66f0c1a2b3c4d5e6f7a8b9c0"]}

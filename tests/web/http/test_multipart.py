@@ -12,9 +12,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from service.bounds import MAX_JSON_BYTES
 from service.domain.files.parts import DataPart, FormPart
 from service.errors import Invalid, ServiceError, TooLarge
-from service.web.http.multipart import MAX_DATA_BYTES, read_parts
+from service.web.http.multipart import read_parts
 
 TYPE = "multipart/form-data; boundary=b"
 
@@ -147,10 +148,10 @@ async def test_f2_a_bad_boundary_or_charset_is_refused(content_type: str) -> Non
 
 
 async def test_the_data_part_has_a_limit() -> None:
-    fits = part('name="data"', b'{"a": "' + b"x" * (MAX_DATA_BYTES - 9) + b'"}')
-    assert len((await read(fits + END))[0]["a"]) == MAX_DATA_BYTES - 9
+    fits = part('name="data"', b'{"a": "' + b"x" * (MAX_JSON_BYTES - 9) + b'"}')
+    assert len((await read(fits + END))[0]["a"]) == MAX_JSON_BYTES - 9
     with pytest.raises(TooLarge):
-        await read(part('name="data"', b'{"a": "' + b"x" * (MAX_DATA_BYTES - 8) + b'"}') + END)
+        await read(part('name="data"', b'{"a": "' + b"x" * (MAX_JSON_BYTES - 8) + b'"}') + END)
 
 
 async def test_reading_stops_at_the_first_rule_broken() -> None:

@@ -1,0 +1,61 @@
+"""The table of bounds: how much of each thing there may be, what that protects, and the error past it.
+
+Each bound is a number that knows its row of the table, which `docs/bounds.md` shows. Deadlines and limits of frequency are
+not here: those are in `web/asgi/deadlines` and `domain/limits`.
+"""
+
+from typing import Self
+
+
+class Bound(int):
+    """A number, of `what`; it `protects` something, and what exceeds it is answered with `past`, "413 too_large"."""
+
+    what: str
+    protects: str
+    past: str
+
+    def __new__(cls, number: int, what: str, *, protects: str, past: str) -> Self:
+        self = super().__new__(cls, number)
+        self.what, self.protects, self.past = what, protects, past
+        return self
+
+
+LOOP = "the event loop"
+MEMORY = "the worker's memory"
+MONGODB = "MongoDB's time"
+INVALID = "422 validation_error"
+
+# Of a connection and its requests.
+MAX_IN_FLIGHT = Bound(256, "requests in flight in a worker", protects=MEMORY, past="503 busy")
+MAX_HEADER_BYTES = Bound(1_114_112, "bytes of a request's headers", protects=MEMORY, past="431 headers_too_large")
+MAX_QUERY_BYTES = Bound(4_096, "bytes of a query string", protects=LOOP, past=INVALID)
+MAX_JSON_BYTES = Bound(
+    1_048_576, "bytes of a JSON body, and of a form's part `data`", protects=LOOP, past="413 too_large"
+)
+MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
+MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
+MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
+
+# Of a record.
+MAX_DEPTH = Bound(32, "objects and arrays inside one another in `data`", protects=LOOP, past=INVALID)
+MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)
+
+# Of a list.
+MAX_CONDITIONS = Bound(50, "conditions of a query", protects=MONGODB, past=INVALID)
+MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follows", protects=MONGODB, past=INVALID)
+MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
+MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
+MAX_IN = Bound(500, "values of `_in`", protects=MONGODB, past=INVALID)
+MAX_CONTAINS = Bound(256, "characters of `_contains`", protects=MONGODB, past=INVALID)
+
+# Of a project and its collections.
+MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)
+MAX_INDEXES = Bound(60, "indexes that a schema asks for", protects="MongoDB's open files", past=INVALID)
+MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB, past=INVALID)
+MAX_PATTERN = Bound(256, "characters of a pattern", protects=MONGODB, past=INVALID)
+MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
+
+
+def every_bound() -> list[Bound]:
+    """The rows of the table, in the order of this page."""
+    return [value for value in globals().values() if isinstance(value, Bound)]
