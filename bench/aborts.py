@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import httpx
+import httpx2
 import typer
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
@@ -219,8 +219,8 @@ def left_behind(server: Server, swept: str) -> dict[str, int]:
 def _is_readable(server: Server, name: str) -> bool:
     length = server.database["files.files"].find_one({"_id": name}, {"length": 1}) or {}
     try:
-        return len(httpx.get(f"{server.url}/files/{name}", timeout=30).content) == length.get("length")
-    except httpx.TransportError:
+        return len(httpx2.get(f"{server.url}/files/{name}", timeout=30).content) == length.get("length")
+    except httpx2.TransportError:
         return False
 
 

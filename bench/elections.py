@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-import httpx
+import httpx2
 from pydantic import SecretStr
 
 from bench.figures import Figure
@@ -24,7 +24,7 @@ def measure_elections(settings: Settings, *, rounds: int) -> Iterator[Figure]:
     for milliseconds in ELECTION_MS:
         with tempfile.TemporaryDirectory() as folder, replica_set(Path(folder), election_ms=milliseconds) as members:
             located = settings.model_copy(update={"mongodb_uri": SecretStr(members.uri)})
-            with staged(located) as (stage, _), httpx.Client(base_url=stage.server.url, timeout=60) as http:
+            with staged(located) as (stage, _), httpx2.Client(base_url=stage.server.url, timeout=60) as http:
                 request = document_scenarios(stage)[0].service
                 found = [_kill_primary(members, http, request) for _ in range(rounds)]
         gaps, slowest, refused = zip(*found, strict=True)
@@ -32,7 +32,7 @@ def measure_elections(settings: Settings, *, rounds: int) -> Iterator[Figure]:
         yield Figure(f"no writes after a kill, electionTimeoutMillis {milliseconds:,}", median(gaps), "s", note=note)
 
 
-def _kill_primary(members: ReplicaSet, http: httpx.Client, request: Request) -> tuple[float, float, int]:
+def _kill_primary(members: ReplicaSet, http: httpx2.Client, request: Request) -> tuple[float, float, int]:
     """Seconds without a write, those of the slowest answer, and how many answers were 503."""
     primary = members.primary()
     primary.kill()
@@ -47,6 +47,6 @@ def _kill_primary(members: ReplicaSet, http: httpx.Client, request: Request) -> 
     return gap, max(slowest, answer.elapsed.total_seconds()), refused
 
 
-def _post(http: httpx.Client, request: Request) -> httpx.Response:
+def _post(http: httpx2.Client, request: Request) -> httpx2.Response:
     headers = {**dict(request.headers), "content-type": "application/json"}
     return http.post(request.target, content=request.body, headers=headers)

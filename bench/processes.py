@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from service.settings import Settings
 
@@ -100,7 +100,7 @@ def _is_ready(server: Server) -> bool:
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", server.port)):
             return False
-    return httpx.get(f"{server.url}/health/ready", timeout=READY_SECONDS).status_code == 200
+    return httpx2.get(f"{server.url}/health/ready", timeout=READY_SECONDS).status_code == 200
 
 
 def _free_port() -> int:

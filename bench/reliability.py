@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import httpx
+import httpx2
 
 from bench.aborts import FAULTS, abort_uploads
 from bench.figures import Figure, Goal
@@ -51,7 +51,7 @@ async def _signups_too_many() -> Figure:
 
 async def _sign_up(url: str, key: str) -> list[int]:
     form = {"email": "someone@example.com", "password": "correct horse"}
-    async with httpx.AsyncClient(base_url=url, headers=headers(key), timeout=30) as client:
+    async with httpx2.AsyncClient(base_url=url, headers=headers(key), timeout=30) as client:
         sent = [client.post("/auth-collections/signup", json=form) for _ in range(SIGNUPS)]
         return [answer.status_code for answer in await asyncio.gather(*sent)]
 

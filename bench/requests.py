@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
-import httpx
+import httpx2
 from pymongo import MongoClient
 
 from bench.figures import Figure, Goal
@@ -71,7 +71,7 @@ def _sign_up(server: Server, api_key: str) -> Stage:
     """The user signs up once; in later runs the same one logs in."""
     form = {"email": "someone@example.com", "password": "correct horse"}
     profile = {"name": "Someone", "code": -1, "group": 1, "age": 40, "active": True, "tags": ["tag1", "tag2"]}
-    with httpx.Client(base_url=server.url, headers={"x-api-key": api_key}, timeout=30) as http:
+    with httpx2.Client(base_url=server.url, headers={"x-api-key": api_key}, timeout=30) as http:
         response = http.post("/auth-collections/signup", json={**form, **profile})
         if response.status_code == 400:
             response = http.post("/auth-collections/login", json=form)
@@ -130,7 +130,7 @@ def _user_scenarios(stage: Stage) -> list[Scenario]:
 
 def document_scenarios(stage: Stage) -> list[Scenario]:
     """Creating and reading a document, where the service has collections."""
-    with httpx.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=30) as http:
+    with httpx2.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=30) as http:
         http.delete(f"/api/collections/{COLLECTION}")
         if http.post("/api/collections", json={"name": COLLECTION, "schema": SCHEMA}).status_code != 201:
             return []

@@ -6,7 +6,7 @@ import time
 from statistics import median
 from typing import Any
 
-import httpx
+import httpx2
 from gridfs.asynchronous import AsyncGridFSBucket
 from pymongo import AsyncMongoClient
 
@@ -44,7 +44,7 @@ async def _measure(stage: Stage, uri: str, database: str, rounds: int) -> list[F
 async def _upload(stage: Stage, content: bytes) -> float:
     """MiB a second."""
     started = time.perf_counter()
-    async with httpx.AsyncClient(base_url=stage.server.url, headers=dict(stage.signed_in), timeout=120) as http:
+    async with httpx2.AsyncClient(base_url=stage.server.url, headers=dict(stage.signed_in), timeout=120) as http:
         files = {"resume": ("resume.pdf", content, "application/pdf")}
         (await http.put("/auth-collections/user", files=files)).raise_for_status()
     return len(content) / MEBIBYTE / (time.perf_counter() - started)

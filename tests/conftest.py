@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pydantic import SecretStr
 from pymongo import MongoClient, monitoring
@@ -123,10 +123,10 @@ def admin(services: Services) -> ProjectAdmin:
 
 
 @pytest.fixture
-async def http(running_app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
+async def http(running_app: Starlette) -> AsyncIterator[httpx2.AsyncClient]:
     """Requests without any credential."""
-    transport = httpx.ASGITransport(app=running_app)
-    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+    transport = httpx2.ASGITransport(app=running_app)
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as client:
         yield client
 
 
@@ -146,30 +146,30 @@ class Api:
 
     project: Project
     key: str
-    http: httpx.AsyncClient
+    http: httpx2.AsyncClient
     database: Database[dict[str, Any]]
 
-    async def request(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
+    async def request(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
         """A request with the project's API key."""
         headers = {"x-api-key": self.key, **kwargs.pop("headers", {})}
         return await self.http.request(method, path, headers=headers, **kwargs)
 
-    async def as_user(self, token: str, method: str, path: str, **kwargs: Any) -> httpx.Response:
+    async def as_user(self, token: str, method: str, path: str, **kwargs: Any) -> httpx2.Response:
         """A request with a user's token."""
         headers = {"authorization": f"Bearer {token}", **kwargs.pop("headers", {})}
         return await self.http.request(method, path, headers=headers, **kwargs)
 
     async def signup(
         self, email: str = "ann@example.com", password: str = "correct horse", **data: Any
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         body = {"email": email, "password": password, **data}
         return await self.request("POST", "/auth-collections/signup", json=body)
 
-    async def login(self, email: str = "ann@example.com", password: str = "correct horse") -> httpx.Response:
+    async def login(self, email: str = "ann@example.com", password: str = "correct horse") -> httpx2.Response:
         body = {"email": email, "password": password}
         return await self.request("POST", "/auth-collections/login", json=body)
 
-    async def users(self, query: str = "") -> httpx.Response:
+    async def users(self, query: str = "") -> httpx2.Response:
         return await self.request("GET", f"/auth-collections/users{'?' if query else ''}{query}")
 
 
@@ -191,7 +191,7 @@ async def emptied(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> A
 async def make_api(
     emptied: None,
     admin: ProjectAdmin,
-    http: httpx.AsyncClient,
+    http: httpx2.AsyncClient,
     mongo: MongoClient[dict[str, Any]],
     database_prefix: str,
 ) -> MakeApi:

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 
 KEY = base64.b64encode(b"s" * 32).decode()
 
@@ -49,8 +49,8 @@ def await_ready(url: str) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         try:
-            if httpx.get(f"{url}/health/ready").status_code == 200:
+            if httpx2.get(f"{url}/health/ready").status_code == 200:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             time.sleep(0.05)
     raise AssertionError("not ready within 30 s")

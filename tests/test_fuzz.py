@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
-import httpx
+import httpx2
 import pytest
 import structlog
 from starlette.applications import Starlette
@@ -125,7 +125,7 @@ async def test_no_request_makes_the_service_fail(target: Target, seed: int) -> N
         answer = await target.send(case)
         assert not faults(case, answer), (seed, number, case, answer)
         assert await target.goes_on(), (seed, number, case)
-        if case.method == "DELETE" and answer.status == httpx.codes.NO_CONTENT:
+        if case.method == "DELETE" and answer.status == httpx2.codes.NO_CONTENT:
             await target.set_right()
 
 
@@ -151,7 +151,7 @@ def faults(case: Case, answer: Answer) -> list[str]:
         "credentials": "access-control-allow-credentials" not in headers,
         "redirect": headers.get("location", COMPLETE).partition("?")[0] in {COMPLETE, AUTHORIZE},
         "no body": not (answer.status in {204, 304} and answer.body),
-        "allow": answer.status != httpx.codes.METHOD_NOT_ALLOWED or "allow" in headers,
+        "allow": answer.status != httpx2.codes.METHOD_NOT_ALLOWED or "allow" in headers,
         "error": answer.status < 400 or _is_our_error(answer),
     }
     return [name for name, holds in rules.items() if not holds]

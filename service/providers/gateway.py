@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from cachetools import LRUCache
-
 from service.errors import SignInFailed, Unavailable
 from service.providers.authorization import FlowSecrets, authorize_url
 from service.providers.exchange import Exchange
@@ -28,7 +26,7 @@ class Gateway:
 
     def __init__(self, outbound: Outbound | None = None) -> None:
         self._outbound = outbound or Outbound()
-        self._issuers: LRUCache[str, Issuer] = LRUCache(MAX_ISSUERS)
+        self._issuers: dict[str, Issuer] = {}
 
     async def authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         """Where to send the browser. Raises Unavailable when the issuer's configuration cannot be read."""
@@ -65,9 +63,12 @@ class Gateway:
         await self._outbound.aclose()
 
     def _issuer(self, name: str) -> Issuer:
-        if name not in self._issuers:
-            self._issuers[name] = Issuer(name, self._outbound)
-        return self._issuers[name]
+        """Kept by name. The one that was longest unused makes room for one too many."""
+        issuer = self._issuers.pop(name, None) or Issuer(name, self._outbound)
+        self._issuers[name] = issuer
+        if len(self._issuers) > MAX_ISSUERS:
+            del self._issuers[next(iter(self._issuers))]
+        return issuer
 
     async def _endpoints(self, registration: Registration, deadline: float) -> Endpoints:
         if isinstance(registration.provider, Endpoints):

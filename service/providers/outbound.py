@@ -7,7 +7,7 @@ from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
-import httpx
+import httpx2
 
 from service.errors import Invalid
 from service.schema import strict_json
@@ -36,12 +36,12 @@ class Outbound:
         self._connect = connect_seconds
 
     @cached_property
-    def _client(self) -> httpx.AsyncClient:
+    def _client(self) -> httpx2.AsyncClient:
         # Made on first use: its TLS context takes longer to load than all the rest of a command line.
-        return httpx.AsyncClient(
+        return httpx2.AsyncClient(
             headers=HEADERS,
-            timeout=httpx.Timeout(self._total, connect=self._connect),
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS),
+            timeout=httpx2.Timeout(self._total, connect=self._connect),
+            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS),
             follow_redirects=False,
             # One client serves every user of every project; a cookie kept would join their requests.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
@@ -74,14 +74,14 @@ async def until(deadline: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout_at(deadline):
             yield
-    except (TimeoutError, httpx.TimeoutException):
+    except (TimeoutError, httpx2.TimeoutException):
         raise FetchFailed("the provider did not answer in time") from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise FetchFailed(f"the provider cannot be reached: {type(error).__name__}") from None
 
 
-async def _body(response: httpx.Response) -> bytes:
-    if response.status_code != httpx.codes.OK:
+async def _body(response: httpx2.Response) -> bytes:
+    if response.status_code != httpx2.codes.OK:
         raise FetchFailed(f"the provider answered {response.status_code}")
     if response.headers.get("content-encoding", "identity") != "identity":
         raise FetchFailed("the provider sent a compressed answer")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 
@@ -145,7 +145,9 @@ def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:
     assert DEMO_PASSWORD in banner
     with serving(shell, "--demo", "--port", str(port), "--workers", "2", **nothing) as second:
         await_ready(f"http://127.0.0.1:{port}")
-        users = httpx.get(f"http://127.0.0.1:{port}/auth-collections/users?name_eq=Valjean", headers={"x-api-key": key})
+        users = httpx2.get(
+            f"http://127.0.0.1:{port}/auth-collections/users?name_eq=Valjean", headers={"x-api-key": key}
+        )
         second.send_signal(signal.SIGINT)
         banner, log = second.communicate(timeout=30)
     assert users.json()["total"] == 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import httpx
+import httpx2
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
@@ -107,4 +107,4 @@ async def _list(app: Starlette, key: str) -> None:
         return {"type": "http.request", "body": b"", "more_body": False}
 
     await app(scope, receive, send)
-    assert statuses == [httpx.codes.OK], statuses
+    assert statuses == [httpx2.codes.OK], statuses

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from tests.faults.processes import Service, headers, make_key, running_service
 
@@ -34,8 +34,8 @@ async def logins(uri: str, *, requests: int = 100, workers: int = 2) -> Count:
     """So many parallel logins, each on a connection of its own, against the default of 20 an hour."""
     _, key = await make_key(uri, PREFIX, LOGIN_LIMIT="20")
     with tempfile.TemporaryDirectory() as folder, _service(uri, folder, workers) as service:
-        limits = httpx.Limits(max_connections=requests, max_keepalive_connections=requests)
-        async with httpx.AsyncClient(base_url=service.url, limits=limits, timeout=60) as client:
+        limits = httpx2.Limits(max_connections=requests, max_keepalive_connections=requests)
+        async with httpx2.AsyncClient(base_url=service.url, limits=limits, timeout=60) as client:
             body = {"email": "nobody@example.com", "password": "x"}
             tasks = [client.post("/auth-collections/login", json=body, headers=headers(key)) for _ in range(requests)]
             return Count(Counter(response.status_code for response in await asyncio.gather(*tasks)))
@@ -49,23 +49,23 @@ async def auth(uri: str, *, requests: int = 5000, limit: int = 1000, workers: in
     kill_at = {limit * (i + 1) // (kills + 1) for i in range(kills)}
     with tempfile.TemporaryDirectory() as folder, _service(uri, folder, workers) as service:
 
-        async def client_loop(client: httpx.AsyncClient) -> None:
+        async def client_loop(client: httpx2.AsyncClient) -> None:
             for _ in remaining:
                 if (passed := statuses[200]) and any(passed >= at for at in kill_at):
                     kill_at.discard(min(kill_at))
                     os.kill(service.workers()[0], signal.SIGKILL)
                 statuses[await _status(client, key)] += 1
 
-        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1)
-        clients = [httpx.AsyncClient(base_url=service.url, limits=limits, timeout=30) for _ in range(32)]
+        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
+        clients = [httpx2.AsyncClient(base_url=service.url, limits=limits, timeout=30) for _ in range(32)]
         await asyncio.gather(*(client_loop(client) for client in clients))
         for client in clients:
             await client.aclose()
     return Count(statuses)
 
 
-async def _status(client: httpx.AsyncClient, key: str) -> int:
-    with suppress(httpx.TransportError):
+async def _status(client: httpx2.AsyncClient, key: str) -> int:
+    with suppress(httpx2.TransportError):
         response = await client.get("/auth-collections/users?limit=1&count=false", headers=headers(key))
         return response.status_code
     # A killed worker's port stays open for its siblings; a moment later the next request finds one of them.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from pydantic import SecretStr
 
 from service.domain.projects.admin import ProjectAdmin
@@ -95,8 +95,8 @@ def wait_live(service: Service) -> None:
     while True:
         if service.process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"The service did not start: {service.log.read_text()[-2000:]}")
-        with suppress(httpx.TransportError):
-            if httpx.get(f"{service.url}/health/live", timeout=5).status_code == 200:
+        with suppress(httpx2.TransportError):
+            if httpx2.get(f"{service.url}/health/live", timeout=5).status_code == 200:
                 return
         time.sleep(0.05)
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from pymongo import MongoClient
 from pymongo.database import Database
 
@@ -48,11 +48,11 @@ class Server:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def request(self, method: str, path: str, **kwargs: Any) -> httpx.Response:
+    def request(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
         headers = {"x-api-key": self.key, **kwargs.pop("headers", {})}
-        return httpx.request(method, f"{self.url}{path}", headers=headers, timeout=60, **kwargs)
+        return httpx2.request(method, f"{self.url}{path}", headers=headers, timeout=60, **kwargs)
 
-    def signup(self, body: bytes) -> httpx.Response:
+    def signup(self, body: bytes) -> httpx2.Response:
         """A signup with the form `body`."""
         return self.request("POST", "/auth-collections/signup", content=body, headers=FORM_TYPE)
 
@@ -156,7 +156,7 @@ def run(environment: dict[str, str], *arguments: str) -> str:
 def is_live(server: Server) -> bool:
     try:
         return server.request("GET", "/health/ready").status_code == 200
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return False
 
 

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
+import httpx2
 
 from tests.live.server import Server, is_live, serving, start, wait_until
 from tests.live.test_uploads import WHOLE, left, receive
@@ -76,6 +76,6 @@ def _check_what_is_left(server: Server) -> None:
     server.sweep()
     assert left(server) == {name: EACH * count for name, count in WHOLE.items()}
     files = [user["data"]["a"] for user in server.database["users"].find()]
-    assert [len(httpx.get(file).content) for file in files] == [LENGTH] * EACH
+    assert [len(httpx2.get(file).content) for file in files] == [LENGTH] * EACH
     names = [file.rpartition("/")[2] for file in files]
     assert server.database["files.chunks"].count_documents({"files_id": {"$nin": names}}) == 0

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 
 from service.bounds import MAX_FILE_BYTES
@@ -45,7 +45,7 @@ class TestSizes:
         content = png(MAX_FILE_BYTES)
         answer = server.signup(form(account(), file_part("a", content=content)))
         assert answer.status_code == 201
-        assert httpx.get(answer.json()["user"]["data"]["a"]).content == content
+        assert httpx2.get(answer.json()["user"]["data"]["a"]).content == content
 
     def test_f5_one_byte_more(self, server: Server) -> None:
         answer = server.signup(form(account(), file_part("a", content=png(MAX_FILE_BYTES + 1))))
@@ -136,7 +136,9 @@ class TestAborts:
             assert counts.get("users", 0) == counts.get("files.files", 0)
             assert "uploads" not in counts
             for user in server.database["users"].find():
-                assert len(httpx.get(f"{server.url}/files/{user['data']['a'].rpartition('/')[2]}").content) == 3_000_000
+                assert (
+                    len(httpx2.get(f"{server.url}/files/{user['data']['a'].rpartition('/')[2]}").content) == 3_000_000
+                )
             assert server.signup(form(account("last@example.com"), file_part("a"))).status_code == 201
 
 
@@ -157,8 +159,8 @@ def test_a_file_that_loses_a_chunk_ends_the_connection_early(server: Server) -> 
     answer = server.signup(form(account(), file_part("a", content=png(5_000_000))))
     server.database["files.chunks"].delete_one({"n": 12})
     url = f"{server.url}/files/{answer.json()['user']['data']['a'].rpartition('/')[2]}"
-    with pytest.raises(httpx.RemoteProtocolError):
-        httpx.get(url)
+    with pytest.raises(httpx2.RemoteProtocolError):
+        httpx2.get(url)
     assert server.request("GET", "/health/live").status_code == 200
 
 
@@ -167,13 +169,13 @@ def test_a_service_that_restarts_still_has_its_files(server: Server) -> None:
     server.kill()
     server.process = start(server.environment, server.port, 1)
     wait_until(lambda: _is_up(server), 20)
-    assert httpx.get(f"{server.url}/files/{name}").content == PNG
+    assert httpx2.get(f"{server.url}/files/{name}").content == PNG
 
 
 def _is_up(server: Server) -> bool:
     try:
         return server.request("GET", "/health/ready").status_code == 200
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return False
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-import httpx
+import httpx2
 
 from tests.provider.accounts import ACCOUNTS, Account
 from tests.provider.tokens import TWISTS, SigningKey, new_key, signed
@@ -83,8 +83,8 @@ class Provider:
         return self._submitted(authorize_url, {"deny": "1"})
 
     def _submitted(self, authorize_url: str, form: dict[str, str]) -> str:
-        response = httpx.post(authorize_url, data=form, timeout=20)
-        assert response.status_code == httpx.codes.FOUND, response.text
+        response = httpx2.post(authorize_url, data=form, timeout=20)
+        assert response.status_code == httpx2.codes.FOUND, response.text
         return str(response.headers["location"])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 
@@ -67,15 +67,15 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
         try:
             await_ready(base_url)
             body = {"email": "ann@example.com", "password": "correct horse", "name": "Ann"}
-            answer = httpx.post(f"{base_url}/auth-collections/signup", json=body, headers={"x-api-key": api_key})
+            answer = httpx2.post(f"{base_url}/auth-collections/signup", json=body, headers={"x-api-key": api_key})
             key = {"x-api-key": api_key}
             books = {"name": "books", "schema": {"title": {"type": "string"}, "year": {"type": "integer"}}}
-            httpx.post(f"{base_url}/api/collections", json=books, headers=key)
+            httpx2.post(f"{base_url}/api/collections", json=books, headers=key)
             documents = f"{base_url}/api/collections/books/documents"
-            book = httpx.post(documents, json={"data": {"title": "Les Misérables"}}, headers=key)
+            book = httpx2.post(documents, json={"data": {"title": "Les Misérables"}}, headers=key)
             token = answer.json()["access_token"]
             signed_in = {"authorization": f"Bearer {token}"}
-            kept = httpx.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
+            kept = httpx2.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
             file_name = kept.json()["data"]["kept"].rpartition("/")[2]
             yield Served(base_url, api_key, token, book.json()["id"], file_name)
         finally:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import yaml
 
@@ -124,6 +124,6 @@ def test_the_container_command_serves_without_rights(container: tuple[subprocess
     assert root.split()[5].startswith("ro")
     workers = proc(process.pid, f"task/{process.pid}/children").split()
     assert sum("spawn_main" in proc(int(pid), "cmdline") for pid in workers) == 2
-    assert httpx.get(f"{url}/health/ready").json() == {"status": "ready"}
+    assert httpx2.get(f"{url}/health/ready").json() == {"status": "ready"}
     process.terminate()
     assert process.wait(30) == 0

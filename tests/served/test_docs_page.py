@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
@@ -46,7 +46,7 @@ def page(served: Served) -> Iterator[Page]:
 
 
 def test_the_page_shows_every_endpoint(page: Page, served: Served) -> None:
-    paths = httpx.get(f"{served.base_url}/openapi.json").json()["paths"]
+    paths = httpx2.get(f"{served.base_url}/openapi.json").json()["paths"]
     expected = {(method.upper(), path) for path, item in paths.items() for method in item if method != "parameters"}
     blocks = page.locator(".opblock-summary").all()
     shown = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from service.cli.runtime import run_on
@@ -19,7 +19,7 @@ from tests.served.conftest import PROJECT_ID, Served
 
 LIMIT = 60
 MARGIN_SECONDS = 15
-Pair = tuple[httpx.Client, httpx.Client]
+Pair = tuple[httpx2.Client, httpx2.Client]
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def both(served: Served, served_settings: dict[str, str]) -> Iterator[Pair]:
         try:
             await_ready(f"http://127.0.0.1:{port}")
             with (
-                httpx.Client(base_url=served.base_url) as one,
-                httpx.Client(base_url=f"http://127.0.0.1:{port}") as other,
+                httpx2.Client(base_url=served.base_url) as one,
+                httpx2.Client(base_url=f"http://127.0.0.1:{port}") as other,
             ):
                 yield one, other
         finally:
@@ -68,7 +68,7 @@ def test_a_sign_in_begun_at_one_ends_once_at_either(both: Pair) -> None:
     assert errors == ["invalid_authorization_code", "authentication_failed"]
 
 
-def _error_of(client: httpx.Client, answer: dict[str, str]) -> str:
+def _error_of(client: httpx2.Client, answer: dict[str, str]) -> str:
     redirect = client.get(f"/auth-collections/auth-idp-redirect/{PROJECT_ID}", params=answer)
     return parse_qs(urlsplit(redirect.headers["location"]).query)["svc-error"][0]
 

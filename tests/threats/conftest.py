@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 
@@ -19,7 +19,7 @@ INTERNALS = re.compile(
 PROMPT_SECONDS = 0.5
 
 
-def assert_refused(response: httpx.Response, *statuses: int) -> None:
+def assert_refused(response: httpx2.Response, *statuses: int) -> None:
     """I1: one of `statuses`, as our own JSON error, with nothing internal in body or headers."""
     assert response.status_code in statuses, response.text
     body = response.json()
@@ -49,10 +49,10 @@ class Victim:
             for name in api.database.list_collection_names()
         }
 
-    async def as_user(self, method: str, **kwargs: Any) -> httpx.Response:
+    async def as_user(self, method: str, **kwargs: Any) -> httpx2.Response:
         return await self.api.as_user(self.token, method, "/auth-collections/user", **kwargs)
 
-    async def raw(self, path: str, content: bytes | AsyncIterator[bytes], **headers: str) -> httpx.Response:
+    async def raw(self, path: str, content: bytes | AsyncIterator[bytes], **headers: str) -> httpx2.Response:
         """A POST of just these bytes, as JSON unless a header says otherwise."""
         sent = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
         return await self.api.request("POST", path, content=content, headers=sent)

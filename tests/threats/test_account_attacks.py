@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 import bcrypt
-import httpx
+import httpx2
 import pytest
 
 from service.bounds import MAX_HASHES_WAITING
@@ -88,7 +88,7 @@ async def test_a4_two_hundred_logins_leave_other_requests_their_time(slow_hashin
     event loop to hash, there would be fewer of them than of hashes. What p99 comes of it, `scripts/bench --logins` tells.
     """
     await slow_hashing.api.signup("slow@example.com", "slow password")
-    answers, profiles = list[httpx.Response](), 0
+    answers, profiles = list[httpx2.Response](), 0
 
     async def log_in() -> None:
         answers.append(await slow_hashing.api.login("slow@example.com", "slow password"))

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from service.embedded.mongod import embedded_mongodb
@@ -27,7 +27,7 @@ async def test_r1_a_start_without_mongodb_waits_for_it(tmp_path: Path) -> None:
         pass
     # The port is the same when it comes back.
     with running_service(uri, tmp_path, DATABASE_PREFIX=PREFIX) as service:
-        async with httpx.AsyncClient(base_url=service.url, timeout=10) as client:
+        async with httpx2.AsyncClient(base_url=service.url, timeout=10) as client:
             assert (await client.get("/health/live")).status_code == 200
             away = await client.get("/health/ready")
             assert away.status_code == 503
@@ -45,7 +45,7 @@ async def test_r1_a_start_without_mongodb_waits_for_it(tmp_path: Path) -> None:
 
 async def test_r1_an_embedded_mongodb_that_is_killed_comes_back_by_itself(tmp_path: Path) -> None:
     with embedded_mongodb(tmp_path) as uri, running_service(uri, tmp_path, DATABASE_PREFIX=PREFIX) as service:
-        async with httpx.AsyncClient(base_url=service.url, timeout=10) as client:
+        async with httpx2.AsyncClient(base_url=service.url, timeout=10) as client:
             assert (await client.get("/health/ready")).status_code == 200
             os.kill(json.loads((tmp_path / "mongodb" / "mongod.json").read_text())["pid"], signal.SIGKILL)
             killed = time.monotonic()

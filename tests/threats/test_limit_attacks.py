@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from service.domain.limits.limiter import HOUR
@@ -65,7 +65,7 @@ async def test_l1_a_trusted_proxy_is_believed_from_the_right(behind_a_proxy: Ser
         "2.2.2.2, 203.0.113.1, 10.0.0.7",
         "203.0.113.1, 203.0.113.2",
     ]
-    async with httpx.AsyncClient(base_url=behind_a_proxy.url) as client:
+    async with httpx2.AsyncClient(base_url=behind_a_proxy.url) as client:
         statuses = [
             (
                 await client.post(
@@ -107,7 +107,7 @@ async def test_l3_a_query_string_has_no_counter_of_its_own(make_api: MakeApi) ->
 async def test_l4_while_mongodb_is_away_nothing_passes_uncounted(tmp_path: Path) -> None:
     with embedded_mongodb(tmp_path) as uri, running_service(uri, tmp_path, DATABASE_PREFIX=PREFIX) as service:
         _, key = await make_key(uri, PREFIX, **UNLIMITED | {"LOGIN_LIMIT": "20", "AUTH_LIMIT": "1000"})
-        async with httpx.AsyncClient(
+        async with httpx2.AsyncClient(
             base_url=service.url, timeout=DEADLINE_SECONDS + 1, headers=headers(key)
         ) as client:
             assert (await client.post("/auth-collections/login", json=LOGIN)).status_code == 404

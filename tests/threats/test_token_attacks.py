@@ -6,7 +6,7 @@ import json
 import time
 from typing import Any
 
-import httpx
+import httpx2
 import jwt as pyjwt
 import pytest
 from joserfc import jwt
@@ -61,7 +61,7 @@ async def test_t1_other_algorithms(victim: Victim, alg: str) -> None:
         await assert_no_entry(victim, f"{encode(header | {'alg': alg})}.{encode(claims)}.{last}")
 
 
-async def test_t1_the_public_key_as_a_shared_secret(victim: Victim, http: httpx.AsyncClient) -> None:
+async def test_t1_the_public_key_as_a_shared_secret(victim: Victim, http: httpx2.AsyncClient) -> None:
     header, claims, _ = parts(victim.token)
     (public,) = (await http.get(f"/auth-collections/jwks/{victim.api.project.id}")).json()["keys"]
     pem = ECKey.import_key(public).as_pem(private=False)

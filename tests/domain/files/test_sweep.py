@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from xml.etree import ElementTree
 
-import httpx
+import httpx2
 import pytest
 
 from service.domain.accounts.passwords import Passwords
@@ -44,7 +44,7 @@ async def test_the_service_sweeps_on_its_own(services: Services, api: Api, monke
     timer.cancel()
 
 
-async def test_every_demo_user_has_a_picture(admin: ProjectAdmin, make_api: MakeApi, http: httpx.AsyncClient) -> None:
+async def test_every_demo_user_has_a_picture(admin: ProjectAdmin, make_api: MakeApi, http: httpx2.AsyncClient) -> None:
     passwords = Passwords(4)
     demo = await ensure_demo(admin, passwords, partial(add_pictures, BASE_URL))
     passwords.close()

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 
@@ -15,7 +15,7 @@ from tests.conftest import Api
 
 @pytest.fixture
 async def demo(
-    emptied: None, admin: ProjectAdmin, http: httpx.AsyncClient, mongo: MongoClient[Any], database_prefix: str
+    emptied: None, admin: ProjectAdmin, http: httpx2.AsyncClient, mongo: MongoClient[Any], database_prefix: str
 ) -> AsyncIterator[Api]:
     passwords = Passwords(4)
     made = await ensure_demo(admin, passwords)

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 
@@ -76,7 +76,7 @@ async def test_a_malformed_body_counts_as_an_attempt(make_api: MakeApi) -> None:
     assert statuses == [422, 422, 429]
 
 
-async def test_a_bad_credential_counts_nothing(make_api: MakeApi, http: httpx.AsyncClient) -> None:
+async def test_a_bad_credential_counts_nothing(make_api: MakeApi, http: httpx2.AsyncClient) -> None:
     api = await make_api(AUTH_LIMIT="1")
     for _ in range(3):
         refused = await http.get("/auth-collections/users", headers={"x-api-key": "nonsense"})

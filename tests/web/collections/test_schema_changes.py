@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import structlog
 from starlette.applications import Starlette
@@ -204,18 +204,18 @@ async def test_of_parallel_changes_each_succeeds_whole_or_is_told_to_try_again(a
 
 
 @pytest.fixture
-async def other_worker(settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+async def other_worker(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """A second worker, with what it remembers itself."""
     app: Starlette = create_app(settings)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=BASE_URL) as client,
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=BASE_URL) as client,
     ):
         yield client
 
 
 @pytest.fixture
-def elsewhere(api: Api, other_worker: httpx.AsyncClient) -> Api:
+def elsewhere(api: Api, other_worker: httpx2.AsyncClient) -> Api:
     return Api(api.project, api.key, other_worker, api.database)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from service.web.files.endpoints import IMMUTABLE
@@ -17,7 +17,7 @@ NOTHING: dict[str, int] = {}
 ANN = {"users": 1}
 
 
-async def signup(api: Api, *parts: bytes) -> httpx.Response:
+async def signup(api: Api, *parts: bytes) -> httpx2.Response:
     return await api.request("POST", SIGNUP, content=form(*parts), headers=FORM_TYPE)
 
 
@@ -28,7 +28,7 @@ async def signed_up(api: Api, *parts: bytes, email: str = "ann@example.com", **d
     return answer.json()["access_token"], answer.json()["user"]
 
 
-async def update(api: Api, token: str, *parts: bytes) -> httpx.Response:
+async def update(api: Api, token: str, *parts: bytes) -> httpx2.Response:
     return await api.as_user(token, "PUT", USER, content=form(*parts), headers=FORM_TYPE)
 
 

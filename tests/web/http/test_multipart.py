@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -202,6 +202,6 @@ async def form_app(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def test_what_a_real_client_sends_is_read() -> None:
     files = {"a": ('r\u00e9sum\u00e9 "1".pdf', b"x" * 300_000), "b": ("b.png", b"y")}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(form_app), base_url="http://t") as client:
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(form_app), base_url="http://t") as client:
         answer = await client.post("/", data={"data": json.dumps({"name": "\u017d"})}, files=files)
     assert answer.json() == [{"name": "\u017d"}, ["a", "r\u00e9sum\u00e9 %221%22.pdf", 300_000], ["b", "b.png", 1]]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import jsonschema_rs
 import pytest
 from openapi_spec_validator import validate
@@ -52,7 +52,7 @@ def error_classes(root: type[errors.ServiceError] = errors.ServiceError) -> Iter
         yield from error_classes(child)
 
 
-async def test_the_service_serves_the_document(http: httpx.AsyncClient) -> None:
+async def test_the_service_serves_the_document(http: httpx2.AsyncClient) -> None:
     answer = await http.get("/openapi.json")
     assert answer.status_code == 200
     assert answer.json() == DOCUMENT
@@ -135,12 +135,12 @@ def test_each_operator_is_described_and_nothing_else_is() -> None:
     [r for r in ROUTES if r.operation.credential in {Credential.API_KEY, Credential.USER_TOKEN}],
     ids=lambda r: r.path,
 )
-async def test_a_declared_credential_is_required(route: ApiRoute, http: httpx.AsyncClient) -> None:
+async def test_a_declared_credential_is_required(route: ApiRoute, http: httpx2.AsyncClient) -> None:
     answer = await http.request(route.method, route.path.format(name="books", id="0" * 24))
     code = "invalid_api_key" if route.operation.credential is Credential.API_KEY else "invalid_token"
     assert (answer.status_code, answer.json()["code"]) == (401, code)
 
 
-async def test_a_refused_method_is_told_all_methods_of_the_path(http: httpx.AsyncClient) -> None:
+async def test_a_refused_method_is_told_all_methods_of_the_path(http: httpx2.AsyncClient) -> None:
     answer = await http.delete("/auth-collections/user")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, PUT")

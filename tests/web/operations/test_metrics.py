@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import httpx
+import httpx2
 import pytest
 
 from tests.conftest import Api
@@ -18,7 +18,7 @@ ANSWERED = re.compile(r'http_request_duration_seconds_count\{method="(\w+)",rout
 
 
 @contextmanager
-def service(shell: Shell, *arguments: str) -> Iterator[tuple[httpx.Client, list[str]]]:
+def service(shell: Shell, *arguments: str) -> Iterator[tuple[httpx2.Client, list[str]]]:
     """A served project with its key in every request; when it has stopped, the lines it logged."""
     key = shell.json("project", "create", "P", "--id", "p")["api_key"]
     port, lines = free_port(), list[str]()
@@ -27,14 +27,14 @@ def service(shell: Shell, *arguments: str) -> Iterator[tuple[httpx.Client, list[
         await_ready(f"http://127.0.0.1:{port}")
         # A connection for each request, so that every worker gets some.
         headers = {"x-api-key": key, "connection": "close"}
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as http:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as http:
             yield http, lines
     finally:
         process.send_signal(signal.SIGTERM)
         lines += process.communicate(timeout=30)[1].splitlines()
 
 
-def answered(http: httpx.Client) -> dict[tuple[str, str, str], int]:
+def answered(http: httpx2.Client) -> dict[tuple[str, str, str], int]:
     """How many requests were answered, by method, route and status."""
     text = http.get("/metrics", headers=CREDENTIALS).raise_for_status().text
     return {(method, route, status): int(float(count)) for method, route, status, count in ANSWERED.findall(text)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx
+import httpx2
 
 from tests.conftest import Api
 from tests.provider import ACCOUNTS, Provider
@@ -32,7 +32,7 @@ class Ending:
         return self.query.get(ERROR)
 
 
-def ending(response: httpx.Response) -> Ending:
+def ending(response: httpx2.Response) -> Ending:
     """Reads the redirect, which must be as specified whatever happened."""
     assert response.status_code == 302, response.text
     assert response.content == b""
@@ -52,7 +52,7 @@ class Site:
     api: Api
     provider: Provider
 
-    async def login_idp(self, **kwargs: Any) -> httpx.Response:
+    async def login_idp(self, **kwargs: Any) -> httpx2.Response:
         return await self.api.request("GET", "/auth-collections/login-idp", **kwargs)
 
     async def begin(self, client_state: str | None = None) -> str:
@@ -68,7 +68,7 @@ class Site:
 
     async def finish(
         self, parameters: Any, *, prefix: str = "/auth-collections", headers: dict[str, str] | None = None
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         path = f"{prefix}/auth-idp-redirect/{self.api.project.id}"
         return await self.api.http.get(path, params=parameters, headers=headers)
 

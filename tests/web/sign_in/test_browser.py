@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
@@ -116,7 +116,7 @@ async def journey(
         "IDP_COMPLETE_URL": f"{pages}/done?from=service",
     }
     await admin.change(api.project.id, settings)
-    start = f"{pages}/start?{httpx.QueryParams(service=service_process.url, project=api.project.id)}"
+    start = f"{pages}/start?{httpx2.QueryParams(service=service_process.url, project=api.project.id)}"
     return Journey(page, api, service_process, start)
 
 

@@ -5,7 +5,7 @@ import time
 from datetime import timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import structlog
 from pymongo import MongoClient
@@ -220,7 +220,7 @@ async def test_o9_the_redirect_leads_to_the_configured_page(
 
 async def test_o9_the_user_declines_at_the_provider(site: Site) -> None:
     location = await asyncio.to_thread(site.provider.decline, await site.begin())
-    parameters = dict(httpx.URL(location).params)
+    parameters = dict(httpx2.URL(location).params)
     assert parameters["error"] == "access_denied"
     await refused(site, parameters)
 
@@ -255,9 +255,9 @@ async def test_database_error_when_the_database_is_away(make_site: MakeSite, set
     site = await make_site()
     parameters = await site.answer(await site.begin(), "ada")
     app = create_app(settings)
-    transport = httpx.ASGITransport(app=app)
+    transport = httpx2.ASGITransport(app=app)
     path = f"/auth-collections/auth-idp-redirect/{site.api.project.id}"
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as http:
         await http.get(path)
         await app.services.databases.client.close()
         assert ending(await http.get(path, params=parameters)).error == "database_error"

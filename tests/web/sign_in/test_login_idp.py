@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 
@@ -73,8 +73,8 @@ async def test_the_default_project_comes_next(make_site: MakeSite, settings: Set
     await make_site(IDP_CLIENT_ID="first")
     second = await make_site(IDP_CLIENT_ID="second")
     app = create_app(settings.model_copy(update={"default_project_id": second.api.project.id}))
-    transport = httpx.ASGITransport(app=app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+    transport = httpx2.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as http:
         assert "client_id=second" in (await http.get(PATH)).json()["url"]
 
 

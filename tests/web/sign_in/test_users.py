@@ -4,7 +4,7 @@ import asyncio
 import time
 from statistics import median
 
-import httpx
+import httpx2
 import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
@@ -125,7 +125,7 @@ async def test_o7_a_userinfo_answer_about_another_subject(site: Site) -> None:
 async def test_o8_twenty_first_sign_ins_at_once_make_one_user(site: Site, round_: int) -> None:
     answers = [await site.answer(await site.begin(), "ada") for _ in range(20)]
     responses = await asyncio.gather(*(site.finish(parameters) for parameters in answers))
-    tokens = {httpx.URL(response.headers["location"]).params.get("svc-super-token") for response in responses}
+    tokens = {httpx2.URL(response.headers["location"]).params.get("svc-super-token") for response in responses}
     assert len(tokens - {None}) == 20
     assert {(await site.user(str(token)))["id"] for token in tokens} == {site.users()[0]["_id"]}
     assert len(site.users()) == 1, round_
@@ -136,7 +136,7 @@ async def test_o8_twenty_people_with_one_email_make_one_user(site: Site) -> None
     answers = [await site.answer(await site.begin(), person) for person in people]
     responses = await asyncio.gather(*(site.finish(parameters) for parameters in answers))
     (stored,) = site.users()
-    tokens = [httpx.URL(response.headers["location"]).params.get("svc-super-token") for response in responses]
+    tokens = [httpx2.URL(response.headers["location"]).params.get("svc-super-token") for response in responses]
     expected = [site.provider_subject(person) == stored["oauth_id"] for person in people]
     assert [token is not None for token in tokens] == expected
 
@@ -173,8 +173,8 @@ async def test_a5_a_provider_user_takes_as_long_to_refuse_as_a_password_user(sit
     await site.api.signup("bob@example.com")
     # A hash of about 60 ms stands out from the noise of a busy machine.
     app = create_app(settings.model_copy(update={"bcrypt_cost": 10}))
-    transport = httpx.ASGITransport(app=app)
-    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+    transport = httpx2.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as http:
         api = Api(site.api.project, site.api.key, http, site.api.database)
         await api.signup("carl@example.com")
         logins = [
