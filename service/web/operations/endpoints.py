@@ -16,13 +16,13 @@ from service.web.http.services import services
 
 async def liveness(request: Request) -> Response:  # noqa: ARG001 - the signature of a handler
     """The process answers."""
-    return json_response({"status": "liveness"})
+    return json_response({"status": "live"})
 
 
 async def readiness(request: Request) -> Response:
     """The database answers, so requests can be served; 503 otherwise."""
     await services(request).databases.ping()
-    return json_response({"status": "readiness"})
+    return json_response({"status": "ready"})
 
 
 async def metrics(request: Request) -> Response:
