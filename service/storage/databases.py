@@ -1,11 +1,17 @@
 """Names: which database holds the service's own records, which one a project's; and the indexes of each."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 from pymongo import ASCENDING, IndexModel, timeout
 
 from service.storage.client import Client, Database, Document
 from service.storage.errors import translated
 from service.storage.files.stored import ensure_file_indexes
 from service.storage.records import Records
+from service.storage.transactions import ClientSession, in_transaction
+
+Result = TypeVar("Result")
 
 INDEX_BUILD_SECONDS = 600
 
@@ -29,20 +35,33 @@ PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors
 
 
 class ProjectDatabase:
-    """One project's data: `users`, and the records of its collections. No query leaves it."""
+    """One project's data: `users`, and the records of its collections. No query leaves it.
 
-    __slots__ = ("_records", "database", "users")
+    With a `session` every call of its records is part of that transaction.
+    """
 
-    def __init__(self, database: Database) -> None:
+    __slots__ = ("_records", "database", "session", "users")
+
+    def __init__(self, database: Database, session: ClientSession | None = None) -> None:
         self.database = database
-        self.users = Records(database["users"])
+        self.session = session
+        self.users = Records(database["users"], session)
         self._records = {"users": self.users}
 
     def records(self, collection: str) -> Records:
         """The records of a MongoDB collection; kept, for the driver takes as long to name one as to parse a reply."""
         if (found := self._records.get(collection)) is None:
-            found = self._records[collection] = Records(self.database[collection])
+            found = self._records[collection] = Records(self.database[collection], self.session)
         return found
+
+    async def in_transaction(self, work: Callable[["ProjectDatabase"], Awaitable[Result]]) -> Result:
+        """What `work` returns, once all that it wrote through the database it is handed is committed.
+
+        It may run several times, see `transactions.in_transaction`. Within a transaction it is a part of that one.
+        """
+        if self.session is not None:
+            return await work(self)
+        return await in_transaction(self.database.client, lambda session: work(ProjectDatabase(self.database, session)))
 
     async def ensure_indexes(self) -> None:
         """Creates what is missing; does nothing where all is there."""

@@ -5,7 +5,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any
 
-from pymongo.errors import DuplicateKeyError, OperationFailure, PyMongoError
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, PyMongoError
 
 from service.errors import DuplicateValue, QueryTooSlow, RejectedByValidator, ServiceError, TooLarge, Unavailable
 from service.observe.metrics import operation_series
@@ -46,6 +46,8 @@ def translated() -> _Translation:
 def _ours(error: PyMongoError) -> ServiceError:
     if isinstance(error, DuplicateKeyError):
         return duplicate(error.details or {})
+    if isinstance(error, BulkWriteError) and error.details["writeErrors"] and not error.details["writeConcernErrors"]:
+        return write_error(error.details["writeErrors"][0])
     if isinstance(error, OperationFailure):
         return _refusal(error)
     if type(error).__name__ == "DocumentTooLarge":

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pymongo.asynchronous.client_session import AsyncClientSession
-
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
 from service.storage.client import Document
 from service.storage.databases import Databases
 from service.storage.errors import translated
+from service.storage.transactions import ClientSession, in_transaction
 
 
 class ProjectStore:
@@ -51,12 +50,12 @@ class ProjectStore:
     async def insert(self, project: Document, api_key: Document) -> None:
         """Both or neither. Raises Conflict when the id is taken."""
 
-        async def write(session: AsyncClientSession) -> None:
+        async def write(session: ClientSession) -> None:
             await self._projects.insert_one(project, session=session)
             await self._api_keys.insert_one(api_key, session=session)
 
         try:
-            await self._in_transaction(write)
+            await in_transaction(self._client, write)
         except DuplicateValue:
             raise Conflict(f"A project with the id {project['_id']} already exists") from None
 
@@ -74,22 +73,17 @@ class ProjectStore:
     async def replace_keys(self, project_id: str, api_key: Document) -> None:
         """From now on `api_key` is the project's only one."""
 
-        async def write(session: AsyncClientSession) -> None:
+        async def write(session: ClientSession) -> None:
             await self._api_keys.delete_many({"project_id": project_id}, session=session)
             await self._api_keys.insert_one(api_key, session=session)
 
-        await self._in_transaction(write)
+        await in_transaction(self._client, write)
 
     async def delete(self, project_id: str) -> None:
         """Removes the project and its keys, not its data."""
 
-        async def write(session: AsyncClientSession) -> None:
+        async def write(session: ClientSession) -> None:
             await self._api_keys.delete_many({"project_id": project_id}, session=session)
             await self._projects.delete_one({"_id": project_id}, session=session)
 
-        await self._in_transaction(write)
-
-    async def _in_transaction(self, write: Any) -> None:
-        with translated():
-            async with self._client.start_session() as session:
-                await session.with_transaction(write)
+        await in_transaction(self._client, write)

@@ -15,34 +15,42 @@ from pymongo.errors import AutoReconnect, BulkWriteError
 from service.errors import Invalid, ServiceError
 from service.storage.client import Document
 from service.storage.errors import translated, write_error
+from service.storage.transactions import ClientSession
 
 Projection = Mapping[str, int]
 
 
 class Records:
-    """The records of one MongoDB collection. Every call raises the errors of `errors.translated`."""
+    """The records of one MongoDB collection. Every call raises the errors of `errors.translated`.
 
-    __slots__ = ("collection", "name")
+    With a `session` every call is part of its transaction; see `transactions` for what that asks of the caller.
+    """
 
-    def __init__(self, collection: AsyncCollection[Document]) -> None:
+    __slots__ = ("collection", "name", "session")
+
+    def __init__(self, collection: AsyncCollection[Document], session: ClientSession | None = None) -> None:
         self.collection = collection
         self.name = collection.name
+        self.session = session
 
     async def insert(self, record: Document) -> None:
         with translated():
-            await self.collection.insert_one(record)
+            await self.collection.insert_one(record, session=self.session)
 
     async def insert_many(self, records: Sequence[Document]) -> None:
         with translated():
-            await self.collection.insert_many(records, ordered=False)
+            await self.collection.insert_many(records, ordered=False, session=self.session)
 
     async def insert_each(self, records: Sequence[Document]) -> dict[int, ServiceError]:
-        """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
+        """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest.
+
+        Raises the first of those in a transaction, which ends with it.
+        """
         with translated():
             try:
-                await self.collection.insert_many(records, ordered=False)
+                await self.collection.insert_many(records, ordered=False, session=self.session)
             except BulkWriteError as error:
-                if error.details["writeConcernErrors"]:
+                if self.session is not None or error.details["writeConcernErrors"]:
                     raise
                 return {each["index"]: write_error(each) for each in error.details["writeErrors"]}
         return {}
@@ -58,19 +66,29 @@ class Records:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
         with translated():
             return await self.collection.find_one_and_update(
-                match, changes, projection=fields, return_document=ReturnDocument.AFTER
+                match, changes, projection=fields, return_document=ReturnDocument.AFTER, session=self.session
             )
+
+    async def update_and_return_old(self, match: Document, changes: Document) -> Document | None:
+        """As `update`, but returns the whole record as it was before."""
+        with translated():
+            return await self.collection.find_one_and_update(match, changes, session=self.session)
+
+    async def update_one(self, match: Document, changes: Document) -> bool:
+        """Whether there was a record to change."""
+        with translated():
+            return (await self.collection.update_one(match, changes, session=self.session)).matched_count == 1
 
     async def delete(self, match: Document) -> bool:
         """Whether there was a record to delete."""
         with translated():
-            return (await self.collection.delete_one(match)).deleted_count == 1
+            return (await self.collection.delete_one(match, session=self.session)).deleted_count == 1
 
     async def aggregate(self, stages: Sequence[Mapping[str, Any]], *, size: int) -> list[Document]:
         """All rows of a pipeline that gives at most `size`; they come in one batch, unless they exceed 16 MB."""
         with translated():
             # One more than can come tells the server to close the cursor with the first batch.
-            cursor = await self.collection.aggregate(stages, batchSize=size + 1)
+            cursor = await self.collection.aggregate(stages, batchSize=size + 1, session=self.session)
             return await cursor.to_list()
 
     async def page(self, stages: Sequence[Mapping[str, Any]], *, size: int) -> list[Document]:
@@ -91,27 +109,30 @@ class Records:
         """The `cursor` of the reply. Tried once more where the connection or the primary was lost, as drivers do.
 
         MongoDB's specification of retryable reads; the driver leaves out commands that it is handed whole. A lapsed
-        deadline is no reason to try again.
+        deadline is no reason to try again, and a transaction is tried again as a whole.
         """
         with translated():
             try:
                 return await self._run(command)
             except AutoReconnect as error:
-                if error.timeout:
+                if error.timeout or self.session is not None:
                     raise
                 return await self._run(command)
 
     async def _run(self, command: Document) -> Document:
         collection = self.collection
-        reply = await collection.database.command(command, codec_options=collection.codec_options)
+        reply = await collection.database.command(command, codec_options=collection.codec_options, session=self.session)
         cursor: Document = reply["cursor"]
         return cursor
 
     async def _close(self, cursor_id: int) -> None:
         with translated():
-            await self.collection.database.command({"killCursors": self.name, "cursors": [cursor_id]})
+            command = {"killCursors": self.name, "cursors": [cursor_id]}
+            await self.collection.database.command(command, session=self.session)
 
     async def count_all(self) -> int:
-        """The number of records by the collection's metadata, which costs no scan."""
+        """The number of records by the collection's metadata, which costs no scan; in a transaction they are counted."""
         with translated():
+            if self.session is not None:
+                return await self.collection.count_documents({}, session=self.session)
             return await self.collection.estimated_document_count()

@@ -11,6 +11,7 @@ from service.domain.files.receive import CheckFields, receive
 from service.domain.projects.lookup import Project, Projects
 from service.errors import FileNotFound, Invalid, ProjectNotFound, ServiceError
 from service.storage.client import Document
+from service.storage.databases import ProjectDatabase
 from service.storage.files.linked_writes import insert_with_files, update_with_files
 from service.storage.files.stored import FileDamaged, StoredFile, find_file, read_range
 from service.storage.files.uploads import Upload
@@ -55,7 +56,7 @@ class Submission:
                 return user
         return await update_with_files(
             records,
-            self._upload or Upload(records.collection.database),
+            self._upload or Upload(ProjectDatabase(records.collection.database)),
             match,
             {"$set": changes},
             fields=fields,
@@ -82,7 +83,7 @@ class Files:
 
         Raises as `attachments.receive`.
         """
-        upload = Upload(project.database.database)
+        upload = Upload(project.database)
         try:
             form = await receive(parts, upload, check, project_id=project.id, owner=owner)
             urls = {field: file_url(self._storage_url, name) for field, name in form.files.items()}

@@ -15,7 +15,7 @@ SWEEP_EVERY_SECONDS = 600
 async def sweep_projects(databases: Databases) -> dict[str, Swept]:
     """Project id → what was removed there. Raises Unavailable; what was not reached, the next sweep removes."""
     ids = await _project_ids(databases)
-    return {project_id: await sweep(databases.project(project_id).database) for project_id in ids}
+    return {project_id: await sweep(databases.project(project_id)) for project_id in ids}
 
 
 async def keep_sweeping(databases: Databases) -> None:

@@ -30,7 +30,7 @@ COLOURS = (
 
 async def add_pictures(storage_url: str, project: Project) -> None:
     """Gives every user, who has a name and a group, a picture of their own."""
-    upload = Upload(project.database.database)
+    upload = Upload(project.database)
     users = await project.database.users.aggregate([{"$limit": MAX_USERS}], size=MAX_USERS)
     urls = {user["_id"]: file_url(storage_url, await _store(user, upload, project.id)) for user in users}
     await set_with_files(project.database.users, upload, {user: {f"data.{FIELD}": url} for user, url in urls.items()})

@@ -16,10 +16,10 @@ from bson import Int64, ObjectId
 
 from service.errors import UploadLost
 from service.schema.values import now
-from service.storage.client import Database, Document
+from service.storage.client import Document
+from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import INTENTS, STANDING, condemn, remove
 from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, FileMetadata, file_document
-from service.storage.transactions import ClientSession, in_transaction
 
 Result = TypeVar("Result")
 
@@ -32,8 +32,8 @@ RENEW = timedelta(minutes=10)
 class Upload:
     """The files of one request. Call `write` for each, then `publish`; and `abort` whenever that did not return."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: ProjectDatabase) -> None:
+        self.database = database
         self._id = ObjectId()
         self._names: list[str] = []
         self._is_begun = False
@@ -53,51 +53,46 @@ class Upload:
     async def store(self, chunks: list[Document], file: Document | None = None) -> None:
         """A batch of chunks, and the file that they complete: all of it, if the intent still stands."""
 
-        async def transaction(session: ClientSession) -> None:
-            await self._renew(session)
+        async def transaction(database: ProjectDatabase) -> None:
+            await self._renew(database)
             if chunks:
-                await self._database[CHUNKS].insert_many(chunks, session=session)
+                await database.records(CHUNKS).insert_many(chunks)
             if file:
-                await self._database[FILES].insert_one(file, session=session)
+                await database.records(FILES).insert(file)
 
-        await in_transaction(self._database, transaction)
+        await self.database.in_transaction(transaction)
         self._is_begun = True
 
-    async def _renew(self, session: ClientSession) -> None:
+    async def _renew(self, database: ProjectDatabase) -> None:
         """Makes the intent, or renews it. Raises UploadLost when a sweep condemned it."""
-        result = await self._database[INTENTS].update_one(
+        result = await database.database[INTENTS].update_one(
             {"_id": self._id, **STANDING},
             [{"$set": {"files": self._names, "touched": "$$NOW"}}],
             upsert=not self._is_begun,
-            session=session,
+            session=database.session,
         )
         if self._is_begun and not result.matched_count:
             raise UploadLost
 
-    async def publish(self, write: Callable[[ClientSession], Awaitable[Result]]) -> Result:
+    async def publish(self, write: Callable[[ProjectDatabase], Awaitable[Result]]) -> Result:
         """Writes the record that names the files, and drops the intent, at once. Returns what `write` does.
 
-        `write` must use the session it is given, see `in_transaction`. Raises UploadLost, and what `write` raises.
+        `write` must use the database it is given, see `in_transaction`. Raises UploadLost, and what `write` raises.
         """
 
-        async def transaction(session: ClientSession) -> Result:
-            if self._names:
-                await self._drop(session)
-            return await write(session)
+        async def transaction(database: ProjectDatabase) -> Result:
+            if self._names and not await database.records(INTENTS).delete({"_id": self._id, **STANDING}):
+                raise UploadLost
+            return await write(database)
 
-        result = await in_transaction(self._database, transaction)
+        result = await self.database.in_transaction(transaction)
         self._is_published = True
         return result
 
-    async def _drop(self, session: ClientSession) -> None:
-        result = await self._database[INTENTS].delete_one({"_id": self._id, **STANDING}, session=session)
-        if not result.deleted_count:
-            raise UploadLost
-
     async def abort(self) -> None:
         """Removes what was stored, unless a record names it already: then the intent is gone, and nothing is condemned."""
-        if self._names and not self._is_published and await condemn(self._database, self._id):
-            await remove(self._database, self._id)
+        if self._names and not self._is_published and await condemn(self.database, self._id):
+            await remove(self.database, self._id)
 
 
 class _Writer:

@@ -11,10 +11,10 @@ from gridfs.asynchronous import AsyncGridFSBucket
 
 from service.errors import DuplicateValue, FileNotFound, UploadLost
 from service.storage.client import Database
+from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import condemn_owned, remove, sweep
 from service.storage.files.stored import CHUNK_BYTES, FileDamaged, FileMetadata, find_file, read_range
 from service.storage.files.uploads import BATCH_CHUNKS, Upload
-from service.storage.transactions import ClientSession, in_transaction
 
 NOW = timedelta(0)
 LONG_AGO = {"$set": {"touched": datetime(2020, 1, 1, tzinfo=UTC)}}
@@ -33,23 +33,23 @@ def label(name: str = "p-1.png", owner: str = "ann", field: str = "picture") -> 
     return FileMetadata(name, owner, field, "my.png")
 
 
-def record(database: Database, name: str = "p-1.png") -> Callable[[ClientSession], Awaitable[str]]:
+def record(name: str = "p-1.png") -> Callable[[ProjectDatabase], Awaitable[str]]:
     """A write of a record that names the file."""
 
-    async def write(session: ClientSession) -> str:
-        await database["users"].insert_one({"_id": "ann", "picture": name}, session=session)
+    async def write(database: ProjectDatabase) -> str:
+        await database.users.insert({"_id": "ann", "picture": name})
         return "written"
 
     return write
 
 
 async def stored(database: Database, data: bytes, name: str = "p-1.png", owner: str = "ann") -> None:
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
     await upload.write(label(name, owner), pieces(data))
     await upload.publish(_nothing)
 
 
-async def _nothing(_: ClientSession) -> None:
+async def _nothing(_: ProjectDatabase) -> None:
     return None
 
 
@@ -70,9 +70,9 @@ SIZES = [1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, BATCH_CHUNKS * CHUNK_
 @pytest.mark.parametrize("size", [10_000, 5_000_000])
 async def test_any_gridfs_program_reads_what_was_written(database: Database, length: int, size: int) -> None:
     data = content(length)
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
     assert await upload.write(label(), pieces(data, size)) == length
-    assert await upload.publish(record(database)) == "written"
+    assert await upload.publish(record()) == "written"
     bucket = AsyncGridFSBucket(database, bucket_name="files")
     assert await (await bucket.open_download_stream("p-1.png")).read() == data
     assert await (await bucket.open_download_stream_by_name("p-1.png")).read() == data
@@ -126,7 +126,7 @@ async def test_a_damaged_file_is_never_read_as_a_shorter_one(database: Database,
 
 
 async def test_nothing_can_be_read_before_the_file_is_whole(database: Database) -> None:
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
 
     async def watched() -> AsyncIterator[bytes]:
         for _ in range(40):
@@ -139,7 +139,7 @@ async def test_nothing_can_be_read_before_the_file_is_whole(database: Database) 
 
 
 async def test_f6_an_aborted_upload_leaves_nothing(database: Database) -> None:
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
 
     async def broken() -> AsyncIterator[bytes]:
         yield content(3_000_000)
@@ -155,18 +155,18 @@ async def test_f6_an_aborted_upload_leaves_nothing(database: Database) -> None:
 
 async def test_an_upload_whose_record_is_refused_can_be_aborted(database: Database) -> None:
     await database["users"].insert_one({"_id": "ann"})
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
     await upload.write(label(), pieces(b"data"))
     with pytest.raises(DuplicateValue):
-        await upload.publish(record(database))
+        await upload.publish(record())
     await upload.abort()
     assert await leftovers(database) == {"users": 1}
 
 
 async def test_a_published_upload_cannot_be_aborted(database: Database) -> None:
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
     await upload.write(label(), pieces(b"data"))
-    await upload.publish(record(database))
+    await upload.publish(record())
     await upload.abort()
     assert await read(database, 0, 4) == b"data"
 
@@ -175,29 +175,29 @@ class TestSweep:
     """A sweep removes what nobody will come back for, and nothing else."""
 
     async def test_an_upload_cut_short_anywhere_is_removed(self, database: Database) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
         await upload.write(label("p-0.png"), pieces(content(600_000)))
         await upload.store([{"files_id": "p-1.png", "n": 0, "data": b"x"}])
-        swept = await sweep(database, abandoned_after=NOW)
+        swept = await sweep(ProjectDatabase(database), abandoned_after=NOW)
         assert (swept.intents, swept.files) == (1, 1)
         await database["files.chunks"].delete_many({"files_id": "p-1.png"})
         assert await leftovers(database) == {}
 
     async def test_an_upload_that_goes_on_is_left_alone(self, database: Database) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
         await upload.write(label(), pieces(content(600_000)))
-        assert (await sweep(database)).files == 0
-        await upload.publish(record(database))
-        assert (await sweep(database, abandoned_after=NOW)).files == 0
+        assert (await sweep(ProjectDatabase(database))).files == 0
+        await upload.publish(record())
+        assert (await sweep(ProjectDatabase(database), abandoned_after=NOW)).files == 0
         assert await leftovers(database) == {"files.files": 1, "files.chunks": 3, "users": 1}
 
     async def test_a_slow_upload_that_was_swept_cannot_add_a_chunk(self, database: Database) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
 
         async def slow() -> AsyncIterator[bytes]:
             yield content(BATCH_CHUNKS * CHUNK_BYTES)
             await database["uploads"].update_one({}, LONG_AGO)
-            assert (await sweep(database)).files == 1
+            assert (await sweep(ProjectDatabase(database))).files == 1
             yield content(BATCH_CHUNKS * CHUNK_BYTES)
 
         with pytest.raises(UploadLost):
@@ -205,43 +205,43 @@ class TestSweep:
         assert await leftovers(database) == {}
 
     async def test_a_slow_upload_is_renewed_by_every_batch(self, database: Database) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
 
         async def slow() -> AsyncIterator[bytes]:
             for _ in range(3):
                 yield content(BATCH_CHUNKS * CHUNK_BYTES)
-                assert (await sweep(database)).files == 0
+                assert (await sweep(ProjectDatabase(database))).files == 0
                 await database["uploads"].update_one({}, LONG_AGO)
 
         await upload.write(label(), slow())
-        await upload.publish(record(database))
+        await upload.publish(record())
         assert await read(database, 0, CHUNK_BYTES) == content(BATCH_CHUNKS * CHUNK_BYTES)[:CHUNK_BYTES]
 
     async def test_a_record_that_comes_late_is_not_written(self, database: Database) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
         await upload.write(label(), pieces(b"data"))
         await database["uploads"].update_one({}, LONG_AGO)
-        await sweep(database)
+        await sweep(ProjectDatabase(database))
         with pytest.raises(UploadLost):
-            await upload.publish(record(database))
+            await upload.publish(record())
         assert await leftovers(database) == {}
 
     async def test_a_record_that_comes_between_a_sweeps_writes_is_not_written(self, database: Database) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
         await upload.write(label(), pieces(b"data"))
         await database["uploads"].update_one({}, {"$set": {"condemned": True}})
         with pytest.raises(UploadLost):
-            await upload.publish(record(database))
-        assert (await sweep(database)).files == 1
+            await upload.publish(record())
+        assert (await sweep(ProjectDatabase(database))).files == 1
         assert await leftovers(database) == {}
 
     @pytest.mark.parametrize("gone", ["files.files", "files.chunks"])
     async def test_a_sweep_cut_short_is_finished_by_the_next(self, database: Database, gone: str) -> None:
-        upload = Upload(database)
+        upload = Upload(ProjectDatabase(database))
         await upload.write(label(), pieces(b"data"))
         await database["uploads"].update_one({}, {"$set": {"condemned": True}})
         await database[gone].delete_many({})
-        assert (await sweep(database)).files == 1
+        assert (await sweep(ProjectDatabase(database))).files == 1
         assert await leftovers(database) == {}
 
 
@@ -256,23 +256,23 @@ class TestOwnedFiles:
     ) -> None:
         await stored(database, b"data")
 
-        async def replace(session: ClientSession) -> Any:
-            return await condemn_owned(database, owner, {field: "p-1.png"}, session)
+        async def replace(bound: ProjectDatabase) -> Any:
+            return await condemn_owned(bound, owner, {field: "p-1.png"})
 
-        intent = await in_transaction(database, replace)
+        intent = await ProjectDatabase(database).in_transaction(replace)
         assert (intent is not None) == goes
         if intent:
-            await remove(database, intent)
+            await remove(ProjectDatabase(database), intent)
         assert (await leftovers(database) == {}) == goes
 
     async def test_a_replacement_cut_short_after_the_record_is_swept(self, database: Database) -> None:
         await stored(database, b"data")
 
-        async def replace(session: ClientSession) -> None:
-            await condemn_owned(database, "ann", {"picture": "p-1.png"}, session)
+        async def replace(bound: ProjectDatabase) -> None:
+            await condemn_owned(bound, "ann", {"picture": "p-1.png"})
 
-        await in_transaction(database, replace)
-        assert (await sweep(database)).files == 1
+        await ProjectDatabase(database).in_transaction(replace)
+        assert (await sweep(ProjectDatabase(database))).files == 1
         assert await leftovers(database) == {}
 
 
@@ -287,6 +287,6 @@ async def test_content_survives_any_cut(database: Database) -> None:
             yield data[position : position + size]
             position += size
 
-    upload = Upload(database)
+    upload = Upload(ProjectDatabase(database))
     await upload.write(label(), ragged())
     assert hashlib.sha256(await read(database, 0, len(data))).digest() == hashlib.sha256(data).digest()
