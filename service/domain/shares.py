@@ -1,0 +1,91 @@
+"""How much work of one kind may be under way for each project, or each provider, so that none takes all there is. No I/O."""
+
+import asyncio
+from collections import deque
+from types import TracebackType
+
+from service.errors import Busy
+
+RETRY_AFTER_SECONDS = 1
+
+
+class Shares:
+    """At most `most` pieces of work at once under each name; `waiting` more wait for a place, `seconds` at the longest.
+
+    `async with shares.take(project.id):` holds a place, and raises Busy where there is none. Names that have nothing under
+    way take no memory. One for each worker and kind of work.
+    """
+
+    __slots__ = ("_queues", "_taken", "most", "seconds", "waiting")
+
+    def __init__(self, most: int, *, waiting: int = 0, seconds: float = 1.0) -> None:
+        self.most = most
+        self.waiting = waiting
+        self.seconds = seconds
+        self._taken: dict[str, int] = {}
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def take(self, name: str) -> "_Place":
+        return _Place(self, name)
+
+    async def acquire(self, name: str) -> None:
+        """Raises Busy. Each call that returns is followed by one of `release`."""
+        taken = self._taken.get(name, 0)
+        if taken < self.most:
+            self._taken[name] = taken + 1
+        else:
+            await self._wait(name)
+
+    async def _wait(self, name: str) -> None:
+        queue = self._queues.setdefault(name, deque())
+        if len(queue) >= self.waiting:
+            raise Busy(retry_after=RETRY_AFTER_SECONDS)
+        turn = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        try:
+            async with asyncio.timeout(self.seconds):
+                await turn
+        except BaseException as error:
+            self._give_up(name, turn)
+            if isinstance(error, TimeoutError):
+                raise Busy(retry_after=RETRY_AFTER_SECONDS) from None
+            raise
+
+    def _give_up(self, name: str, turn: "asyncio.Future[None]") -> None:
+        """Leaves the queue; a place that was handed over in the same moment goes to the next."""
+        if turn.done() and not turn.cancelled():
+            self.release(name)
+        elif turn in (queue := self._queues.get(name, deque())):
+            queue.remove(turn)
+
+    def release(self, name: str) -> None:
+        """Gives the place to the first that waits for it, or back."""
+        queue = self._queues.get(name)
+        while queue:
+            turn = queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._queues.pop(name, None)
+        if self._taken[name] > 1:
+            self._taken[name] -= 1
+        else:
+            del self._taken[name]
+
+
+class _Place:
+    """One place of a share while it is used. A class: a generator's context costs three times as much."""
+
+    __slots__ = ("_name", "_shares")
+
+    def __init__(self, shares: Shares, name: str) -> None:
+        self._shares = shares
+        self._name = name
+
+    async def __aenter__(self) -> None:
+        await self._shares.acquire(self._name)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._shares.release(self._name)
