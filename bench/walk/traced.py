@@ -1,0 +1,239 @@
+"""Real requests to the application of the checkout in the working directory, traced: the files of `service/` they enter.
+
+A process of its own, started by file name, so that it can run against a checkout that has no such module; it imports
+nothing of this package. It reads its task from the environment and prints one line of JSON.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import HTTPRedirectHandler, build_opener
+
+ROOT = f"{Path.cwd()}{os.sep}service{os.sep}"
+BOUNDARY = "walk"
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+)
+FORM_TYPE = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
+DOCUMENTS = "/api/collections/"
+PLAIN = {"title": {"type": "string"}}
+FILMS = PLAIN | {"by_id": {"type": "reference", "collection": "users"}}
+TRACED: ContextVar[list[str] | None] = ContextVar("traced", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(slots=True)
+class Site:
+    """The application with one project of it; `walks` maps a request's name to the files entered, in order."""
+
+    app: Any
+    key: str
+    project: str
+    walks: dict[str, list[str]] = field(default_factory=dict)
+
+    async def ask(self, method: str, target: str, *, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
+        """A request with the project's API key, unless `headers` name a user. A list is a body in pieces, else it is JSON."""
+        given = {"host": "service.test", **(headers or {})}
+        if "authorization" not in given:
+            given["x-api-key"] = self.key
+        pieces = body if isinstance(body, list) else [] if body is None else [json.dumps(body).encode()]
+        if pieces:
+            given = {"content-type": "application/json", "content-length": str(sum(map(len, pieces))), **given}
+        return await call(self.app, method, target, headers=given, pieces=pieces)
+
+
+async def call(app: Any, method: str, target: str, *, headers: dict[str, str], pieces: list[bytes]) -> Answer:
+    """One request through ASGI, each piece of its body in a message of its own."""
+    parts = urlsplit(target)
+    messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces or [b""]]
+    messages[-1]["more_body"] = False
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop(0) if messages else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": parts.path,
+        "raw_path": parts.path.encode(),
+        "root_path": "",
+        "query_string": parts.query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("127.0.0.1", 80),
+        "state": {},
+    }
+    await app(scope, receive, send)
+    start = sent[0]
+    found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+    return Answer(start["status"], found, b"".join(message.get("body", b"") for message in sent[1:]))
+
+
+def note(frame: FrameType, event: str, _: object) -> None:
+    """Notes the file of each function that is called, and of each coroutine that goes on, while a request is traced."""
+    if (
+        event == "call"
+        and starts(frame)
+        and (files := TRACED.get()) is not None
+        and frame.f_code.co_filename.startswith(ROOT)
+    ):
+        files.append(frame.f_code.co_filename.removeprefix(ROOT))
+
+
+def starts(frame: FrameType) -> bool:
+    """Whether this is a function's beginning, and not a coroutine that goes on (dis, RESUME: 0 is the start of a function)."""
+    return frame.f_code.co_code[frame.f_lasti + 1] == 0
+
+
+async def trace(request: Callable[[], Awaitable[Answer]]) -> tuple[Answer, list[str]]:
+    """The answer to a request, and the files that it entered in order, each as often as the way changed to it."""
+    files: list[str] = []
+    TRACED.set(files)
+    sys.setprofile(note)
+    try:
+        answer = await request()
+    finally:
+        sys.setprofile(None)
+        TRACED.set(None)
+    return answer, [name for position, name in enumerate(files) if position == 0 or files[position - 1] != name]
+
+
+async def walk(site: Site) -> None:
+    """Makes what the requests need, then each request three times: the last one, with warm caches, is traced."""
+    user = await signed_up(site, "user0@example.com")
+    for name, schema in (("films", FILMS), ("plain", PLAIN)):
+        await expect(201, site.ask("POST", "/api/collections", body={"name": name, "schema": schema}))
+    film = {"data": {"title": "Metropolis", "by_id": user["user"]["id"]}}
+    await expect(201, site.ask("POST", "/api/collections/films/documents", body=film))
+    for name, request in describe_requests(site, user["access_token"]).items():
+        await request()
+        await request()
+        await note_walk(site, name, request)
+    await walk_callback(site)
+
+
+def describe_requests(site: Site, token: str) -> dict[str, Callable[[], Awaitable[Answer]]]:
+    """Each request by name, as often as it is called."""
+    number = count()
+    signup = "/auth-collections/signup"
+    plain = {"data": {"title": "Metropolis"}}
+    return {
+        "profile": lambda: site.ask("GET", "/auth-collections/user", headers={"authorization": f"Bearer {token}"}),
+        "list": lambda: site.ask("GET", "/auth-collections/users?limit=20&name_eq=A%20Name"),
+        "list-related": lambda: site.ask("GET", f"{DOCUMENTS}films/documents?by.name_eq=A%20Name&populate=by"),
+        "create-document": lambda: site.ask("POST", f"{DOCUMENTS}plain/documents", body=plain),
+        "signup": lambda: site.ask("POST", signup, body=account(next(number))),
+        "signup-file": lambda: site.ask("POST", signup, body=form(next(number)), headers=FORM_TYPE),
+    }
+
+
+async def walk_callback(site: Site) -> None:
+    """The callback of somebody who signed in before."""
+    await site.ask("GET", await sign_in(site, "ada"))
+    target = await sign_in(site, "ada")
+    await note_walk(site, "callback", lambda: site.ask("GET", target))
+
+
+async def sign_in(site: Site, who: str) -> str:
+    """The target of the callback after `who` signed in at the provider."""
+    begun = await expect(200, site.ask("GET", "/auth-collections/login-idp"))
+    back = urlsplit(await asyncio.to_thread(provider_answer, begun.json()["url"], who))
+    return f"/auth-collections/auth-idp-redirect/{site.project}?{back.query}"
+
+
+async def note_walk(site: Site, name: str, request: Callable[[], Awaitable[Answer]]) -> None:
+    answer, site.walks[name] = await asyncio.create_task(trace(request))
+    if answer.status >= 400 or "error" in answer.headers.get("location", ""):
+        raise SystemExit(f"{name}: {answer}")
+
+
+class NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def provider_answer(authorize_url: str, who: str) -> str:
+    """The callback URL that the provider sends the browser of `who` to."""
+    try:
+        build_opener(NoRedirect).open(authorize_url, urlencode({"account": who}).encode())
+    except HTTPError as response:
+        return str(response.headers["location"])
+    raise SystemExit("the provider did not redirect")
+
+
+def account(number: int) -> dict[str, Any]:
+    return {"email": f"somebody{number}@example.com", "password": "correct horse", "name": "A Name"}
+
+
+def form(number: int) -> list[bytes]:
+    """A signup with a picture, in the pieces in which an HTTP client writes it."""
+    data = part('name="data"', json.dumps(account(number)).encode())
+    return [*data, *part('name="avatar"; filename="me.png"', PNG), f"--{BOUNDARY}--\r\n".encode()]
+
+
+def part(disposition: str, content: bytes) -> list[bytes]:
+    head = f"Content-Disposition: form-data; {disposition}\r\n\r\n"
+    return [f"--{BOUNDARY}\r\n".encode(), head.encode(), content, b"\r\n"]
+
+
+async def signed_up(site: Site, email: str) -> Any:
+    body = account(0) | {"email": email}
+    return (await expect(201, site.ask("POST", "/auth-collections/signup", body=body))).json()
+
+
+async def expect(status: int, request: Awaitable[Answer]) -> Answer:
+    answer = await request
+    if answer.status != status:
+        raise SystemExit(f"{answer}")
+    return answer
+
+
+def create_project() -> dict[str, str]:
+    options = [f"--set={name}={value}" for name, value in json.loads(os.environ["WALK_SETTINGS"]).items()]
+    command = [sys.executable, "-m", "service", "project", "create", "Walk", "--json", *options]
+    made: dict[str, str] = json.loads(subprocess.check_output(command))  # noqa: S603 - the checkout's own
+    return made
+
+
+async def main(project: dict[str, str]) -> None:
+    sys.path.insert(0, str(Path.cwd()))
+    from service.app import create_app
+    from service.settings import read_settings
+
+    app = create_app(read_settings())
+    async with app.router.lifespan_context(app):
+        site = Site(app, project["api_key"], project["project_id"])
+        await walk(site)
+    sys.stdout.write(json.dumps(site.walks))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(create_project()))
