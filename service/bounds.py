@@ -32,12 +32,21 @@ MAX_QUERY_BYTES = Bound(4_096, "bytes of a query string", protects=LOOP, past=IN
 MAX_JSON_BYTES = Bound(
     1_048_576, "bytes of a JSON body, and of a form's part `data`", protects=LOOP, past="413 too_large"
 )
+MAX_VALUES = Bound(
+    50_000, "values in a JSON body, and in a form's part `data`, at every depth", protects=LOOP, past=INVALID
+)
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
 # Of a record.
 MAX_DEPTH = Bound(32, "objects and arrays inside one another in `data`", protects=LOOP, past=INVALID)
+MAX_NAMES = Bound(
+    1_000,
+    "names of fields in the `data` of one body; a name inside another counts by its path, once in all of an array",
+    protects=MONGODB,
+    past=INVALID,
+)
 MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)
 
 # Of a list.

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any, NoReturn
 
 from service.errors import Invalid, Location
@@ -9,18 +10,23 @@ from service.errors import Invalid, Location
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 # An int64 has at most 19 digits and a sign; longer text is refused before Python converts it.
 INT64_TEXT = 20
+# A text of JSON, in bytes; possessive, so that a text without an end is read once.
+TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 class NotJson(ValueError):
     """The text breaks a rule; the message says which, for the person who sent it."""
 
 
-def loads(raw: bytes, *, loc: Location = ("body",)) -> Any:
+def loads(raw: bytes, *, loc: Location = ("body",), max_values: int | None = None) -> Any:
     """The value of a JSON text. Raises Invalid with `loc` for anything that is not strict JSON.
 
     Numbers outside 64 bits, NaN, Infinity, 1e999, repeated names, lone surrogates and other encodings than UTF-8 are
-    refused, for each of them is stored differently from how it was written, or cannot be sent back.
+    refused, for each of them is stored differently from how it was written, or cannot be sent back. So are more than
+    `max_values` values, before any of them is made.
     """
+    if max_values is not None and _has_more_values(raw, max_values):
+        raise Invalid.one(loc, f"At most {max_values:,} values may stand in one text", type_="too_many_values")
     try:
         value = _DECODER.decode(_text(raw))
     except NotJson as error:
@@ -54,13 +60,31 @@ def _has_lone_surrogate(text: str) -> bool:
     return False
 
 
+def _has_more_values(raw: bytes, most: int) -> bool:
+    """Whether a JSON text has more than `most` values: each comma and each container that is not empty adds one.
+
+    Counting bytes may find too many, for text has commas too; only then the text is taken out, in linear time.
+    """
+    if _count_values(raw) <= most:
+        return False
+    bare = TEXT.sub(b'""', raw).translate(None, b" \t\r\n")
+    return _count_values(bare) - bare.count(b"{}") - bare.count(b"[]") > most
+
+
+def _count_values(raw: bytes) -> int:
+    return 1 + raw.count(b",") + raw.count(b"{") + raw.count(b"[")
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise NotJson(f"The name {shown(repeated)} stands twice in one object")
+        raise NotJson(f"The name {shown(_first_repeated(pairs))} stands twice in one object")
     return result
+
+
+def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    seen: set[str] = set()
+    return next(name for name, _ in pairs if name in seen or seen.add(name))
 
 
 def _integer(text: str) -> int:

@@ -2,18 +2,19 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from service.bounds import MAX_DEPTH, MAX_NAME
+from service.bounds import MAX_DEPTH, MAX_NAME, MAX_NAMES
 from service.errors import Location, Violation
 from service.schema.strict_json import INT64_MAX, INT64_MIN, INT64_TEXT, shown
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 GOOD_NAME = re.compile(rf"(?!\$)[^\x00-\x1f\x7f.]{{1,{MAX_NAME}}}")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+CONTAINERS = (dict, list)
 # RFC 3339, and a date alone; the first group is what datetime.fromisoformat must still judge.
 TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?")
 
@@ -160,16 +161,56 @@ def check_name(name: str) -> str | None:
 
 
 def check_data(data: Mapping[str, Any], loc: Location = ("body",)) -> list[Violation]:
-    """Every broken rule of names and depth in `data`, which came from strict JSON. Depth counts `data` itself as 1."""
-    return list(_violations(dict(data), loc, 1))
+    """Every broken rule of names, their number and depth in `data`, which came from strict JSON.
+
+    Depth counts `data` itself as 1. A name inside another counts by its path: `[{"a": 1}, {"a": 2}]` has one.
+    """
+    check = _DataCheck()
+    check.visit_object(data, loc, 1, check.paths)
+    return check.violations
 
 
-def _violations(value: dict[str, Any] | list[Any], loc: Location, depth: int) -> Iterator[Violation]:
-    if depth > MAX_DEPTH:
-        yield Violation(loc, f"Objects and arrays may be nested {MAX_DEPTH} deep", "too_deep")
-        return
-    for place, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(place, str) and (problem := check_name(place)):
-            yield Violation((*loc, shown(place)[1:-1]), problem, "field_name")
-        if isinstance(inner, dict | list):
-            yield from _violations(inner, (*loc, place), depth + 1)
+class _Paths(dict[str, "_Paths"]):
+    """The names at one place of `data`, each with the names inside it."""
+
+
+class _DataCheck:
+    """What was found so far. Names are looked at once for each path, and no further when there are too many."""
+
+    def __init__(self) -> None:
+        self.violations: list[Violation] = []
+        self.paths = _Paths()
+        self._names = 0
+
+    def visit_object(self, value: Mapping[str, Any], loc: Location, depth: int, paths: _Paths) -> None:
+        for name, inner in value.items():
+            if (place := paths.get(name)) is None:
+                place = paths[name] = _Paths()
+                self._add(name, loc)
+            if self._names > MAX_NAMES:
+                return
+            if isinstance(inner, CONTAINERS):
+                self._enter(inner, (*loc, name), depth + 1, place)
+
+    def _visit_array(self, value: Iterable[Any], loc: Location, depth: int, paths: _Paths) -> None:
+        """Positions are no names: all items share the names at this place."""
+        for position, inner in enumerate(value):
+            # An empty one holds nothing to look at, unless it is itself too deep.
+            if isinstance(inner, CONTAINERS) and (inner or depth == MAX_DEPTH):
+                self._enter(inner, (*loc, position), depth + 1, paths)
+
+    def _enter(self, value: dict[str, Any] | list[Any], loc: Location, depth: int, paths: _Paths) -> None:
+        if depth > MAX_DEPTH:
+            self.violations.append(Violation(loc, f"Objects and arrays may be nested {MAX_DEPTH} deep", "too_deep"))
+        elif isinstance(value, dict):
+            self.visit_object(value, loc, depth, paths)
+        else:
+            self._visit_array(value, loc, depth, paths)
+
+    def _add(self, name: str, loc: Location) -> None:
+        if problem := check_name(name):
+            self.violations.append(Violation((*loc, shown(name)[1:-1]), problem, "field_name"))
+        self._names += 1
+        if self._names == MAX_NAMES + 1:
+            msg = f"At most {MAX_NAMES:,} names of fields may stand in one data, those inside others included"
+            self.violations.append(Violation(loc, msg, "too_many_names"))

@@ -258,3 +258,18 @@ async def test_a_token_verifies_with_another_library_from_the_jwks(victim: Victi
 async def test_the_jwks_of_an_unknown_project(victim: Victim) -> None:
     for name in ("nobody", "A", "x" * 100, "$ne"):
         assert_refused(await victim.api.http.get(f"/auth-collections/jwks/{name}"), 404)
+
+
+@pytest.mark.parametrize("ahead", [2, 55])
+async def test_n32_a_token_of_a_host_whose_clock_is_ahead(victim: Victim, ahead: int) -> None:
+    response = await victim.api.as_user(signed(victim, iat=int(time.time()) + ahead), "GET", PROFILE)
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("claims", [{"iat": int(time.time()) + 3600}, {"iat": "now"}, {"iat": True}], ids=str)
+async def test_n32_a_token_from_the_future(victim: Victim, claims: dict[str, Any]) -> None:
+    await assert_no_entry(victim, signed(victim, **claims))
+
+
+async def test_n32_the_end_of_a_token_has_no_leeway(victim: Victim) -> None:
+    await assert_no_entry(victim, signed(victim, exp=int(time.time()) - 1))

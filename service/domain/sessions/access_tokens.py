@@ -6,7 +6,7 @@ from secrets import token_urlsafe
 from typing import Any
 
 from joserfc import jwt
-from joserfc.errors import JoseError
+from joserfc.errors import InvalidClaimError, JoseError
 from joserfc.jwt import JWTClaimsRegistry
 from joserfc.util import urlsafe_b64decode
 
@@ -17,9 +17,20 @@ from service.errors import InvalidToken, ProjectNotFound
 
 ALGORITHM = "ES256"
 LIFETIME_SECONDS = 30 * 24 * 3600
+# The clocks of two hosts differ; a token of the one that is ahead is good at the other.
+ISSUED_LEEWAY_SECONDS = 60
 # One of ours has about 400 characters; what is longer is not looked at.
 MAX_TOKEN = 2_048
 CACHED_TOKENS = 10_000
+
+
+class _Claims(JWTClaimsRegistry):
+    """The registered claims, with a leeway for the time of issue and none for the end."""
+
+    def validate_iat(self, value: object) -> None:
+        """Raises InvalidClaimError for what is no number, or further ahead than two clocks differ."""
+        if type(value) not in {int, float} or value > self.now + ISSUED_LEEWAY_SECONDS:  # type: ignore[operator]
+            raise InvalidClaimError("iat")
 
 
 class Tokens:
@@ -71,7 +82,7 @@ class Tokens:
         return project
 
     def _claims(self, token: str, project: Project) -> dict[str, Any]:
-        required = JWTClaimsRegistry(
+        required = _Claims(
             leeway=0,
             iss={"essential": True, "value": self._issuer},
             aud={"essential": True, "value": project.id},

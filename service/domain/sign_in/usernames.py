@@ -1,28 +1,36 @@
 """A user name from the name a provider gives: "Björn O'Neill" → "bjorn_oneill". Pure."""
 
-import re
 import unicodedata
+
+from slugify import slugify
 
 MAX_USERNAME = 64
 ID_LETTERS = 8
-WORD = re.compile(r"[^\W_]+")
-# Letters that Unicode does not take apart into an ASCII letter and a mark; `ß` becomes `ss` by casefold.
-PLAIN = str.maketrans(
-    {"æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "\u0131": "i", "'": "", "\u2019": ""}
-)
+# Of a longer name no more is read.
+MAX_READ = 256
+# Without these an apostrophe would part a word in two: "o_neill".
+APOSTROPHES = (("'", ""), ("\u2019", ""))
 
 
 def username(name: str | None, user_id: str) -> str:
     """The words of `name` in lower case, joined by `_`; without a word the first 8 characters of `user_id`.
 
-    A letter becomes ASCII where it has an ASCII base letter and stays what it is elsewhere: "Иван" → "иван".
+    A name in Latin letters becomes ASCII. One with other letters stays as it is, "Иван" → "иван": to write it in Latin
+    ones takes its language, which nobody told.
     """
-    folded = unicodedata.normalize("NFKC", name or "").casefold().translate(PLAIN)
-    plain = "".join(map(_plain, unicodedata.normalize("NFC", folded)))
-    return "_".join(WORD.findall(plain))[:MAX_USERNAME].strip("_") or user_id[:ID_LETTERS]
+    read = (name or "")[:MAX_READ]
+    words = slugify(
+        read,
+        separator="_",
+        max_length=MAX_USERNAME,
+        replacements=APOSTROPHES,
+        replacement_stage="pre",
+        allow_unicode=not _is_latin(read),
+        backend="text-unidecode",
+        algorithm="modern",
+    )
+    return words or user_id[:ID_LETTERS]
 
 
-def _plain(letter: str) -> str:
-    """`é` → `e`; letters of other scripts keep their marks, which are part of the letter there (`й`, `が`)."""
-    base = "".join(c for c in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(c))
-    return base if base.isascii() else letter
+def _is_latin(text: str) -> bool:
+    return all("LATIN" in unicodedata.name(letter, "LATIN") for letter in text if letter.isalpha())

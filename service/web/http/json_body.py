@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive
 
-from service.bounds import MAX_JSON_BYTES
+from service.bounds import MAX_JSON_BYTES, MAX_VALUES
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
 
@@ -19,7 +19,7 @@ async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body, at most 1 MiB. Raises UnsupportedMedia, TooLarge, Invalid."""
     headers = dict(request.scope["headers"])
     _require_json(headers)
-    value = loads(await _read(request.receive, headers, MAX_JSON_BYTES))
+    value = loads(await _read(request.receive, headers, MAX_JSON_BYTES), max_values=MAX_VALUES)
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value

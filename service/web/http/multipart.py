@@ -9,7 +9,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from service.bounds import MAX_JSON_BYTES
+from service.bounds import MAX_JSON_BYTES, MAX_VALUES
 from service.domain.files.parts import DataPart, FilePart, FormPart
 from service.errors import Invalid, Location, TooLarge
 from service.schema.strict_json import loads
@@ -139,7 +139,7 @@ async def _data(content: AsyncIterator[bytes]) -> dict[str, Any]:
         raw += piece
         if len(raw) > MAX_JSON_BYTES:
             raise TooLarge(f"The part data must have at most {MAX_JSON_BYTES} bytes")
-    value = loads(bytes(raw), loc=(*BODY, DATA))
+    value = loads(bytes(raw), loc=(*BODY, DATA), max_values=MAX_VALUES)
     if not isinstance(value, dict):
         raise Invalid.one((*BODY, DATA), "The part data must be a JSON object", type_="dict_type")
     return value

@@ -1,0 +1,132 @@
+"""Rows N1, N2 and N34: how much one body may hold, and that reading it is linear."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from service.bounds import MAX_NAMES, MAX_VALUES
+from service.errors import Invalid
+from service.schema.strict_json import loads
+from service.schema.values import check_data
+from tests.conftest import Api
+from tests.declared import declare, violations
+from tests.samples import FORM_TYPE, data_part, form
+from tests.threats.conftest import Victim, assert_refused
+
+USER, SIGNUP = "/auth-collections/user", "/auth-collections/signup"
+
+
+def repeating(count: int) -> bytes:
+    """An object of `count` names, the last of which stands twice."""
+    return json.dumps({f"n{number}": 1 for number in range(count)}).encode()[:-1] + f',"n{count - 1}":2}}'.encode()
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def refuse(raw: bytes) -> None:
+    with pytest.raises(Invalid):
+        loads(raw)
+
+
+def test_n1_a_repeated_name_is_found_in_linear_time() -> None:
+    small, large = repeating(4_000), repeating(64_000)
+    # Sixteen times the names; a quadratic search takes 256 times as long.
+    assert min(seconds(lambda: refuse(large)) for _ in range(3)) < 80 * min(
+        seconds(lambda: refuse(small)) for _ in range(3)
+    )
+
+
+async def test_n1_a_megabyte_whose_last_two_names_are_equal(victim: Victim) -> None:
+    started = time.perf_counter()
+    assert_refused(await victim.raw(SIGNUP, repeating(70_000)), 422)
+    assert_refused(await victim.raw(SIGNUP, repeating(40_000)), 422)
+    assert time.perf_counter() - started < 5
+
+
+POINTS = [{"lat": number, "lon": number, "t": number} for number in range(400)]
+NAMED: dict[str, tuple[Any, int]] = {
+    "at the top": ({f"f{number}": number for number in range(MAX_NAMES + 1)}, MAX_NAMES + 1),
+    "inside": ({"a": {f"f{number}": {"x": 1} for number in range(MAX_NAMES // 2)}}, MAX_NAMES + 1),
+    "in the objects of an array": ({"a": [{f"f{number}": 1} for number in range(MAX_NAMES)]}, MAX_NAMES + 1),
+    "points": ({"points": POINTS}, 4),
+    "the same in arrays of arrays": ({"a": [[[{"x": 1}]], [{"x": [{"y": 1}]}]]}, 3),
+    "numbers": ({"a": list(range(40_000))}, 1),
+    "the most": ({f"f{number}": number for number in range(MAX_NAMES)}, MAX_NAMES),
+}
+
+
+@pytest.mark.parametrize(("data", "names"), NAMED.values(), ids=NAMED.keys())
+def test_n2_names_are_counted_by_their_paths(data: Any, names: int) -> None:
+    assert [found.type for found in check_data(data)] == ["too_many_names"] * (names > MAX_NAMES)
+
+
+async def test_n2_a_profile_of_16000_fields(victim: Victim) -> None:
+    response = await victim.as_user("PUT", json={f"f{number}": 1 for number in range(16_000)})
+    assert_refused(response, 422)
+    assert violations(response) == [("body", "too_many_names")]
+    assert f"{MAX_NAMES:,}" in response.json()["detail"][0]["msg"]
+
+
+async def test_n2_a_signup_and_a_document_of_too_many_names(fresh_victim: Victim) -> None:
+    many = {f"f{number}": 1 for number in range(MAX_NAMES + 1)}
+    assert violations(await fresh_victim.api.signup("new@example.com", **many)) == [("body", "too_many_names")]
+    await declare(fresh_victim.api, {"a": {"type": "any"}})
+    for data, loc in (many, ("body", "data")), ({"a": [{"b": many}]}, ("body", "data", "a", 0, "b")):
+        body = {"data": data}
+        response = await fresh_victim.api.request("POST", "/api/collections/things/documents", json=body)
+        assert violations(response) == [(*loc, "too_many_names")]
+
+
+async def test_n2_the_most_names_and_400_points_are_stored(fresh_victim: Victim) -> None:
+    for data in {f"f{number}": 1 for number in range(MAX_NAMES)}, {"points": POINTS}:
+        response = await fresh_victim.as_user("PUT", json=data)
+        assert response.status_code == 200
+        assert response.json()["data"].items() >= data.items()
+
+
+def filled(count: int, value: str = "{}") -> bytes:
+    """A signup of `count` values beside the body itself."""
+    account = b'{"email": "new@example.com", "password": "long enough", "x": ['
+    return account + ", ".join([value] * (count - 3)).encode() + b"]}"
+
+
+@pytest.mark.parametrize("value", ["{}", "[ ]", "1", '"a,b"', '{"a": []}'])
+def test_n34_values_are_counted_exactly(value: str) -> None:
+    each = 2 if "a" in value and value.startswith("{") else 1
+    raw = f"[{', '.join([value] * 100)}]".encode()
+    assert len(loads(raw, max_values=100 * each + 1)) == 100
+    with pytest.raises(Invalid) as caught:
+        loads(raw, max_values=100 * each)
+    assert caught.value.violations[0].type == "too_many_values"
+
+
+@pytest.mark.parametrize("text", ["," * 1_000, '\\",[{' * 200, "\\\\"])
+def test_n34_what_stands_in_texts_is_no_value(text: str) -> None:
+    assert loads(f'["{text}", 1]'.encode(), max_values=3)
+
+
+async def test_n34_a_megabyte_of_empty_objects(victim: Victim) -> None:
+    response = await victim.raw(SIGNUP, filled(349_000)[:1_048_574] + b"]}")
+    assert_refused(response, 422)
+    assert violations(response) == [("body", "too_many_values")]
+    assert f"{MAX_VALUES:,}" in response.json()["detail"][0]["msg"]
+
+
+async def test_n34_values_of_the_part_data_are_counted(victim: Victim) -> None:
+    body = form(data_part(filled(MAX_VALUES + 1)))
+    response = await victim.api.request("POST", SIGNUP, content=body, headers=FORM_TYPE)
+    assert violations(response) == [("body", "data", "too_many_values")]
+
+
+async def test_n34_the_most_values_are_stored(api: Api) -> None:
+    response = await api.request(
+        "POST", SIGNUP, content=filled(MAX_VALUES - 1), headers={"content-type": "application/json"}
+    )
+    assert response.status_code == 201, response.text
