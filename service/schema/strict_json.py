@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from typing import Any, NoReturn
 
 from service.errors import Invalid, Location
@@ -83,8 +84,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
-    seen: set[str] = set()
-    return next(name for name, _ in pairs if name in seen or seen.add(name))
+    times = Counter(name for name, _ in pairs)
+    return next(name for name, _ in pairs if times[name] > 1)
 
 
 def _integer(text: str) -> int:

@@ -75,7 +75,7 @@ async def test_n2_a_profile_of_16000_fields(victim: Victim) -> None:
 
 
 async def test_n2_a_signup_and_a_document_of_too_many_names(fresh_victim: Victim) -> None:
-    many = {f"f{number}": 1 for number in range(MAX_NAMES + 1)}
+    many: dict[str, Any] = {f"f{number}": 1 for number in range(MAX_NAMES + 1)}
     assert violations(await fresh_victim.api.signup("new@example.com", **many)) == [("body", "too_many_names")]
     await declare(fresh_victim.api, {"a": {"type": "any"}})
     for data, loc in (many, ("body", "data")), ({"a": [{"b": many}]}, ("body", "data", "a", 0, "b")):
