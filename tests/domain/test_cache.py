@@ -1,6 +1,28 @@
-"""What a worker remembers: for so long, and so much."""
+"""What a worker remembers: for so long, and so much; and that a load is done once for all who wait for it."""
+
+import asyncio
+from contextvars import ContextVar
+
+import pytest
 
 from service.domain.cache import Cache
+
+
+class Source:
+    """What a cache loads from: each load takes the next number once `open` is set."""
+
+    def __init__(self) -> None:
+        self.loads = 0
+        self.open = asyncio.Event()
+        self.fails = False
+
+    async def load(self) -> int:
+        self.loads += 1
+        number = self.loads
+        await self.open.wait()
+        if self.fails:
+            raise LookupError
+        return number
 
 
 def test_a_value_is_known_until_its_time_is_over() -> None:
@@ -26,3 +48,91 @@ def test_clear_forgets_all() -> None:
     recent.put("a", "one")
     recent.clear()
     assert recent.get("a") is None
+
+
+async def test_all_who_wait_share_one_load() -> None:
+    cache, source = Cache[int](10, 5), Source()
+    waiting = [asyncio.create_task(cache.get_or_load("a", source.load)) for _ in range(40)]
+    await asyncio.sleep(0)
+    source.open.set()
+    assert await asyncio.gather(*waiting) == [1] * 40
+    assert await cache.get_or_load("a", source.load) == 1
+    assert source.loads == 1
+
+
+async def test_a_false_value_is_remembered_too() -> None:
+    cache = Cache[bool](10, 5)
+
+    async def load() -> bool:
+        return False
+
+    assert not await cache.get_or_load("a", load)
+    assert not await cache.get_or_load("a", pytest.fail)
+
+
+async def test_a_failed_load_fails_all_who_wait_and_is_not_kept() -> None:
+    cache, source = Cache[int](10, 5), Source()
+    source.fails = True
+    source.open.set()
+    outcomes = await asyncio.gather(*(cache.get_or_load("a", source.load) for _ in range(3)), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [LookupError] * 3
+    source.fails = False
+    assert await cache.get_or_load("a", source.load) == 2
+
+
+async def test_a_waiter_who_is_cancelled_does_not_cancel_the_load() -> None:
+    cache, source = Cache[int](10, 5), Source()
+    first, second = (asyncio.create_task(cache.get_or_load("a", source.load)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    source.open.set()
+    assert await second == 1
+    assert first.cancelled()
+    assert cache.get("a") == 1
+
+
+async def test_a_value_is_as_old_as_the_beginning_of_its_load() -> None:
+    cache, source = Cache[int](10, 0.05), Source()
+    waiting = asyncio.create_task(cache.get_or_load("a", source.load))
+    await asyncio.sleep(0.06)
+    source.open.set()
+    assert await waiting == 1
+    assert cache.get("a") is None
+
+
+async def test_a_reload_begins_after_it_was_asked_for_and_is_shared() -> None:
+    cache, source = Cache[int](10, 5), Source()
+    first = asyncio.create_task(cache.get_or_load("a", source.load))
+    await asyncio.sleep(0)
+    later = [asyncio.create_task(cache.reload("a", source.load)) for _ in range(5)]
+    await asyncio.sleep(0)
+    source.open.set()
+    assert await first == 1
+    assert await asyncio.gather(*later) == [2] * 5
+    assert cache.get("a") == 2
+    assert await cache.reload("a", source.load) == 3
+
+
+async def test_a_reload_goes_on_where_the_load_before_it_failed() -> None:
+    cache, source = Cache[int](10, 5), Source()
+    source.fails = True
+    first = asyncio.create_task(cache.get_or_load("a", source.load))
+    await asyncio.sleep(0)
+    later = asyncio.create_task(cache.reload("a", lambda: asyncio.sleep(0, 7)))
+    await asyncio.sleep(0)
+    source.open.set()
+    with pytest.raises(LookupError):
+        await first
+    assert await later == 7
+
+
+async def test_a_load_knows_nothing_of_the_request_that_asked_first() -> None:
+    variable = ContextVar("variable", default="none")
+    variable.set("the first request's")
+    cache = Cache[str](10, 5)
+
+    async def load() -> str:
+        return variable.get()
+
+    assert await cache.get_or_load("a", load) == "none"

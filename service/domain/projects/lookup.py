@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from joserfc.jwk import ECKey
@@ -60,19 +61,27 @@ class Projects:
             return project
         if not API_KEY.fullmatch(api_key):
             raise InvalidApiKey
+        return await self._by_key.get_or_load(api_key, partial(self._load_by_key, api_key))
+
+    async def _load_by_key(self, api_key: str) -> Project:
         record = await self._store.find_by_key(hash_api_key(api_key))
         if record is None:
             raise InvalidApiKey
-        return self._by_key.put(api_key, self.opened(record))
+        return self.opened(record)
 
     async def by_id(self, project_id: str) -> Project:
         """Raises ProjectNotFound."""
         if (project := self._by_id.get(project_id)) is not None:
             return project
-        record = await self._store.find(project_id) if PROJECT_ID.fullmatch(project_id) else None
+        if not PROJECT_ID.fullmatch(project_id):
+            raise ProjectNotFound
+        return await self._by_id.get_or_load(project_id, partial(self._load, project_id))
+
+    async def _load(self, project_id: str) -> Project:
+        record = await self._store.find(project_id)
         if record is None:
             raise ProjectNotFound
-        return self._by_id.put(project_id, self.opened(record))
+        return self.opened(record)
 
     async def default(self) -> Project | None:
         """The project of a request that names none: DEFAULT_PROJECT_ID, else the only one there is, else None.
@@ -84,9 +93,7 @@ class Projects:
 
     async def allow_origin(self, origin: str) -> bool:
         """Whether any project lists `origin`: a preflight carries no credential that would name one."""
-        if (known := self._origins.get(origin)) is None:
-            known = self._origins.put(origin, await self._store.allow_origin(origin))
-        return known
+        return await self._origins.get_or_load(origin, partial(self._store.allow_origin, origin))
 
     def opened(self, record: dict[str, Any]) -> Project:
         """A stored project with its secrets opened. Raises ConfigurationError under another SECRET_KEY."""

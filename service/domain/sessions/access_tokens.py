@@ -62,8 +62,14 @@ class Tokens:
         Only `kid` is read of an unverified header, and only to find the project (RFC 8725 sections 3.1, 3.8 and 3.10).
         """
         if (caller := self._verified.get(token)) is not None:
-            return caller
-        project = await self._project(token)
+            # What the token says stays true; what its project is may have changed since.
+            project = await self._project(caller.project.id)
+            if project is caller.project:
+                return caller
+        kid = _key_id(token)
+        project = await self._project(kid.partition(".")[0])
+        if project.signing_key.kid != kid:
+            raise InvalidToken
         claims = self._claims(token, project)
         caller = UserCaller(project, claims["sub"], claims["ver"])
         # A token about to expire is verified each time, so that its last second is its last.
@@ -71,15 +77,11 @@ class Tokens:
             self._verified.put(token, caller)
         return caller
 
-    async def _project(self, token: str) -> Project:
-        kid = _key_id(token)
+    async def _project(self, project_id: str) -> Project:
         try:
-            project = await self._projects.by_id(kid.partition(".")[0])
+            return await self._projects.by_id(project_id)
         except ProjectNotFound:
             raise InvalidToken from None
-        if project.signing_key.kid != kid:
-            raise InvalidToken
-        return project
 
     def _claims(self, token: str, project: Project) -> dict[str, Any]:
         required = _Claims(
