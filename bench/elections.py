@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from bench.figures import Figure
 from bench.load import Request
 from bench.requests import document_scenarios, staged
+from faults.members import ReplicaSet, replica_set
 from service.settings import Settings
-from tests.faults.members import ReplicaSet, replica_set
 
 # The second is what docker/replica-set.js sets, the last is MongoDB's default.
 ELECTION_MS = (1_000, 3_000, 10_000)

@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 
 import httpx2
 
-from bench.aborts import FAULTS, abort_uploads
 from bench.figures import Figure, Goal
+from faults import kills, limits
+from faults.aborts import FAULTS, abort_uploads
+from faults.processes import headers, make_key, running_service
+from faults.restarts import UNLIMITED
 from service.embedded.mongod import embedded_mongodb
-from tests.faults import kills, limits
-from tests.faults.processes import headers, make_key, running_service
-from tests.faults.restarts import UNLIMITED
 
 NONE = Goal("<=", 0)
 LIMIT, SIGNUPS = 1_000, 50

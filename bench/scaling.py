@@ -15,8 +15,8 @@ from bench.figures import Figure
 from bench.load import CONNECTIONS, Request, send_many
 from bench.processes import Server, service_process
 from bench.requests import Stage, document_scenarios, staged
+from faults.members import replica_set
 from service.settings import Settings
-from tests.faults.members import replica_set
 
 WARM_UP = 500
 # Services that share their users must agree on it, for it is the issuer of their tokens.

@@ -15,13 +15,13 @@ from pymongo import MongoClient, monitoring
 from pymongo.database import Database
 from starlette.applications import Starlette
 
+from faults.commands import KEY, Shell
 from service.app import Application, create_app
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Project
 from service.embedded.mongod import embedded_mongodb
 from service.services import Services
 from service.settings import Settings
-from tests.processes import KEY, Shell
 
 BASE_URL = "http://service.test"
 # Only tests of limits are under limits.

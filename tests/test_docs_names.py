@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import typer
 
+from faults.__main__ import ON_ONE_SERVER, ON_THEIR_OWN
 from service.cli.main import app
 from service.domain.projects.settings import ProjectSettings
 from service.observe.metrics import FOLDER_VARIABLE
 from service.settings import Settings
 from service.web.routes import ROUTES
-from tests.faults.__main__ import ON_ONE_SERVER, ON_THEIR_OWN
 from tests.pages import PAGES, ROOT, quoted, table, text_of
 from tests.test_docs import every_error
 

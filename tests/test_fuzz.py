@@ -17,12 +17,12 @@ import pytest
 import structlog
 from starlette.applications import Starlette
 
+from faults.samples import FORM_TYPE, file_part, form
 from service.errors import SchemaConflict
 from tests.conftest import Api, MakeApi
 from tests.fuzz.drafts import ENDPOINTS, SCHEMA, WEIGHTS, Scene, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
 from tests.fuzz.mutations import MUTATIONS
-from tests.samples import FORM_TYPE, file_part, form
 from tests.threats.conftest import INTERNALS
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "600"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import Shell, await_ready, free_port, serving
+from faults.commands import Shell, await_ready, free_port, serving
 
 ROOT = Path(__file__).parent.parent
 # Fails on any status but success, so that a request that does not work is seen.

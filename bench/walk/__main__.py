@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from faults.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from service.embedded.mongod import embedded_mongodb
-from tests.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 
 NAMES = ("profile", "list", "list-related", "create-document", "signup", "signup-file", "callback")
 # Every so many requests a limit asks MongoDB for more, which is not the usual way.

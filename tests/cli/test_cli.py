@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from pymongo import MongoClient
 
+from faults.commands import Shell, await_ready, free_port, serving
 from service.seeding.demo.project import DEMO_PASSWORD
-from tests.processes import Shell, await_ready, free_port, serving
 
 
 def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:

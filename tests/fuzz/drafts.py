@@ -5,8 +5,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from faults.samples import PNG, SVG
 from service.web.routes import ROUTES
-from tests.samples import PNG, SVG
 
 Endpoint = tuple[str, str]
 ENDPOINTS: list[Endpoint] = [(route.method, route.path) for route in ROUTES]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from tests.live.server import Server, serving
+from faults.server import Server, serving
 
 
 @pytest.fixture(scope="session")

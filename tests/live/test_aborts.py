@@ -1,6 +1,6 @@
 """The short form of scripts/abort_uploads: clients that leave, a worker and a MongoDB that are killed, one sweep."""
 
-from bench.aborts import FAULTS, abort_uploads
+from faults.aborts import FAULTS, abort_uploads
 
 
 def test_f6_r5_after_uploads_cut_short_and_one_sweep_nothing_is_left() -> None:

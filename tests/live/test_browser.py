@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from tests.live.server import Server
-from tests.samples import SCRIPTED_SVG, SVG, account, file_part, form, picture
+from faults.samples import SCRIPTED_SVG, SVG, account, file_part, form, picture
+from faults.server import Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
 QUIET = "--disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"

@@ -4,8 +4,8 @@ import socket
 import time
 from urllib.parse import urlsplit
 
-from tests.live.server import Server
-from tests.samples import account, file_part, form, png
+from faults.samples import account, file_part, form, png
+from faults.server import Server
 
 READERS = 60
 FILE_BYTES = 8_000_000

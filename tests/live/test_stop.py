@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 
-from tests.live.server import Server, is_live, serving, start, wait_until
+from faults.samples import account, file_part, form, png
+from faults.server import Server, is_live, serving, start, wait_until
 from tests.live.test_uploads import WHOLE, left, receive
-from tests.samples import account, file_part, form, png
 
 EACH = 4
 LENGTH = 4_000_000

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
+from faults.samples import FORM_TYPE, PNG, account, file_part, form, png, stored
+from faults.server import Server, peak_memory, serving, start, wait_until
 from service.bounds import MAX_FILE_BYTES
-from tests.live.server import Server, peak_memory, serving, start, wait_until
-from tests.samples import FORM_TYPE, PNG, account, file_part, form, png, stored
 
 WHOLE = {"users": 1, "files.files": 1}
 MIB = 1_048_576

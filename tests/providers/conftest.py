@@ -1,3 +1,3 @@
-from tests.provider.fixture import provider, provider_server
+from tests.identity_provider import provider, provider_server
 
 __all__ = ["provider", "provider_server"]

@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 import pytest
 import pytest_asyncio
 
+from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from faults.provider.answers import ANSWERS
+from faults.provider.tokens import TWISTS
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed, Unavailable
 from service.providers import AuthorizationResponse, Endpoints, FlowSecrets, Gateway, Profile, Registration
 from service.providers.outbound import Outbound
-from tests.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from tests.provider.answers import ANSWERS
-from tests.provider.tokens import TWISTS
 
 CALLBACK = "http://127.0.0.1:9/callback"
 TOTAL_SECONDS = 1.0

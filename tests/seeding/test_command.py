@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from tests.processes import KEY, Shell
+from faults.commands import KEY, Shell
 
 DOCUMENTS = 30_000
 MANIFEST = """

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from pymongo import MongoClient
 
+from faults.commands import Shell, await_ready, free_port, serving
+from faults.samples import PNG
 from service.cli.runtime import run_on
 from service.settings import Settings
-from tests.processes import Shell, await_ready, free_port, serving
-from tests.samples import PNG
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 import yaml
 
-from tests.processes import await_ready, free_port
+from faults.commands import await_ready, free_port
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker/compose.yaml").read_text())

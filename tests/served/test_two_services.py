@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
+from faults.commands import Shell, await_ready, free_port, serving
+from faults.samples import PNG
 from service.cli.runtime import run_on
 from service.domain.limits.limiter import HOUR
 from service.settings import Settings
-from tests.processes import Shell, await_ready, free_port, serving
-from tests.samples import PNG
 from tests.served.conftest import PROJECT_ID, Served
 
 LIMIT = 60

@@ -2,8 +2,8 @@
 
 import pytest
 
+from faults.samples import FORM_TYPE, account, file_part, form, png
 from tests.conftest import BASE_URL, Api, CommandRecorder
-from tests.samples import FORM_TYPE, account, file_part, form, png
 
 BATCH = ["update", "insert", "commitTransaction"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from faults.samples import FORM_TYPE, data_part, form
 from service.bounds import MAX_NAMES, MAX_VALUES
 from service.errors import Invalid
 from service.schema.strict_json import loads
 from service.schema.values import check_data
 from tests.conftest import Api
 from tests.declared import declare, violations
-from tests.samples import FORM_TYPE, data_part, form
 from tests.threats.conftest import Victim, assert_refused
 
 USER, SIGNUP = "/auth-collections/user", "/auth-collections/signup"

@@ -9,12 +9,12 @@ from contextlib import suppress
 
 import pytest
 
+from faults.processes import Service, headers, make_key, running_service
+from faults.restarts import UNLIMITED
+from faults.wire import Connection
 from service.bounds import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_JSON_BYTES
 from service.server.protocol import HEADER_SECONDS, LINGER_SECONDS
 from service.web.asgi.deadlines import BODY_SECONDS, MIN_BYTES_PER_SECOND, allowance
-from tests.faults.processes import Service, headers, make_key, running_service
-from tests.faults.restarts import UNLIMITED
-from tests.faults.wire import Connection
 from tests.threats.conftest import PROMPT_SECONDS, Victim, assert_refused
 
 PREFIX = "f_wire_"

@@ -10,12 +10,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from faults.freeze import DEADLINE_SECONDS, freeze
+from faults.kills import kills
+from faults.processes import headers, make_key, running_service
+from faults.restarts import UNLIMITED, restarts
+from faults.wire import Connection
 from service.embedded.mongod import embedded_mongodb
-from tests.faults.freeze import DEADLINE_SECONDS, freeze
-from tests.faults.kills import kills
-from tests.faults.processes import headers, make_key, running_service
-from tests.faults.restarts import UNLIMITED, restarts
-from tests.faults.wire import Connection
 
 RECOVERY_SECONDS = 10.0
 MEGABYTE = 1_000_000

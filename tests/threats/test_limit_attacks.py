@@ -10,13 +10,13 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from faults import limits
+from faults.freeze import DEADLINE_SECONDS
+from faults.processes import Service, headers, make_key, running_service
+from faults.restarts import UNLIMITED
 from service.domain.limits.limiter import HOUR
 from service.embedded.mongod import embedded_mongodb
 from tests.conftest import Api, MakeApi
-from tests.faults import limits
-from tests.faults.freeze import DEADLINE_SECONDS
-from tests.faults.processes import Service, headers, make_key, running_service
-from tests.faults.restarts import UNLIMITED
 
 # The end of a window within a test would let more through than its limit.
 MARGIN_SECONDS = 15

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import httpx2
 import pytest
 
+from faults.samples import stored
 from service.domain.accounts.passwords import Passwords
 from service.domain.files import sweep as sweeping
 from service.domain.files.types import FILE_TYPES
@@ -15,7 +16,6 @@ from service.seeding.demo.pictures import add_pictures, draw_picture
 from service.seeding.demo.project import ensure_demo
 from service.services import Services
 from tests.conftest import BASE_URL, Api, MakeApi
-from tests.samples import stored
 
 
 def abandoned(api: Api) -> None:

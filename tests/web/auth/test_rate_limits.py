@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from pymongo import MongoClient
 
+from faults.samples import FORM_TYPE, account, file_part, form
 from service.domain.limits.limiter import DAY, HOUR
 from service.web.routes import ROUTES
 from tests.conftest import Api, MakeApi
-from tests.samples import FORM_TYPE, account, file_part, form
 
 # The end of a window within a test would let more through than its limit.
 MARGIN_SECONDS = 8

@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from faults.samples import FORM_TYPE, PNG, SVG, account, data_part, file_part, form, part, picture, png, stored
 from service.web.files.endpoints import IMMUTABLE
 from tests.conftest import BASE_URL, Api, MakeApi
-from tests.samples import FORM_TYPE, PNG, SVG, account, data_part, file_part, form, part, picture, png, stored
 
 SIGNUP = "/auth-collections/signup"
 USER = "/auth-collections/user"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from faults.samples import FORM_TYPE, account, file_part, form
 from tests.conftest import BASE_URL, Api
-from tests.samples import FORM_TYPE, account, file_part, form
 
 FILES = Path(__file__).parents[2] / "files"
 OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

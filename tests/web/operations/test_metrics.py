@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
+from faults.commands import Shell, await_ready, free_port, serving
 from tests.conftest import Api
-from tests.processes import Shell, await_ready, free_port, serving
 
 TOKEN = "token-of-the-metrics"
 CREDENTIALS = {"authorization": f"Bearer {TOKEN}"}

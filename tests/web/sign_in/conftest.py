@@ -2,9 +2,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from tests.conftest import Api, MakeApi
-from tests.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from tests.provider.fixture import provider, provider_server
+from tests.identity_provider import provider, provider_server
 from tests.web.sign_in.site import CALLBACK, COMPLETE, Site
 
 __all__ = ["provider", "provider_server"]

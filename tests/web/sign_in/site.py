@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from faults.provider import ACCOUNTS, Provider
 from tests.conftest import Api
-from tests.provider import ACCOUNTS, Provider
 from tests.threats.conftest import INTERNALS
 
 CALLBACK = "http://service.test/callback"

@@ -16,12 +16,12 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
 
+from faults.commands import await_ready, free_port
+from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from faults.provider.server import serving
 from service.domain.projects.admin import ProjectAdmin
 from service.settings import Settings
 from tests.conftest import Api, MakeApi
-from tests.processes import await_ready, free_port
-from tests.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from tests.provider.server import serving
 from tests.web.sign_in.pages import create_pages
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

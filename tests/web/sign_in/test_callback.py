@@ -10,13 +10,13 @@ import pytest
 import structlog
 from pymongo import MongoClient
 
+from faults.provider import Provider
+from faults.provider.answers import ANSWERS
+from faults.provider.tokens import TWISTS
 from service.app import create_app
 from service.schema.values import now
 from service.settings import Settings
 from tests.conftest import BASE_URL, MakeApi
-from tests.provider import Provider
-from tests.provider.answers import ANSWERS
-from tests.provider.tokens import TWISTS
 from tests.web.sign_in.conftest import MakeSite
 from tests.web.sign_in.site import TOKEN, Site, ending
 

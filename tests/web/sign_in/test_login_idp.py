@@ -7,10 +7,10 @@ import httpx2
 import pytest
 from pymongo import MongoClient
 
+from faults.provider import CLIENT_ID, Provider
 from service.app import create_app
 from service.settings import Settings
 from tests.conftest import BASE_URL, MakeApi
-from tests.provider import CLIENT_ID, Provider
 from tests.web.sign_in.conftest import MakeSite
 from tests.web.sign_in.site import CALLBACK, Site
 

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.faults.processes import Service, headers, make_key, start_service, wait_live
-from tests.faults.wire import Broken, Connection, Refused
+from faults.processes import Service, headers, make_key, start_service, wait_live
+from faults.wire import Broken, Connection, Refused
 
 PREFIX = "f_restarts_"
 CLIENTS = 16

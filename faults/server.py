@@ -18,8 +18,8 @@ import httpx2
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from tests.processes import KEY, free_port
-from tests.samples import FORM_TYPE
+from faults.commands import KEY, free_port
+from faults.samples import FORM_TYPE
 
 START_SECONDS = 30.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0")

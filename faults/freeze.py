@@ -10,11 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from faults.processes import Service, headers, make_key, running_service
+from faults.restarts import UNLIMITED
+from faults.wire import Connection
 from service.embedded.mongod import embedded_mongodb
 from service.storage.client import OPERATION_TIMEOUT_MS
-from tests.faults.processes import Service, headers, make_key, running_service
-from tests.faults.restarts import UNLIMITED
-from tests.faults.wire import Connection
 
 PREFIX = "f_freeze_"
 CLIENTS = 300

@@ -1,6 +1,6 @@
 """Uploads cut short at random points, by clients that leave, workers and a MongoDB that are killed; then one sweep.
 
-`python -m bench.aborts [--uploads 1000] [--seed 4]`. Prints what is left that should not be; fails unless that is nothing.
+`python -m faults.aborts [--uploads 1000] [--seed 4]`. Prints what is left that should not be; fails unless that is nothing.
 """
 
 import os
@@ -23,9 +23,9 @@ import typer
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
+from faults.samples import FORM_TYPE, account, file_part, form, png
+from faults.server import Server, serving, wait_until
 from service.embedded.mongod import embedded_mongodb
-from tests.live.server import Server, serving, wait_until
-from tests.samples import FORM_TYPE, account, file_part, form, png
 
 SENDERS = 8
 USERS = 24

@@ -8,8 +8,8 @@ from threading import Thread
 import uvicorn
 from starlette.applications import Starlette
 
-from tests.provider.app import create_provider
-from tests.provider.state import Provider
+from faults.provider.app import create_provider
+from faults.provider.state import Provider
 
 
 @contextmanager

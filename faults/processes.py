@@ -14,10 +14,10 @@ from typing import Any
 import httpx2
 from pydantic import SecretStr
 
+from faults.commands import KEY, free_port
 from service.domain.projects.admin import ProjectAdmin
 from service.services import build_services
 from service.settings import Settings
-from tests.processes import KEY, free_port
 
 START_SECONDS = 60.0
 STOP_SECONDS = 40.0

@@ -14,10 +14,10 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from tests.faults.members import ReplicaSet, replica_set
-from tests.faults.processes import headers, make_key, running_service
-from tests.faults.restarts import UNLIMITED
-from tests.faults.wire import Broken, Connection
+from faults.members import ReplicaSet, replica_set
+from faults.processes import headers, make_key, running_service
+from faults.restarts import UNLIMITED
+from faults.wire import Broken, Connection
 
 PREFIX = "f_kills_"
 COLLECTIONS = "/api/collections"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.faults.processes import Service, headers, make_key, running_service
+from faults.processes import Service, headers, make_key, running_service
 
 PREFIX = "f_limits_"
 

@@ -1,4 +1,4 @@
-"""`python -m tests.faults NAME`: the long form of a fault test, which prints its figures. scripts/faults calls it."""
+"""`python -m faults NAME`: the long form of a fault test, which prints its figures. scripts/faults calls it."""
 
 import asyncio
 import sys
@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from faults import cost, freeze, kills, limits, restarts
 from service.embedded.mongod import embedded_mongodb
-from tests.faults import cost, freeze, kills, limits, restarts
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
     "logins": limits.logins,

@@ -11,12 +11,12 @@ import httpx2
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
+from faults.commands import KEY
+from faults.processes import headers, make_key
+from faults.restarts import UNLIMITED
 from service.app import create_app
 from service.observe.logging import configure_logging
 from service.settings import Settings
-from tests.faults.processes import headers, make_key
-from tests.faults.restarts import UNLIMITED
-from tests.processes import KEY
 
 PREFIX = "f_cost_"
 ROUNDS, BATCH = 40, 100

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.provider import Provider, running_provider
+from faults.provider import Provider, running_provider
 
 
 @pytest.fixture(scope="session")

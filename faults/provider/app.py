@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tests.provider.accounts import ACCOUNTS
-from tests.provider.answers import ANSWERS
-from tests.provider.state import CLIENT_ID, CLIENT_SECRET, ISSUERS, Grant, Provider, with_query
+from faults.provider.accounts import ACCOUNTS
+from faults.provider.answers import ANSWERS
+from faults.provider.state import CLIENT_ID, CLIENT_SECRET, ISSUERS, Grant, Provider, with_query
 
 COOKIE = "provider_session=1; Path=/"
 

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import httpx2
 
-from tests.provider.accounts import ACCOUNTS, Account
-from tests.provider.tokens import TWISTS, SigningKey, new_key, signed
+from faults.provider.accounts import ACCOUNTS, Account
+from faults.provider.tokens import TWISTS, SigningKey, new_key, signed
 
 CLIENT_ID = "demo-client"
 # A colon, a plus and a percent sign show whether both sides encode the secret alike.

@@ -3,7 +3,7 @@
 import argparse
 import time
 
-from tests.provider import ACCOUNTS, CLIENT_ID, CLIENT_SECRET, running_provider
+from faults.provider import ACCOUNTS, CLIENT_ID, CLIENT_SECRET, running_provider
 
 HELP = """\
 The provider answers at {base}. Configure a project against it:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.provider.answers import ANSWERS
-from tests.provider.tokens import TWISTS
+from faults.provider.answers import ANSWERS
+from faults.provider.tokens import TWISTS
 
 
 @dataclass(frozen=True, slots=True)
