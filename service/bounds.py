@@ -39,6 +39,13 @@ MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
+# Of sign-ins through a provider.
+MAX_SIGN_INS = Bound(
+    5, "sign-ins under way at one provider in a worker", protects="sign-ins elsewhere", past="503 busy"
+)
+MAX_SIGN_INS_WAITING = Bound(32, "sign-ins that wait for one provider", protects=MEMORY, past="503 busy")
+MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP, past="the rest are passed over")
+
 # Of a record.
 MAX_DEPTH = Bound(32, "objects and arrays inside one another in `data`", protects=LOOP, past=INVALID)
 MAX_NAMES = Bound(

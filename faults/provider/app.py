@@ -45,6 +45,8 @@ async def discovery(request: Request) -> Response:
     provider, name = _counted(request, "discovery"), request.path_params["issuer"]
     if name == "down" or name not in ISSUERS:
         return Response("Bad gateway", 502)
+    if name == "hanging":
+        return await ANSWERS["slow"]()
     issuer = provider.issuer(name)
     return JSONResponse({**_document(issuer), **_peculiarities(name, issuer)}, headers={"set-cookie": COOKIE})
 
@@ -76,7 +78,7 @@ def _peculiarities(name: str, issuer: str) -> dict[str, Any]:
 async def jwks(request: Request) -> Response:
     provider = _counted(request, "jwks")
     useless = [{"kty": "AKP", "kid": "pq"}, {"kty": "RSA", "kid": "broken"}, {"kty": "oct", "k": "AAAA", "kid": "x"}]
-    return JSONResponse({"keys": [*useless, provider.key.as_dict(private=False)]})
+    return JSONResponse({"keys": [*useless, *provider.odd_keys, provider.key.as_dict(private=False)]})
 
 
 async def login_form(request: Request) -> Response:

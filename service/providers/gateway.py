@@ -28,6 +28,11 @@ class Gateway:
         self._outbound = outbound or Outbound()
         self._issuers: dict[str, Issuer] = {}
 
+    def knows(self, registration: Registration) -> bool:
+        """Whether the authorize URL can be made without asking the provider for its configuration."""
+        provider = registration.provider
+        return isinstance(provider, Endpoints) or self._issuer(provider).known_endpoints is not None
+
     async def authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         """Where to send the browser. Raises Unavailable when the issuer's configuration cannot be read."""
         try:

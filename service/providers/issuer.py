@@ -8,6 +8,7 @@ from typing import Any
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key, KeySet
 
+from service.bounds import MAX_PROVIDER_KEYS
 from service.providers.outbound import FetchFailed, Outbound, until
 from service.providers.registration import CLIENT_SECRET_BASIC, Endpoints, is_allowed_url, is_loopback
 
@@ -30,19 +31,25 @@ class Issuer:
         self._kept_until = {"endpoints": 0.0, "keys": 0.0}
         self._refresh_after = 0.0
 
+    @property
+    def known_endpoints(self) -> Endpoints | None:
+        """The URLs, where they were read less than an hour ago."""
+        return self._endpoints if time.monotonic() < self._kept_until["endpoints"] else None
+
     async def endpoints(self, *, deadline: float) -> Endpoints:
         """The URLs that the issuer's configuration names. Raises FetchFailed, also when it names another issuer."""
         async with until(deadline), self._lock:
-            if self._endpoints is None or time.monotonic() > self._kept_until["endpoints"]:
-                self._endpoints = await self._read_endpoints(deadline)
-                self._kept_until["endpoints"] = time.monotonic() + KEPT_SECONDS
+            if (known := self.known_endpoints) is not None:
+                return known
+            self._endpoints = await self._read_endpoints(deadline)
+            self._kept_until["endpoints"] = time.monotonic() + KEPT_SECONDS
             return self._endpoints
 
     async def keys(self, url: str, *, deadline: float, unlike: KeySet | None = None) -> KeySet:
         """The signing keys at `url`. `unlike`, keys that did not serve, are read again once a minute at most."""
         async with until(deadline), self._lock:
             if self._keys is None or time.monotonic() > self._kept_until["keys"] or self._may_refresh(unlike):
-                self._keys = _usable_keys(await self._outbound.get_json(url, deadline=deadline))
+                self._keys = usable_keys(await self._outbound.get_json(url, deadline=deadline))
                 self._kept_until["keys"] = time.monotonic() + KEPT_SECONDS
             return self._keys
 
@@ -87,17 +94,17 @@ def _is_usable(url: object, issuer: str) -> bool:
     return isinstance(url, str) and is_allowed_url(url, loopback=is_loopback(issuer))
 
 
-def _usable_keys(document: Mapping[str, Any]) -> KeySet:
-    """The public signing keys of a JWK Set; what cannot be used is passed over (RFC 7517 section 5)."""
+def usable_keys(document: Mapping[str, Any]) -> KeySet:
+    """The public signing keys among the first of a JWK Set; what cannot be used is passed over (RFC 7517 section 5)."""
     entries = document.get("keys")
-    found = [_key(entry) for entry in entries] if isinstance(entries, list) else []
+    found = [_key(entry) for entry in entries[:MAX_PROVIDER_KEYS]] if isinstance(entries, list) else []
     return KeySet([key for key in found if key is not None])
 
 
 def _key(entry: object) -> Key | None:
-    if not isinstance(entry, dict) or entry.get("kty") not in ASYMMETRIC or entry.get("use", "sig") != "sig":
-        return None
     try:
+        if not isinstance(entry, dict) or entry.get("kty") not in ASYMMETRIC or entry.get("use", "sig") != "sig":
+            return None
         return JWKRegistry.import_key(entry)
     except (JoseError, ValueError, TypeError, KeyError):
         return None

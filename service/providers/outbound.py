@@ -15,7 +15,6 @@ from service.schema import strict_json
 CONNECT_SECONDS = 3.0
 TOTAL_SECONDS = 10.0
 MAX_BODY = 1024 * 1024
-MAX_CONNECTIONS = 50
 HEADERS = {
     "accept": "application/json",
     # A compressed megabyte may unpack to a gigabyte, so no encoding is offered and none is read.
@@ -41,7 +40,8 @@ class Outbound:
         return httpx2.AsyncClient(
             headers=HEADERS,
             timeout=httpx2.Timeout(self._total, connect=self._connect),
-            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS),
+            # Each provider has its share of sign-ins, so nobody ever waits here for a connection.
+            limits=httpx2.Limits(max_connections=None),
             follow_redirects=False,
             # One client serves every user of every project; a cookie kept would join their requests.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),

@@ -42,8 +42,12 @@ class Registration:
     @property
     def client_binding(self) -> str:
         """This client at this provider in one text, to which a sign-in is bound (RFC 9700 section 4.4.2)."""
-        provider = self.provider.authorize if isinstance(self.provider, Endpoints) else self.provider
-        return f"{provider} {self.client_id}"
+        return f"{self.provider_name} {self.client_id}"
+
+    @property
+    def provider_name(self) -> str:
+        """The issuer, or the authorize URL of a plain OAuth 2.0 provider."""
+        return self.provider.authorize if isinstance(self.provider, Endpoints) else self.provider
 
 
 def is_allowed_url(url: str, *, loopback: bool = True) -> bool:

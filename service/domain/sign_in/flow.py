@@ -10,12 +10,15 @@ from typing import Any
 
 import structlog
 
+from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens
+from service.domain.shares import Shares
 from service.domain.sign_in.linking import link_or_create
 from service.domain.sign_in.redirect import SignInResult
 from service.domain.sign_in.registration import ProviderDefaults, registration_of
 from service.errors import (
+    Busy,
     DuplicateValue,
     RejectedByValidator,
     ServiceError,
@@ -24,7 +27,7 @@ from service.errors import (
     Unavailable,
     UserNotStored,
 )
-from service.providers import AuthorizationResponse, FlowSecrets, Gateway
+from service.providers import AuthorizationResponse, FlowSecrets, Gateway, Profile, Registration
 from service.schema.values import now
 from service.storage.sign_in_states import SignInStates
 
@@ -61,17 +64,20 @@ class SignIn:
         self._states = states
         self._tokens = tokens
         self._defaults = defaults
+        # A provider that hangs holds up nobody who signs in elsewhere.
+        self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
     async def begin(self, project: Project, *, client_state: str | None, browser: str | None) -> AuthorizationStart:
         """Stores a sign-in and returns where it starts. `browser` is the value with which an earlier one was bound.
 
-        Raises ConfigurationMissing, and Unavailable when the provider or the database does not answer.
+        Raises ConfigurationMissing, Unavailable when the provider or the database does not answer, and Busy when too many
+        wait for the provider.
         """
         registration = registration_of(project.settings, self._defaults)
         proofs = FlowSecrets(state=new_random(), nonce=new_random(), code_verifier=new_random())
         # A browser keeps its value, so that two sign-ins at once in two tabs both work.
         browser = (browser or new_random()) if project.settings.idp_bind_browser else None
-        url = await self._gateway.authorize_url(registration, proofs)
+        url = await self._authorize_url(registration, proofs)
         await self._states.insert(
             {
                 "_id": _digest(proofs.state),
@@ -117,9 +123,24 @@ class SignIn:
             raise SignInFailed("the provider sent no code; most likely the user declined")
         proofs = FlowSecrets(state="", nonce=begun["nonce"], code_verifier=begun["code_verifier"])
         answer = AuthorizationResponse(callback.code, callback.issuer)
-        profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
+        profile = await self._profile(registration, proofs, answer=answer)
         user = await link_or_create(project.database.users, profile)
         return self._tokens.issue(project, user.id, user.version)
+
+    async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
+        if self._gateway.knows(registration):
+            return await self._gateway.authorize_url(registration, proofs)
+        async with self._shares.take(registration.provider_name):
+            return await self._gateway.authorize_url(registration, proofs)
+
+    async def _profile(
+        self, registration: Registration, proofs: FlowSecrets, *, answer: AuthorizationResponse
+    ) -> Profile:
+        try:
+            async with self._shares.take(registration.provider_name):
+                return await self._gateway.profile(registration, proofs=proofs, answer=answer)
+        except Busy:
+            raise SignInFailed("too many sign-ins wait for the provider") from None
 
 
 def new_random() -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from service.errors import ConfigurationMissing, ProjectNotFound, SignInFailed, Unavailable
+from service.errors import Busy, ConfigurationMissing, ProjectNotFound, SignInFailed, Unavailable
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Component, Content, Credential, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
@@ -43,7 +43,7 @@ LOGIN = Operation(
             headers={"Set-Cookie": "Binds the sign-in to this browser, where one asks over https"},
         ),
     ),
-    errors=(ConfigurationMissing("IDP_CLIENT_ID key missing"), ProjectNotFound),
+    errors=(ConfigurationMissing("IDP_CLIENT_ID key missing"), ProjectNotFound, Busy),
 )
 CALLBACK = Operation(
     id="authIdpRedirect",
