@@ -75,8 +75,9 @@ class Floor:
 
 def main(port: int = 8000) -> None:
     """Serve the floor with the service's own settings of uvicorn, but on uvicorn's own connections without deadlines."""
-    options = {**UVICORN_OPTIONS, "http": "httptools"}
-    uvicorn.run(Floor(), host="127.0.0.1", port=port, lifespan="off", **options)
+    uvicorn.run(
+        Floor(), host="127.0.0.1", port=port, lifespan="off", http="httptools", timeout_keep_alive=75, **UVICORN_OPTIONS
+    )
 
 
 if __name__ == "__main__":

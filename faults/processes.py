@@ -66,7 +66,7 @@ def start_service(uri: str, folder: Path, *, workers: int = 1, port: int = 0, **
     port = port or free_port()
     log = folder / f"service-{port}.log"
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
-    environment = kept | {"MONGODB_URI": uri, "SECRET_KEY": KEY, "BCRYPT_COST": "4", **variables}
+    environment = kept | {"MONGODB_URI": uri, "SECRET_KEY": KEY, "BCRYPT_COST": "4", "DRAIN_SECONDS": "0", **variables}
     command = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
     with log.open("ab") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)  # noqa: S603

@@ -1,4 +1,4 @@
-"""Restarts by SIGTERM under load: what was accepted is answered."""
+"""Restarts by SIGTERM under load: what was read is answered."""
 
 import asyncio
 import json
@@ -14,15 +14,21 @@ from faults.wire import Broken, Connection, Refused
 PREFIX = "f_restarts_"
 CLIENTS = 16
 LOAD_SECONDS = 0.7
+# A new connection that was in the queue of the kernel when its socket closed.
+UNREAD = "on a fresh connection after 0 bytes"
 UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "TIER": "enterprise"}
 
 
 @dataclass
 class Outcome:
-    """Answers by status, connections that were refused, and how accepted ones broke."""
+    """Answers by status, connections that were refused, and how open ones broke.
+
+    `unread` counts those that broke before anybody had read of them: the kernel had taken them, and the service was gone.
+    """
 
     statuses: Counter[int] = field(default_factory=Counter)
     refused: int = 0
+    unread: int = 0
     broken: Counter[str] = field(default_factory=Counter)
     slowest_stop: float = 0.0
     restarts: int = 0
@@ -30,7 +36,8 @@ class Outcome:
     def __str__(self) -> str:
         return (
             f"{self.restarts} restarts, answers {dict(self.statuses)}, {self.refused} connections refused, "
-            f"accepted and reset {self.broken.total()} {dict(self.broken) or ''}; slowest stop {self.slowest_stop:.2f} s"
+            f"{self.unread} never read, read and reset {self.broken.total()} {dict(self.broken) or ''}; "
+            f"slowest stop {self.slowest_stop:.2f} s"
         )
 
 
@@ -51,6 +58,7 @@ async def restarts(uri: str, *, count: int = 50, workers: int = 1) -> Outcome:
                 port=port,
                 DATABASE_PREFIX=PREFIX,
                 BCRYPT_COST="8",
+                DRAIN_SECONDS="1",
                 LOG_LEVEL="error",
             )
             port = service.port
@@ -89,7 +97,10 @@ async def _client(port: int, key: str, outcome: Outcome, stopped: asyncio.Event,
             outcome.refused += 1
             await asyncio.sleep(0.02)
         except Broken as broken:
-            outcome.broken[str(broken)] += 1
+            if str(broken).endswith(UNREAD):
+                outcome.unread += 1
+            else:
+                outcome.broken[str(broken)] += 1
         if not keep:
             connection.close()
     connection.close()

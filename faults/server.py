@@ -23,12 +23,15 @@ from faults.samples import FORM_TYPE
 
 START_SECONDS = 30.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0")
-# The command line, told how long a stop may take; workers learn it from their parent.
+# A server whose requests have so long to end when it stops; workers learn it from their parent.
 IMPATIENT = """
-from service.cli import main as cli
-from service.server import run as server
-server.UVICORN_OPTIONS["timeout_graceful_shutdown"] = {}
-cli.main()
+import sys
+from service.server.run import serve_http
+from service.server.timeouts import ConnectionTimeouts
+from service.settings import read_settings
+if __name__ == "__main__":
+    port, workers, stop = map(int, sys.argv[1:])
+    serve_http(read_settings(), host="127.0.0.1", port=port, workers=workers, timeouts=ConnectionTimeouts(stop=stop))
 """
 NO_LIMITS = [f"--set={setting}" for setting in UNLIMITED]
 
@@ -106,6 +109,7 @@ def serving(
         "DATABASE_PREFIX": prefix,
         "SECRET_KEY": KEY,
         "BCRYPT_COST": "4",
+        "DRAIN_SECONDS": "0",
         "LOG_LEVEL": "error",
     }
     project = json.loads(run(environment, "project", "create", "Files", "--json", *NO_LIMITS))
@@ -132,8 +136,11 @@ def serving(
 def start(
     environment: dict[str, str], port: int, workers: int, stop_seconds: int | None = None
 ) -> subprocess.Popen[bytes]:
-    entry = ["-m", "service"] if stop_seconds is None else ["-c", IMPATIENT.format(stop_seconds)]
-    arguments = [sys.executable, *entry, "serve", "--port", str(port), "--workers", str(workers)]
+    entry = ["-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
+    if stop_seconds is not None:
+        entry = ["-c", IMPATIENT, str(port), str(workers), str(stop_seconds)]
+        environment = environment | {"BASE_URL": f"http://127.0.0.1:{port}"}
+    arguments = [sys.executable, *entry]
     nowhere = subprocess.DEVNULL
     return subprocess.Popen(arguments, env=environment, stdout=nowhere, stderr=nowhere)  # noqa: S603
 

@@ -27,7 +27,13 @@ INVALID = "422 validation_error"
 
 # Of a connection and its requests.
 MAX_IN_FLIGHT = Bound(256, "requests in flight in a worker", protects=MEMORY, past="503 busy")
-MAX_HEADER_BYTES = Bound(1_114_112, "bytes of a request's headers", protects=MEMORY, past="431 headers_too_large")
+MAX_ADDRESS_CONNECTIONS = Bound(
+    200, "connections of an address to a worker, trusted proxies apart", protects="the open files", past="503 busy"
+)
+MAX_HEADER_BYTES = Bound(
+    65_536, "bytes of a request's line and headers, or of its trailers", protects=MEMORY, past="431 headers_too_large"
+)
+MAX_HEADERS = Bound(100, "headers of a request, or trailers", protects=MEMORY, past="431 headers_too_large")
 MAX_QUERY_BYTES = Bound(4_096, "bytes of a query string", protects=LOOP, past=INVALID)
 MAX_JSON_BYTES = Bound(
     1_048_576, "bytes of a JSON body, and of a form's part `data`", protects=LOOP, past="413 too_large"

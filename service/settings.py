@@ -37,6 +37,7 @@ class Settings(BaseSettings):
     idp_scopes: str = "openid email profile"
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
     metrics_token: SecretStr | None = Field(default=None, min_length=16)
+    drain_seconds: float = Field(default=1.0, ge=0, le=60)
     bcrypt_cost: int = Field(default=12, ge=4, le=16)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"

@@ -134,7 +134,7 @@ async def http(running_app: Starlette) -> AsyncIterator[httpx2.AsyncClient]:
 def shell(mongodb_uri: str, database_prefix: str, tmp_path: Path, mongo: MongoClient[Any]) -> Iterator[Shell]:
     prefix = f"{database_prefix}c_"
     base = {"PATH": os.environ["PATH"], "MONGODB_URI": mongodb_uri, "DATABASE_PREFIX": prefix, "SECRET_KEY": KEY}
-    yield Shell(base | {"DATA_DIR": str(tmp_path), "BCRYPT_COST": "4"})
+    yield Shell(base | {"DATA_DIR": str(tmp_path), "BCRYPT_COST": "4", "DRAIN_SECONDS": "0"})
     for name in mongo.list_database_names():
         if name.startswith(prefix):
             mongo.drop_database(name)

@@ -25,8 +25,6 @@ from service.query.operators import OPERATORS
 from service.query.pipeline import PROBE_LIMIT
 from service.seeding import manifest, sources
 from service.seeding.report import SHOWN as SHOWN_BY_SEED
-from service.server import run as server
-from service.server.protocol import CUT_SHORT_SECONDS, DRAIN_SECONDS
 from service.storage import collections, definitions, pool_metrics
 from service.storage.files import deletions as removals
 from service.web.asgi.request_context import REQUEST_ID
@@ -41,7 +39,6 @@ KIB = 1024
 # How the pages say it. A constant that is changed has no words until the page is changed too.
 WORDS: dict[float, str] = {1: "one", 2: "two", 5: "five", 6: "six", 10: "ten"}
 HOURS = {timedelta(hours=1): "an hour"}
-SECONDS: dict[float, str] = {1: "a second"}
 RATES: dict[float, str] = {60: "once a minute"}
 PATTERNS = {rb"[A-Za-z0-9_-]{8,64}": "8 to 64 letters, digits, `_` or `-`"}
 
@@ -103,8 +100,6 @@ PROMISES = {
     ],
     "docs/operations.md": [
         f"waited over {pool_metrics.LONG_WAIT_SECONDS * 1000:.0f} ms for a connection",
-        f"requests in flight, uploads among them, get {server.GRACEFUL_SECONDS - CUT_SHORT_SECONDS:.0f} s",
-        f"send one more request within {SECONDS[DRAIN_SECONDS]}",
         PATTERNS[REQUEST_ID.pattern],
     ],
     "README.md": [f"{WORDS[len(OPERATORS)]} operators on any field"],

@@ -15,8 +15,7 @@ from service.domain.limits import limiter as limits
 from service.domain.lists import LIST_SECONDS
 from service.domain.projects.settings import ProjectSettings
 from service.observe import metrics
-from service.server import protocol as connections
-from service.server import run as server
+from service.server.timeouts import ConnectionTimeouts
 from service.storage import client as mongo
 from service.storage import counters
 from service.web.asgi import deadlines as admission
@@ -27,6 +26,7 @@ from tests.pages import ROOT, missing, quoted, table, text_of
 from tests.test_docs import every_error
 
 OPERATIONS = "docs/operations.md"
+TIMEOUTS = ConnectionTimeouts()
 MEBIBYTE = 1024 * 1024
 # Words of PromQL, not of ours.
 PROMQL = {"histogram_quantile"}
@@ -69,16 +69,15 @@ def test_a_line_of_the_log_has_the_fields_of_the_example() -> None:
 
 def test_the_deadlines_are_those_of_the_code() -> None:
     assert missing(OPERATIONS, [
-        f"| request headers | {connections.HEADER_SECONDS:.0f} s, {bounds.MAX_HEADER_BYTES:,} bytes |",
         f"keep the service waiting {admission.BODY_SECONDS:.0f} s, and 1 s more for each",
         f"for each {admission.MIN_BYTES_PER_SECOND:,} bytes that came",
         f"begins within {admission.ANSWER_SECONDS:.0f} s of the last byte",
         f"a change of a schema within {CHANGE_ANSWER_SECONDS:.0f} s",
         f"a sign-in that asks the provider within {PROVIDER_ANSWER_SECONDS:.0f} s",
         f"| a JSON body, a file | {MAX_JSON_BYTES // MEBIBYTE} MiB, {MAX_FILE_BYTES // MEBIBYTE} MB |",
-        f"thrown away for {connections.LINGER_SECONDS:.0f} s",
-        f"{connections.HEADER_SECONDS:.0f} s before its first request, {server.KEEP_ALIVE_SECONDS} s after one",
-        f"{connections.WRITE_SECONDS:.0f} s without a byte taken",
+        f"thrown away for {TIMEOUTS.linger:.0f} s",
+        f"{TIMEOUTS.headers:.0f} s before its first request, {TIMEOUTS.keep_alive} s after one",
+        f"{TIMEOUTS.least_rate // 1024} KiB a second over each {TIMEOUTS.rate_window:.0f} s",
         f"| requests in flight | {bounds.MAX_IN_FLIGHT} a worker, `/health` and `/metrics` apart |",
         f"{mongo.OPERATION_TIMEOUT_MS // 1000} s with its retries; {mongo.SERVER_SELECTION_TIMEOUT_MS // 1000} s to find",
         f"| a list | {LIST_SECONDS:.0f} s of MongoDB's time |",
@@ -108,7 +107,7 @@ def test_the_container_is_as_described() -> None:
     compose = whole["services"]
     service, text = compose["service"], text_of("docs/deployment.md")
     assert service["command"][-2:] == ["--workers", "2"]
-    graceful = server.GRACEFUL_SECONDS - connections.CUT_SHORT_SECONDS
+    graceful = TIMEOUTS.stop - TIMEOUTS.cut_short
     assert f"{service['stop_grace_period'].removesuffix('s')} s to stop after SIGTERM, of which {graceful:.0f}" in text
     assert (service["read_only"], service["cap_drop"], service.get("volumes")) == (True, ["ALL"], None)
     assert {name for name in compose if name.startswith("mongo")} == {"mongo-1", "mongo-2", "mongo-3"}

@@ -38,7 +38,7 @@ def test_the_variables_that_services_must_agree_on_exist() -> None:
     assert all(name in settings or any(each.startswith(name) for each in settings) for name in named)
     # The others concern one machine, not what clients see; a secret in a file is the same secret.
     assert {name for name in settings if not any(name.startswith(each) for each in named)} == {
-        "DATA_DIR", "METRICS_TOKEN", "BCRYPT_COST", "LOG_LEVEL", "LOG_FORMAT"
+        "DATA_DIR", "METRICS_TOKEN", "BCRYPT_COST", "DRAIN_SECONDS", "LOG_LEVEL", "LOG_FORMAT"
     }  # fmt: skip
 
 

@@ -70,7 +70,8 @@ def serve(
     check_address(host, port)
     with with_database(settings) as located:
         typer.echo(_banner(located, _demo(located) if demo else None))
-        serve_http(located, host=host, port=port, workers=workers)
+        embedded = settings.data_dir if settings.mongodb_uri is None else None
+        serve_http(located, host=host, port=port, workers=workers, mongod_folder=embedded)
 
 
 def _demo(settings: Settings) -> Demo:

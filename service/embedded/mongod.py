@@ -57,6 +57,14 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
                     _stop(folder)
 
 
+@contextmanager
+def keep_mongod(data_dir: Path) -> Iterator[None]:
+    """Nobody stops the running mongod of `data_dir` while this context lasts. For a worker, beside its parent."""
+    with (data_dir.absolute() / "mongodb" / "users.lock").open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        yield
+
+
 def _revive(folder: Path) -> None:
     """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
     with _lock(folder / "start.lock"), suppress(ConfigurationError, PyMongoError, OSError):

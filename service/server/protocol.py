@@ -1,72 +1,91 @@
-"""One client connection under uvicorn, with the deadlines and the bound that uvicorn has none of."""
+"""One client connection under uvicorn, with the deadlines and the bounds that uvicorn has none of."""
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from service.bounds import MAX_HEADER_BYTES
+import service.server.internals  # noqa: F401 - it says what changed where uvicorn is not the one that this file fits
+from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
+from service.server.connections import ConnectionRegister
+from service.server.send_rate import SendRate
+from service.server.timeouts import ConnectionTimeouts
 from service.server.write_buffer import WriteBuffer
-
-# From the connection, or the first byte of a later request, to the end of its headers.
-HEADER_SECONDS = 10.0
-# After an answer that did not wait for the body, the rest is read and thrown away for this long, so that the client can
-# read the answer before the connection goes (RFC 9112 section 9.6).
-LINGER_SECONDS = 2.0
-# A client that reads nothing of a waiting answer for this long is gone.
-WRITE_SECONDS = 60.0
-# When the server stops, an idle connection may send one more request in this time; it is answered, then closed.
-DRAIN_SECONDS = 1.0
-# So long before the server's patience ends, what still runs is cut short: time to undo it, and for its client to be told.
-CUT_SHORT_SECONDS = 5.0
+from service.web.http.services import STOPPING
 
 REFUSALS = {
     400: (b"Bad Request", b'{"detail":"The request is not HTTP/1.1","code":"bad_request"}'),
     408: (b"Request Timeout", b'{"detail":"The request headers came too slowly","code":"request_timeout"}'),
     431: (b"Request Header Fields Too Large", b'{"detail":"The headers are too large","code":"headers_too_large"}'),
+    503: (b"Service Unavailable", b'{"detail":"Too many connections; try again","code":"busy"}'),
 }
 
 
-class TimedConnection(HttpToolsProtocol):
-    """uvicorn's connection, closed when its client is too slow: with headers, with a body nobody waits for, in reading."""
+class TooManyHeaders(Exception):
+    """Ends the parser's work; nobody but the parser sees it."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+
+class TimedConnection(HttpToolsProtocol):
+    """uvicorn's connection, closed when its client is too slow or sends too much that is neither a request nor its body."""
+
+    def __init__(self, *args: Any, timeouts: ConnectionTimeouts, register: ConnectionRegister, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._timeouts = timeouts
+        self._register = register
         self._timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
+        self._send_rate: SendRate | None = None
         self._reading_headers = False
         self._reading_body = False
+        # Of the headers, or of what comes after the last byte of a body: trailers, which end up nowhere.
+        self._unread_bytes = 0
         self._header_bytes = 0
-        self._draining = False
-        self._application, self.app = self.app, self._run
+        self._header_count = 0
+        self._refusal = 400
+        self._refused = False
         self._task: asyncio.Task[Any] | None = None
 
-    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._task = asyncio.current_task()
-        await self._application(scope, receive, send)
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """As uvicorn's; the task is kept, to be cut short when the server stops."""
+        self._task = self.loop.create_task(cycle.run_asgi(app))
+        self._task.add_done_callback(self.tasks.discard)
+        self.tasks.add(self._task)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(WriteBuffer(transport))  # type: ignore[arg-type]
-        self._start_timer(HEADER_SECONDS, self._headers_are_late)
+        buffer = WriteBuffer(transport)
+        super().connection_made(buffer)  # type: ignore[arg-type]
+        limits = self._timeouts
+        self._send_rate = SendRate(buffer, self._is_behind, window=limits.rate_window, rate=limits.least_rate)
+        if self._register.admit(self, self.client[0] if self.client else None):
+            self._start_timer(limits.headers, self._headers_are_late)
+        else:
+            buffer.write(_refusal(503))
+            self._close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Lets go of all that leads back here: what is a cycle stays in memory until the collector comes, which is seldom."""
         self._stop_timer()
-        self._stop_write_timer()
+        if self._send_rate is not None:
+            self._send_rate.stop()
+        self._register.forget(self)
         super().connection_lost(exc)
+        self.pipeline.clear()
+        self._send_rate = self._task = None
+        self.app = self.cycle = self.scope = self.headers = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self._refused or self.transport.is_closing():
             return
-        if not self._reading_body:
-            self._header_bytes += len(data)
+        self._unread_bytes += len(data)
         super().data_received(data)
-        if self._reading_headers and self._header_bytes > MAX_HEADER_BYTES:
+        if self._refused or self.transport.is_closing():
+            return
+        if self._unread_bytes > MAX_HEADER_BYTES and (self._reading_headers or self._reading_body):
             self._refuse(431)
         elif self._timer is None and (self._reading_headers or self._idle()):
             # Any byte ends uvicorn's own timer, also one that begins no request. Headers that come whole need none.
-            self._start_timer(HEADER_SECONDS, self._headers_are_late)
+            self._start_timer(self._timeouts.headers, self._headers_are_late)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more. Whether it may still read: it may, when its last request is whole and not answered.
@@ -82,50 +101,87 @@ class TimedConnection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._reading_headers = True
+        self._header_bytes = self._header_count = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._count_header_bytes(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A trailer is counted and dropped: it came after whatever checked the headers, a proxy among them."""
+        self._header_count += 1
+        self._count_header_bytes(len(name) + len(value))
+        if not self._reading_body:
+            super().on_header(name, value)
+
+    def _count_header_bytes(self, more: int) -> None:
+        self._header_bytes += more
+        if self._header_bytes > MAX_HEADER_BYTES or self._header_count > MAX_HEADERS:
+            self._refusal = 431
+            raise TooManyHeaders
 
     def on_headers_complete(self) -> None:
         self._stop_timer()
-        self._reading_headers, self._reading_body, self._header_bytes = False, True, 0
+        self._register.mark_busy(self)
+        self._reading_headers, self._reading_body = False, True
+        self._unread_bytes = self._header_bytes = self._header_count = 0
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unread_bytes = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._reading_body = False
-        if self._draining:
-            self._end_with_this_request()
+        self._unread_bytes = 0
+        if STOPPING in self.app_state:
+            self.end_with_this_request()
         if self.cycle.response_complete:
             self._stop_timer()
+            self._register.mark_idle(self)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # Not for the body of a pipelined request that is still to be answered.
-        if self._reading_body and self.cycle.response_complete:
-            self._start_timer(LINGER_SECONDS, self._close)
+        if self.cycle is None:
+            # The connection went while a request before its last one was answered.
+            return
+        if self._idle():
+            self._register.mark_idle(self)
+        elif self._reading_body and self.cycle.response_complete:
+            # Not for the body of a pipelined request that is still to be answered.
+            self._start_timer(self._timeouts.linger, self._close)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_timer = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+        if self._send_rate is not None:
+            self._send_rate.start()
 
-    def resume_writing(self) -> None:
-        self._stop_write_timer()
-        super().resume_writing()
+    def _is_behind(self) -> bool:
+        return self.flow.write_paused
 
-    def shutdown(self) -> None:
-        """What the server calls when it stops: like uvicorn's, but whatever is already on its way is answered."""
-        self._draining = True
-        if self._idle():
-            self.loop.call_later(DRAIN_SECONDS, self._close_idle)
-        elif not self._reading_body:
-            self._end_with_this_request()
-        if patience := self.config.timeout_graceful_shutdown:
-            self.loop.call_later(patience - CUT_SHORT_SECONDS, self._cut_short)
-
-    def _end_with_this_request(self) -> None:
+    def end_with_this_request(self) -> None:
         """Not while its body comes: uvicorn closes with the answer, and what the client still sends would reset it."""
+        if self._reading_body or self.cycle is None:
+            return
         if self.cycle.response_complete:
             self._close()
         else:
             self.cycle.keep_alive = False
+
+    def end_when_answered(self) -> None:
+        """What the server calls when it begins to stop: an idle connection may send one more request until it stops."""
+        if not self._idle():
+            self.end_with_this_request()
+
+    def shutdown(self) -> None:
+        """What the server calls when it takes no more connections: what was read is answered, within its time."""
+        if self._idle():
+            self._close()
+        else:
+            self.end_with_this_request()
+        if patience := self.config.timeout_graceful_shutdown:
+            self.loop.call_later(max(patience - self._timeouts.cut_short, patience / 2), self._cut_short)
 
     def _cut_short(self) -> None:
         """The application turns this into a 503. uvicorn's own cancelling comes too late for one: it waits for nothing."""
@@ -133,30 +189,45 @@ class TimedConnection(HttpToolsProtocol):
             self._task.cancel()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's sentence is replaced by our JSON
-        self._refuse(400)
+        self._refuse(self._refusal)
+
+    def close_idle(self) -> None:
+        if self._idle():
+            self._close()
 
     def _idle(self) -> bool:
         return not self._reading_body and (self.cycle is None or self.cycle.response_complete)
 
-    def _close_idle(self) -> None:
-        if self._idle():
-            self._close()
-
     def _headers_are_late(self) -> None:
-        if not self._reading_headers:
-            self._close()
-        elif self._idle():
+        if self._reading_headers:
             self._refuse(408)
         else:
-            # A pipelined request must not cut off the answer to the one before it.
-            self.cycle.keep_alive = False
+            self._close()
 
     def _refuse(self, status: int) -> None:
-        """Answers a request that has no end of its headers, which the application therefore never sees."""
-        reason, body = REFUSALS[status]
-        head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\n" % (status, reason)
-        self.transport.write(head + b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
-        self._close()
+        """Answers what is no request, or the request whose body ends badly; an answer that has begun cannot be another."""
+        if self._idle():
+            self._write_refusal(status)
+        elif not self._reading_body:
+            # A pipelined request must not cut off the answer to the one before it.
+            self.cycle.keep_alive = False
+        elif self.cycle.response_complete:
+            # The rest is thrown away, until the time for that ends.
+            self._refused = True
+        elif self.cycle.response_started:
+            self._close()
+        else:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+            self._write_refusal(status)
+
+    def _write_refusal(self, status: int) -> None:
+        """What still comes is thrown away, so that the client can read this."""
+        self._refused = True
+        self.transport.write(_refusal(status))
+        self.transport.flush()  # type: ignore[attr-defined]
+        self.transport.write_eof()
+        self._start_timer(self._timeouts.linger, self._close)
 
     def _close(self) -> None:
         if not self.transport.is_closing():
@@ -171,7 +242,10 @@ class TimedConnection(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
 
-    def _stop_write_timer(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
+
+def _refusal(status: int) -> bytes:
+    """A whole answer, after which the connection ends."""
+    reason, body = REFUSALS[status]
+    head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\n" % (status, reason)
+    retry = b"retry-after: 1\r\n" if status == 503 else b""
+    return head + retry + b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(body) + body

@@ -1,29 +1,31 @@
 """Running the ASGI application under uvicorn, in one process or several."""
 
-import asyncio
 import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
-import uvicorn
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
 from service.errors import ConfigurationError
+from service.file_limit import raise_file_limit
 from service.observe.metrics import FOLDER_VARIABLE
-from service.server.listening import ACCEPT_SECONDS, drop_new_connections
+from service.server.connections import ConnectionRegister
+from service.server.draining import DrainingServer, ServerConfig
 from service.server.protocol import TimedConnection
+from service.server.timeouts import ConnectionTimeouts
+from service.server.workers import Workers
 from service.settings import Settings
 
-# After SIGTERM a request in flight gets this long, without CUT_SHORT_SECONDS; the process is gone within 30 s.
-GRACEFUL_SECONDS = 25
-KEEP_ALIVE_SECONDS = 75
+# What of the limit of open files goes to clients; the rest is for MongoDB, providers, the log and the code.
+CLIENTS_SHARE = 0.8
+# How uvicorn is run whatever the connections are.
 UVICORN_OPTIONS: dict[str, Any] = {
     "log_config": None,
     "access_log": False,
@@ -31,9 +33,6 @@ UVICORN_OPTIONS: dict[str, Any] = {
     "proxy_headers": False,
     "server_header": False,
     "ws": "none",
-    "http": TimedConnection,
-    "timeout_keep_alive": KEEP_ALIVE_SECONDS,
-    "timeout_graceful_shutdown": GRACEFUL_SECONDS,
 }
 
 
@@ -51,53 +50,48 @@ def check_address(host: str, port: int) -> None:
         ) from None
 
 
-def serve_http(settings: Settings, *, host: str, port: int, workers: int) -> None:
-    """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does."""
+def serve_http(
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    workers: int,
+    mongod_folder: Path | None = None,
+    timeouts: ConnectionTimeouts = ConnectionTimeouts(),  # noqa: B008 - frozen
+) -> None:
+    """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does.
+
+    `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives.
+    """
     _export(settings)
-    with _shared_metrics(workers):
-        _run(host, port, workers)
-
-
-def _run(host: str, port: int, workers: int) -> None:
-    """One process serves by itself; several have a parent that starts them anew when they die."""
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
     signal.signal(signal.SIGTERM, _exit)
-    application = "service.app:from_environment"
-    config = uvicorn.Config(application, factory=True, host=host, port=port, workers=workers, **UVICORN_OPTIONS)
-    with suppress(KeyboardInterrupt):
+    register = ConnectionRegister(int(CLIENTS_SHARE * raise_file_limit()), settings.trusted_proxies)
+    config = ServerConfig(
+        "service.app:from_environment",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        http=partial(TimedConnection, timeouts=timeouts, register=register),  # type: ignore[arg-type]
+        timeout_keep_alive=timeouts.keep_alive,
+        timeout_graceful_shutdown=timeouts.stop,
+        **UVICORN_OPTIONS,
+    )
+    config.drain_seconds, config.mongod_folder = settings.drain_seconds, mongod_folder
+    with _shared_metrics(workers), suppress(KeyboardInterrupt):
         if workers > 1:
             Workers(config, [config.bind_socket()]).run()
         else:
             _run_alone(config)
 
 
-def _run_alone(config: uvicorn.Config) -> None:
+def _run_alone(config: ServerConfig) -> None:
     config.load_app()
-    server = OneServer(config)
+    server = DrainingServer(config)
     server.run()
     if not server.started:
         sys.exit(STARTUP_FAILURE)
-
-
-class OneServer(uvicorn.Server):
-    """uvicorn's server, which takes what has connected before it stops listening."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for server in self.servers:
-            for listener in server.sockets:
-                drop_new_connections(listener)
-        await asyncio.sleep(ACCEPT_SECONDS)
-        await super().shutdown(sockets)
-
-
-class Workers(Multiprocess):
-    """uvicorn's parent of several workers, which gives them time to take what has connected before it stops them."""
-
-    def terminate_all(self) -> None:
-        for listener in self.sockets:
-            drop_new_connections(listener)
-        time.sleep(ACCEPT_SECONDS)
-        super().terminate_all()
 
 
 @contextmanager

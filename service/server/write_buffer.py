@@ -19,6 +19,7 @@ class WriteBuffer:
         self._call_soon = asyncio.get_running_loop().call_soon
         self._waiting: list[bytes] = []
         self._size = 0
+        self._written = 0
         self.is_closing = transport.is_closing
 
     def __getattr__(self, name: str) -> Any:
@@ -29,8 +30,13 @@ class WriteBuffer:
             self._call_soon(self.flush)
         self._waiting.append(data)
         self._size += len(data)
+        self._written += len(data)
         if self._size >= MANY_BYTES:
             self.flush()
+
+    def taken(self) -> int:
+        """How many bytes the kernel has taken so far: those that the client read, and what fits between it and us."""
+        return self._written - self._size - self._transport.get_write_buffer_size()
 
     def close(self) -> None:
         """Closes once everything is sent."""

@@ -52,6 +52,7 @@ def served_settings(mongodb_uri: str) -> dict[str, str]:
         "DATABASE_PREFIX": f"s_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_",
         "SECRET_KEY": base64.b64encode(b"k" * 32).decode(),
         "BCRYPT_COST": "4",
+        "DRAIN_SECONDS": "0",
         "LOG_LEVEL": "error",
         "METRICS_TOKEN": METRICS_TOKEN,
     }

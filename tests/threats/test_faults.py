@@ -13,7 +13,7 @@ import pytest
 from faults.freeze import DEADLINE_SECONDS, freeze
 from faults.kills import kills
 from faults.processes import headers, make_key, running_service
-from faults.restarts import UNLIMITED, restarts
+from faults.restarts import CLIENTS, UNLIMITED, restarts
 from faults.wire import Connection
 from service.embedded.mongod import embedded_mongodb
 
@@ -72,6 +72,7 @@ async def test_r3_killing_the_primary_loses_no_acknowledged_write() -> None:
 async def test_r4_sigterm_resets_no_request(mongodb_uri: str) -> None:
     outcome = await restarts(mongodb_uri, count=2)
     assert outcome.broken == {}
+    assert outcome.unread <= CLIENTS
     assert outcome.statuses.keys() <= {200, 404, 503}
     assert outcome.slowest_stop < 30
 
@@ -85,7 +86,7 @@ async def test_r4_several_workers_stop_as_gracefully(mongodb_uri: str, workers: 
 async def test_r4_an_idle_connection_may_finish_what_it_sends(mongodb_uri: str, tmp_path: Path) -> None:
     """A kept connection that is silent when the server stops gets an answer to its next request, and then its end."""
     _, key = await make_key(mongodb_uri, PREFIX, **UNLIMITED)
-    with running_service(mongodb_uri, tmp_path, DATABASE_PREFIX=PREFIX) as service:
+    with running_service(mongodb_uri, tmp_path, DATABASE_PREFIX=PREFIX, DRAIN_SECONDS="1") as service:
         connection = Connection(service.port)
         path = "/auth-collections/users?limit=1"
         await connection.request("GET", path, headers=headers(key))

@@ -38,6 +38,12 @@ def client_address(
     return found.pop() if len(found) == 1 else _counted(nearest)
 
 
+def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:
+    """Whether the other end of a connection is one of the operator's proxies."""
+    address = _parse(peer or "") if trusted else None
+    return address is not None and _is_trusted(address, trusted)
+
+
 def _last_hops(lines: Sequence[str]) -> list[str]:
     """The hops that header lines name, nearest first."""
     return [hop.strip() for hop in ",".join(lines).split(",")[: -MAX_HOPS - 1 : -1]] if lines else []

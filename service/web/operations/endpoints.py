@@ -7,11 +7,11 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.errors import InvalidToken, NotFound
+from service.errors import InvalidToken, NotFound, Unavailable
 from service.observe.metrics import exposition
 from service.web.auth.authenticate import bearer
 from service.web.http.render import json_response
-from service.web.http.services import services
+from service.web.http.services import is_stopping, services
 
 
 async def liveness(request: Request) -> Response:  # noqa: ARG001 - the signature of a handler
@@ -20,7 +20,9 @@ async def liveness(request: Request) -> Response:  # noqa: ARG001 - the signatur
 
 
 async def readiness(request: Request) -> Response:
-    """The database answers, so requests can be served; 503 otherwise."""
+    """The database answers, so requests can be served, and the server does not stop; 503 otherwise."""
+    if is_stopping(request):
+        raise Unavailable("The service is stopping; try again")
     await services(request).databases.ping()
     return json_response({"status": "ready"})
 

@@ -1,0 +1,53 @@
+"""uvicorn's server, which stops in two steps: it says that it stops while it still accepts, then it closes."""
+
+import asyncio
+import socket
+import time
+from pathlib import Path
+from types import FrameType
+from typing import cast
+
+import uvicorn
+
+from service.server.protocol import TimedConnection
+from service.web.http.services import STOPPING
+
+POLL_SECONDS = 0.05
+
+
+class ServerConfig(uvicorn.Config):
+    """uvicorn's configuration, which a worker is sent, with what is ours."""
+
+    drain_seconds: float = 0.0
+    # The DATA_DIR of an embedded MongoDB that a worker keeps running.
+    mongod_folder: Path | None = None
+
+
+class DrainingServer(uvicorn.Server):
+    """From the signal on `/health/ready` answers 503, and for the drain time the server accepts as before.
+
+    A proxy that asks for readiness sends no more in that time. Each answer ends its connection. Then the server closes:
+    what was read of requests is answered, whoever is still in the kernel's queue is reset.
+    """
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._say_so()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._say_so()
+        for connection in list(self.server_state.connections):
+            cast(TimedConnection, connection).end_when_answered()
+        await self._drain(cast(ServerConfig, self.config).drain_seconds)
+        await super().shutdown(sockets)
+
+    def _say_so(self) -> None:
+        """Each request is given a copy of the application's state. A signal may come before there is an application."""
+        if hasattr(self, "lifespan"):
+            self.lifespan.state[STOPPING] = True
+
+    async def _drain(self, seconds: float) -> None:
+        """A second Ctrl-C ends it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.force_exit:  # noqa: ASYNC110 - a signal sets it
+            await asyncio.sleep(POLL_SECONDS)

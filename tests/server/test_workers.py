@@ -1,0 +1,75 @@
+"""THREATS row N24: workers whose parent was killed end, and nobody stops an embedded MongoDB under them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+from pymongo import MongoClient
+
+from faults.commands import free_port
+from faults.processes import START_SECONDS, Service, wait_live
+from service.embedded.mongod import embedded_mongodb, keep_mongod
+
+GONE_SECONDS = 5.0
+
+
+def _serve(folder: Path, port: int) -> Service:
+    """Two workers on a MongoDB that they embed under `folder`."""
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
+    environment = kept | {"DATA_DIR": str(folder / "data"), "BCRYPT_COST": "4", "DRAIN_SECONDS": "0"}
+    log = folder / "service.log"
+    command = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", "2"]
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)  # noqa: S603
+    service = Service(process, port, log)
+    wait_live(service)
+    return service
+
+
+def _lives(pid: int) -> bool:
+    """Not so of a zombie, which nobody here can wait for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found under /proc")
+def test_n24_workers_end_with_their_parent_and_serve_starts_again(tmp_path: Path) -> None:
+    port = free_port()
+    service = _serve(tmp_path, port)
+    workers = service.workers()
+    assert len(workers) == 2
+    os.kill(service.process.pid, signal.SIGKILL)
+    service.process.wait()
+    killed = time.monotonic()
+    while any(_lives(pid) for pid in workers):
+        assert time.monotonic() - killed < GONE_SECONDS
+        time.sleep(0.05)
+    again = _serve(tmp_path, port)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while httpx2.get(f"{again.url}/health/ready").status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        again.terminate()
+
+
+def test_n24_nobody_stops_mongodb_under_a_worker(tmp_path: Path) -> None:
+    """As a command does that comes after the parent was killed: it is the last to leave but for the worker."""
+    with embedded_mongodb(tmp_path):
+        worker = keep_mongod(tmp_path)
+        worker.__enter__()
+    with embedded_mongodb(tmp_path) as uri, MongoClient[dict[str, object]](uri) as client:
+        started = client.admin.command("serverStatus")["pid"]
+    with MongoClient[dict[str, object]](uri) as client:
+        assert client.admin.command("serverStatus")["pid"] == started
+    worker.__exit__(None, None, None)
+    with embedded_mongodb(tmp_path):
+        pass
