@@ -54,34 +54,44 @@ class ServiceError(Exception):
 
 
 class BadRequest(ServiceError):
+    """The request cannot be served as it is."""
+
     status = 400
     code = "bad_request"
     detail = "Bad request"
 
 
 class EmailTaken(BadRequest):
+    """A signup with an address that has an account."""
+
     code = "email_already_registered"
     detail = "Email already registered"
 
 
 class ConfigurationMissing(BadRequest):
-    """A project setting that this endpoint needs is not set; `detail` is '<KEY> key missing'."""
+    """A project setting that this endpoint needs is not set; `detail` names it."""
 
     code = "configuration_missing"
 
 
 class Unauthorized(ServiceError):
+    """No credential that this endpoint accepts."""
+
     status = 401
     code = "unauthorized"
     detail = "Unauthorized"
 
 
 class InvalidApiKey(Unauthorized):
+    """`x-api-key` is missing, unknown, revoked or sent twice."""
+
     code = "invalid_api_key"
     detail = "Invalid API key"
 
 
 class InvalidToken(Unauthorized):
+    """The user token is missing, not genuine or expired, or its user is gone."""
+
     code = "invalid_token"
     detail = "Invalid token or token expired"
 
@@ -91,54 +101,75 @@ class InvalidToken(Unauthorized):
 
 
 class WrongCredentials(Unauthorized):
+    """A login with a wrong password."""
+
     code = "invalid_credentials"
     detail = "Invalid email or password"
 
 
 class NotFound(ServiceError):
+    """No such URL."""
+
     status = 404
     code = "not_found"
     detail = "Not found"
 
 
 class UserNotFound(NotFound):
+    """A login with an address that has no account."""
+
     code = "user_not_found"
     detail = "User not found"
 
 
 class CollectionNotFound(NotFound):
+    """No such collection in this project."""
+
     code = "collection_not_found"
     detail = "Collection not found"
 
 
 class DocumentNotFound(NotFound):
+    """No such document in this collection."""
+
     code = "document_not_found"
     detail = "Document not found"
 
 
 class FileNotFound(NotFound):
+    """No such file."""
+
     code = "file_not_found"
     detail = "File not found"
 
 
 class ProjectNotFound(NotFound):
+    """No such project."""
+
     code = "project_not_found"
     detail = "Project not found"
 
 
 class Conflict(ServiceError):
+    """The change contradicts what is stored."""
+
     status = 409
     code = "conflict"
     detail = "Conflict"
 
 
 class CollectionExists(Conflict):
+    """The name is taken."""
+
     code = "collection_already_exists"
     detail = "Collection already exists"
 
 
 class DuplicateValue(Conflict):
-    """A unique index refused a write; `field` is the dotted path of the index, as in `data.email`."""
+    """Another record has this value of a unique field, which `detail` names.
+
+    `field` is the dotted path of the index, as in `data.email`.
+    """
 
     code = "duplicate_value"
 
@@ -148,6 +179,8 @@ class DuplicateValue(Conflict):
 
 
 class SchemaChanging(Conflict):
+    """Another change of this collection's schema is under way; try again."""
+
     code = "schema_changing"
     detail = "Another change of this collection is under way; try again"
 
@@ -172,12 +205,16 @@ class SchemaConflict(Conflict):
 
 
 class TooLarge(ServiceError):
+    """The body, a file, or the record it would make is too large."""
+
     status = 413
     code = "too_large"
     detail = "The request body is too large"
 
 
 class UnsupportedMedia(ServiceError):
+    """The body or a file is of a type that is not accepted."""
+
     status = 415
     code = "unsupported_media_type"
     detail = "Unsupported media type"
@@ -195,7 +232,10 @@ class RangeNotSatisfiable(ServiceError):
 
 
 class Invalid(ServiceError):
-    """Malformed input. `violations` are all the rules found broken, at least one."""
+    """The input is malformed; `detail` lists what was found.
+
+    `violations` are all the rules found broken, at least one.
+    """
 
     status = 422
     code = "validation_error"
@@ -214,6 +254,8 @@ class Invalid(ServiceError):
 
 
 class LimitExceeded(ServiceError):
+    """Too many requests; `Retry-After` says when to come back."""
+
     status = 429
     code = "rate_limit_exceeded"
     detail = "Too many requests"
@@ -231,11 +273,15 @@ class Unavailable(ServiceError):
 
 
 class Busy(Unavailable):
+    """Too many requests wait for the same thing; come back after `Retry-After` seconds."""
+
     code = "busy"
     detail = "Too many requests are waiting; try again"
 
 
 class QueryTooSlow(Unavailable):
+    """A list took more than 2 seconds of database time."""
+
     code = "query_too_slow"
     detail = "The query took longer than 2 seconds of database time; filter more narrowly or send count=false"
 
@@ -273,20 +319,30 @@ class SignInFailed(ServiceError):
 
 
 class InvalidAuthorizationCode(SignInFailed):
+    """The code could not be exchanged at the provider."""
+
     code = "invalid_authorization_code"
 
 
 class ProfileNotFetched(SignInFailed):
+    """The provider's profile could not be fetched."""
+
     code = "failed_to_get_user_info"
 
 
 class NoEmailProvided(SignInFailed):
+    """The profile has no e-mail address."""
+
     code = "no_email_provided"
 
 
 class EmailHasPassword(SignInFailed):
+    """The address belongs to a user with a password."""
+
     code = "email_already_registered_with_password"
 
 
 class UserNotStored(SignInFailed):
+    """The user could not be stored."""
+
     code = "database_error"

@@ -1,4 +1,4 @@
-"""The environment, typed and read once, by app and cli only. Every variable is explained in `.env.example`."""
+"""The environment, typed and read once, by app and cli only. `scripts/docs` writes `.env.example` from it."""
 
 import base64
 from functools import cached_property
@@ -19,28 +19,57 @@ SECRETS = ("mongodb_uri", "secret_key")
 class Settings(BaseSettings):
     """One value a variable of the environment; an empty variable counts as not set."""
 
-    model_config = SettingsConfigDict(env_ignore_empty=True, env_file=".env", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_ignore_empty=True, env_file=".env", extra="ignore", frozen=True, use_attribute_docstrings=True
+    )
 
     mongodb_uri: SecretStr | None = None
+    """The MongoDB to use: a replica set or a sharded cluster, 6.0 or newer.
+
+    Without it, `serve` starts one of its own under DATA_DIR."""
     mongodb_uri_file: Path | None = None
+    """A file that holds MONGODB_URI, as containers are given secrets. MONGODB_URI itself comes first."""
     database_prefix: str = Field(default="ac_", pattern=r"^[a-z0-9_]{0,16}$")
+    """The service's databases are `<prefix>system` and `<prefix>p_<project id>`."""
     data_dir: Path = Path("data")
+    """Where the embedded MongoDB and its secret key live."""
     base_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^https?://[^\s?#]+$")
+    """The address under which clients reach the service.
+
+    It is also the issuer of user tokens: changing it ends all sessions."""
     storage_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
+    """The address before `/files/<name>` in file URLs; the default is BASE_URL."""
     secret_key: SecretStr | None = None
+    """32 random bytes in base64 (openssl rand -base64 32). It opens the stored secrets.
+
+    Made and kept in DATA_DIR when MongoDB is embedded, required otherwise."""
     secret_key_file: Path | None = None
+    """A file that holds SECRET_KEY."""
     default_project_id: str | None = None
+    """The project of a sign-in that names none."""
     idp_issuer: str | None = None
+    """The identity provider: its issuer (OpenID Connect discovery), or the three addresses of a plain OAuth 2.0 provider."""
     idp_authorize_url: str | None = None
+    """The authorization endpoint of a plain OAuth 2.0 provider."""
     idp_token_url: str | None = None
+    """Its token endpoint."""
     idp_userinfo_url: str | None = None
+    """Its userinfo endpoint."""
     idp_scopes: str = "openid email profile"
+    """The scopes asked for."""
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
+    """Addresses and networks, separated by commas, of proxies whose X-Forwarded-For or Forwarded is
+    believed, from the right."""
     metrics_token: SecretStr | None = Field(default=None, min_length=16)
+    """The bearer token, of at least 16 characters, for reading /metrics. Without it there is no /metrics."""
     drain_seconds: float = Field(default=1.0, ge=0, le=60)
+    """Seconds after SIGTERM in which /health/ready answers 503 while the service accepts as before."""
     bcrypt_cost: int = Field(default=12, ge=4, le=16)
+    """The work factor of bcrypt: each step doubles the time of a login."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least level that is logged."""
     log_format: Literal["json", "console"] = "json"
+    """`json` for machines, `console` for people."""
 
     @model_validator(mode="before")
     @classmethod

@@ -42,26 +42,50 @@ Limit = Annotated[int, Field(ge=0, le=10**9)]
 class ProjectSettings(BaseModel):
     """One project's settings. Their names outside are in capitals: `password_min_length` is PASSWORD_MIN_LENGTH."""
 
-    model_config = ConfigDict(alias_generator=str.upper, extra="forbid", frozen=True, validate_by_name=False)
+    model_config = ConfigDict(
+        alias_generator=str.upper,
+        extra="forbid",
+        frozen=True,
+        validate_by_name=False,
+        use_attribute_docstrings=True,
+    )
 
     idp_client_id: str | None = None
+    """The client id that the identity provider issued."""
     idp_client_secret: SecretStr | None = None
+    """The client secret; encrypted at rest, never shown again."""
     idp_redirect_url: Url | None = None
+    """The callback URL registered with the provider."""
     idp_complete_url: Url | None = None
+    """The page to which the browser returns in the end."""
     idp_issuer: ProviderUrl | None = None
+    """The provider's issuer, if it is not the service's own; the default is the service's."""
     idp_authorize_url: ProviderUrl | None = None
+    """The authorization endpoint of a provider without discovery; the default is the service's."""
     idp_token_url: ProviderUrl | None = None
+    """The token endpoint of a provider without discovery; the default is the service's."""
     idp_userinfo_url: ProviderUrl | None = None
+    """The userinfo endpoint of a provider without discovery; the default is the service's."""
     idp_scopes: str | None = None
+    """The scopes asked for; the default is the service's."""
     idp_client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
+    """How the service names itself to the provider; the default is what the provider publishes."""
     idp_bind_browser: bool = False
+    """Whether only the browser that asked for a sign-in can finish it."""
     password_min_length: int = Field(default=8, ge=1, le=72)
+    """Characters a new password must have."""
     tier: Literal["free", "pro", "enterprise"] = "free"
+    """`free`: 1,000 requests a day; `pro`: 100,000; `enterprise`: `DAILY_LIMIT`."""
     daily_limit: Limit = 0
+    """Requests a day of the enterprise tier; 0 is no limit."""
     signup_limit: Limit = 10
+    """Signups an hour from one address; 0 is no limit."""
     login_limit: Limit = 20
+    """Logins an hour from one address; 0 is no limit."""
     auth_limit: Limit = 1_000
+    """Other requests to `/auth-collections` an hour; 0 is no limit."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
+    """Origins whose pages may call the service, separated by commas; `*` is any."""
 
     @property
     def requests_per_day(self) -> int:
