@@ -67,6 +67,11 @@ MAX_CONDITIONS = Bound(50, "conditions of a query", protects=MONGODB, past=INVAL
 MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follows", protects=MONGODB, past=INVALID)
 MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
 MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
+MAX_LISTS = Bound(8, "lists under way of a project in a worker", protects=MONGODB, past="503 busy")
+MAX_LISTS_WAITING = Bound(32, "lists of a project that wait, up to 2 seconds", protects=MEMORY, past="503 busy")
+MAX_RELATIONS = Bound(5, "different relations that the conditions of a query follow", protects=MONGODB, past=INVALID)
+MAX_POPULATED = Bound(10_000, "related records in an answer", protects=MEMORY, past=INVALID)
+MAX_POPULATED_BYTES = Bound(16_777_216, "bytes of related records in an answer", protects=MEMORY, past=INVALID)
 MAX_IN = Bound(500, "values of `_in`", protects=MONGODB, past=INVALID)
 MAX_CONTAINS = Bound(256, "characters of `_contains`", protects=MONGODB, past=INVALID)
 

@@ -6,7 +6,7 @@ ServiceError
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
 ├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
-├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
+├── Invalid 422 ── PageTooLarge; RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
@@ -251,6 +251,13 @@ class Invalid(ServiceError):
 
     def body(self) -> dict[str, Any]:
         return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
+
+
+class PageTooLarge(Invalid):
+    """What a list would answer is larger than its bounds; `reason` says which, without its full stop."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__([Violation(("query", "limit"), f"{reason}; ask for fewer", "page_too_large")])
 
 
 class LimitExceeded(ServiceError):

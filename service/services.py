@@ -13,6 +13,7 @@ from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.documents.documents import Documents
 from service.domain.files.files import Files
 from service.domain.limits.limiter import Limits
+from service.domain.lists import Lists
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Projects
 from service.domain.projects.secrets import SecretBox
@@ -67,17 +68,17 @@ def build_services(settings: Settings) -> Services:
     store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
     projects = Projects(databases, store, secret_box, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
-    catalogs = Catalogs()
+    catalogs, lists = Catalogs(), Lists()
     return Services(
         databases=databases,
         projects=projects,
         admin=ProjectAdmin(databases, store, secret_box, projects),
         tokens=tokens,
         passwords=passwords,
-        accounts=Accounts(passwords, tokens),
+        accounts=Accounts(passwords, tokens, lists),
         collections=Collections(catalogs),
         schema_changes=SchemaChanges(catalogs),
-        documents=Documents(catalogs),
+        documents=Documents(catalogs, lists),
         files=Files(settings.files_url, projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=Limits(Counters(databases)),

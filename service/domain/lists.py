@@ -1,80 +1,115 @@
-"""Runs a bound query: probes relations, then asks for the page and the total side by side."""
+"""Runs a bound query: probes relations, then asks for the page, then for the total. One command at a time."""
 
-import asyncio
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.query import pipeline
+from service.bounds import MAX_LISTS, MAX_LISTS_WAITING
+from service.domain.shares import Shares
+from service.errors import QueryTooSlow
+from service.query import commands
 from service.query.nodes import BoundQuery, Match, RelationMatch
 from service.query.operators import Filter
 from service.query.populate import attach
-from service.storage.client import within
 from service.storage.databases import ProjectDatabase
+from service.storage.records import Records
 
 # All of a list's database time together.
 LIST_SECONDS = 2.0
 # Past this offset a window would save nothing.
 LARGEST_OFFSET = 10_000
 
+Rows = list[dict[str, Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One page of records, `_id` and the fields asked for, and how many match in all (None when not asked)."""
 
-    records: list[dict[str, Any]]
+    records: Rows
     total: int | None
     limit: int
     offset: int
 
 
-async def list_records(database: ProjectDatabase, query: BoundQuery) -> Listing:
-    """One command for the page, one for the total if asked, and one probe for each relation filtered by.
+class Lists:
+    """The lists that a worker reads, a few at a time for each project."""
 
-    Raises QueryTooSlow after two seconds of database time.
-    """
-    with within(LIST_SECONDS):
+    def __init__(self) -> None:
+        self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS)
+
+    async def read(self, database: ProjectDatabase, query: BoundQuery) -> Listing:
+        """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.
+
+        Raises Busy, PageTooLarge, and QueryTooSlow after two seconds of database time.
+        """
+        async with self._shares.take(database.database.name):
+            return await _Reading(database).run(query)
+
+
+class _Reading:
+    """One list under way. Its commands follow each other, so that their times add up to no more than the list's."""
+
+    __slots__ = ("_database", "_deadline")
+
+    def __init__(self, database: ProjectDatabase) -> None:
+        self._database = database
+        self._deadline = time.monotonic() + LIST_SECONDS
+
+    async def run(self, query: BoundQuery) -> Listing:
         if query.match.relations:
-            query = replace(query, match=await _resolve(database, query.match))
-        if query.count:
-            records, total = await asyncio.gather(_page(database, query), _total(database, query))
-        else:
-            records, total = await _page(database, query), None
-    if query.expansions:
-        records = [attach(record, query.expansions) for record in records]
-    return Listing(records, total, query.limit, query.offset)
+            query = replace(query, match=await self._resolve(query.match))
+        rows = await self._page(query)
+        total = await self._total(query, len(rows)) if query.count else None
+        return Listing(rows, total, query.limit, query.offset)
 
+    def _left(self) -> float:
+        """The seconds that the next command may take. Raises QueryTooSlow."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise QueryTooSlow
+        return left
 
-async def _page(database: ProjectDatabase, query: BoundQuery) -> list[dict[str, Any]]:
-    """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
-    records = database.records(query.collection)
-    if query.match.relations and query.offset <= LARGEST_OFFSET:
-        stages = pipeline.page(query, window=pipeline.window(query))
-        if len(found := await records.page(stages, size=query.limit)) == query.limit:
-            return found
-    return await records.page(pipeline.page(query), size=query.limit)
+    async def _page(self, query: BoundQuery) -> Rows:
+        """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
+        if query.match.relations and query.offset <= LARGEST_OFFSET:
+            rows = await self._rows(query, window=commands.window(query))
+            if len(rows) == query.limit:
+                return rows
+        return await self._rows(query)
 
+    async def _rows(self, query: BoundQuery, *, window: int | None = None) -> Rows:
+        found = await self._records(query.collection).page(commands.page(query, window=window), seconds=self._left())
+        if query.expansions:
+            return attach(found[0], query.expansions) if found else []
+        return found
 
-async def _total(database: ProjectDatabase, query: BoundQuery) -> int:
-    records = database.records(query.collection)
-    if query.match == Match():
-        return await records.count_all()
-    rows = await records.page(pipeline.total(query.match), size=1)
-    return int(rows[0]["n"]) if rows else 0
+    async def _total(self, query: BoundQuery, rows: int) -> int:
+        """A page that is neither full nor empty is the last one, and tells the total."""
+        if rows < query.limit and (rows or not query.offset):
+            return query.offset + rows
+        records = self._records(query.collection)
+        if query.match == Match():
+            return await records.count_all()
+        command = commands.total(query.collection, query.match)
+        if "count" in command:
+            return await records.count(command, seconds=self._left())
+        counted = await records.page(command, seconds=self._left())
+        return int(counted[0]["n"]) if counted else 0
 
+    async def _resolve(self, match: Match) -> Match:
+        """`match` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
+        resolved = [await self._resolve_relation(relation) for relation in match.relations]
+        filters = tuple(r for r in resolved if not isinstance(r, RelationMatch))
+        return Match((*match.filters, *filters), tuple(r for r in resolved if isinstance(r, RelationMatch)))
 
-async def _resolve(database: ProjectDatabase, match: Match) -> Match:
-    """`match` with each relation that few records satisfy replaced by those records' ids, from the far end inwards."""
-    if not match.relations:
-        return match
-    resolved = await asyncio.gather(*(_resolve_relation(database, relation) for relation in match.relations))
-    filters = tuple(r for r in resolved if not isinstance(r, RelationMatch))
-    return Match((*match.filters, *filters), tuple(r for r in resolved if isinstance(r, RelationMatch)))
+    async def _resolve_relation(self, relation: RelationMatch) -> Filter | RelationMatch:
+        if relation.match.relations:
+            relation = replace(relation, match=await self._resolve(relation.match))
+        found = await self._records(relation.collection).page(commands.probe(relation), seconds=self._left())
+        if len(found) > commands.PROBE_LIMIT:
+            return relation
+        return commands.by_ids(relation, (record["_id"] for record in found))
 
-
-async def _resolve_relation(database: ProjectDatabase, relation: RelationMatch) -> Filter | RelationMatch:
-    relation = replace(relation, match=await _resolve(database, relation.match))
-    size = pipeline.PROBE_LIMIT + 1
-    found = await database.records(relation.collection).page(pipeline.probe(relation.match), size=size)
-    if len(found) == size:
-        return relation
-    return pipeline.by_ids(relation, (record["_id"] for record in found))
+    def _records(self, collection: str) -> Records:
+        return self._database.records(collection)

@@ -11,7 +11,15 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-from service.bounds import MAX_CONDITIONS, MAX_DEPTH, MAX_LIMIT, MAX_POPULATE, MAX_QUERY_BYTES, MAX_RELATION_DEPTH
+from service.bounds import (
+    MAX_CONDITIONS,
+    MAX_DEPTH,
+    MAX_LIMIT,
+    MAX_POPULATE,
+    MAX_QUERY_BYTES,
+    MAX_RELATION_DEPTH,
+    MAX_RELATIONS,
+)
 from service.errors import Invalid, Violation
 from service.query.nodes import EVERY_RELATION, Condition, ListQuery
 from service.query.operators import OPERATORS
@@ -73,6 +81,9 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
             violations.append(Violation(("query", name), str(fault), "value_error"))
     if len(conditions) > MAX_CONDITIONS:
         violations.append(Violation(("query",), f"At most {MAX_CONDITIONS} conditions may be combined", "too_many"))
+    if _hops(conditions) > MAX_RELATIONS:
+        msg = f"Conditions may follow at most {MAX_RELATIONS} different relations"
+        violations.append(Violation(("query",), msg, "too_many"))
     if violations:
         raise Invalid(violations)
     return ListQuery(tuple(conditions), **options)
@@ -98,6 +109,12 @@ def _path(text: str) -> tuple[str, ...]:
 def _relations(parts: tuple[str, ...]) -> int:
     """How many relations a path follows: all parts before the last, or before the `data` that begins a nested path."""
     return parts.index("data") if "data" in parts else len(parts) - 1
+
+
+def _hops(conditions: Iterable[Condition]) -> int:
+    """How many different relations are followed: each is a search in MongoDB. `a.b.x_eq` follows `a` and `a.b`."""
+    paths = (condition.path for condition in conditions)
+    return len({path[: number + 1] for path in paths for number in range(_relations(path))})
 
 
 def _whole(text: str, low: int, high: int) -> int:

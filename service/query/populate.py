@@ -1,47 +1,104 @@
-"""Puts the related records that a lookup brought under their names in `data`."""
+"""Puts the related records that came with a page under their names in `data`, and bounds how much that may be.
+
+A record that is named a thousand times came once, and would be written a thousand times: it is the answer that is bounded,
+not what came.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
+from service.bounds import MAX_POPULATED, MAX_POPULATED_BYTES
+from service.errors import PageTooLarge
+from service.query.commands import ROWS, related_key
 from service.query.nodes import EVERY_RELATION, Expansion
-from service.query.pipeline import related_key
 
 Record = dict[str, Any]
+Reply = Mapping[str, list[Record]]
 
 
-def attach(record: Record, expansions: Sequence[Expansion]) -> Record:
-    """`record` with `data.<name>` beside each `data.<name>_id`: the related record, None where it is gone.
+def attach(reply: Reply, expansions: Sequence[Expansion]) -> list[Record]:
+    """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
-    An array of ids gives an array. `*` fills in only what was found, for not every `_id` field is a relation.
+    the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
+    every `_id` field is a relation. Raises PageTooLarge where too much would be attached.
     """
+    _fill_all(reply[ROWS], _related(reply, expansions, "r"), expansions, _Attached())
+    return reply[ROWS]
+
+
+class _Attached:
+    """How many records are attached to one record or page, and how many bytes of JSON they are, each time they occur."""
+
+    __slots__ = ("bytes", "count")
+
+    def __init__(self, count: int = 0, size: int = 0) -> None:
+        self.count = count
+        self.bytes = size
+
+    def add(self, other: "_Attached") -> None:
+        self.count += other.count
+        self.bytes += other.bytes
+        if self.count > MAX_POPULATED or self.bytes > MAX_POPULATED_BYTES:
+            raise PageTooLarge(
+                f"More than {MAX_POPULATED} related records, or {MAX_POPULATED_BYTES} bytes of them, would be in the answer"
+            )
+
+
+# A related record as it is shown, and what it is together with all that is attached to it.
+_Related = tuple[Record, _Attached]
+
+
+def _related(reply: Reply, expansions: Sequence[Expansion], prefix: str) -> list[dict[str, _Related]]:
+    """The related records of each expansion by their ids, what is inside them filled in first."""
+    found = []
     for number, expansion in enumerate(expansions):
-        found = {row["_id"]: _shown(row, expansion) for row in record.pop(related_key(number))}
-        _fill(record["data"], expansion.name, found)
-    return record
+        key = related_key(prefix, number)
+        inner = _related(reply, expansion.inner, f"{key}_")
+        found.append({row["_id"]: _shown(row, expansion, inner) for row in reply[key]})
+    return found
 
 
-def _shown(row: Record, expansion: Expansion) -> Record:
-    attach(row, expansion.inner)
-    return {"id": row["_id"], **{name: row.get(name) for name in expansion.fields}}
+def _shown(row: Record, expansion: Expansion, inner: Sequence[Mapping[str, _Related]]) -> _Related:
+    shown = {"id": row["_id"], **{name: row.get(name) for name in expansion.fields}}
+    attached = _Attached(1, len(orjson.dumps(shown, str)))
+    _fill_all([shown], inner, expansion.inner, attached)
+    return shown, attached
 
 
-def _fill(data: Record, name: str, found: Mapping[str, Record]) -> None:
+def _fill_all(
+    records: Sequence[Record],
+    related: Sequence[Mapping[str, _Related]],
+    expansions: Sequence[Expansion],
+    attached: _Attached,
+) -> None:
+    for expansion, found in zip(expansions, related, strict=True):
+        for record in records:
+            _fill(record["data"], expansion.name, found, attached)
+
+
+def _fill(data: Record, name: str, found: Mapping[str, _Related], attached: _Attached) -> None:
     if name != EVERY_RELATION:
         if f"{name}_id" in data:
-            data[name] = _resolve(data[f"{name}_id"], found)
+            data[name] = _resolve(data[f"{name}_id"], found, attached)
         return
-    for field, value in list(data.items()):
-        if field.endswith("_id") and field != "_id" and _resolves(value, found):
-            data[field.removesuffix("_id")] = _resolve(value, found)
+    for field in [field for field in data if field.endswith("_id") and field != "_id"]:
+        if _resolves(data[field], found):
+            data[field.removesuffix("_id")] = _resolve(data[field], found, attached)
 
 
-def _resolves(value: Any, found: Mapping[str, Record]) -> bool:
+def _resolves(value: Any, found: Mapping[str, _Related]) -> bool:
     if isinstance(value, list):
         return any(_resolves(item, found) for item in value)
-    return _resolve(value, found) is not None
+    return isinstance(value, str) and value in found
 
 
-def _resolve(value: Any, found: Mapping[str, Record]) -> Any:
+def _resolve(value: Any, found: Mapping[str, _Related], attached: _Attached) -> Any:
     if isinstance(value, list):
-        return [_resolve(item, found) for item in value]
-    return found.get(value) if isinstance(value, str) else None
+        return [_resolve(item, found, attached) for item in value]
+    related = found.get(value) if isinstance(value, str) else None
+    if related is None:
+        return None
+    attached.add(related[1])
+    return related[0]

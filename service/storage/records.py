@@ -5,19 +5,31 @@ seventh more of the processor for the same (docs/performance.md). Both read from
 a user who is deleted must be gone at once.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pymongo import ReturnDocument
+from pymongo import ReturnDocument, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import AutoReconnect, BulkWriteError
 
-from service.errors import Invalid, ServiceError
+from service.errors import PageTooLarge, QueryTooSlow, ServiceError
 from service.storage.client import Document
-from service.storage.errors import translated, write_error
+from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translated, write_error
 from service.storage.transactions import ClientSession
 
 Projection = Mapping[str, int]
+
+# MongoDB's deadline, an answer on its way included, comes this long before the worker's.
+GRACE_SECONDS = 1.0
+
+
+def _page_too_large() -> ServiceError:
+    return PageTooLarge("The records of this page are larger than 16 MB together")
+
+
+# Codes of MongoDB: a document or a lookup past 16 MB, and a stage past its memory (ExceededMemoryLimit, and without disk).
+PAGE_ERRORS: KnownErrors = {MAX_TIME_EXPIRED: QueryTooSlow} | dict.fromkeys((10334, 4568, 146, 292), _page_too_large)
 
 
 class Records:
@@ -34,11 +46,11 @@ class Records:
         self.session = session
 
     async def insert(self, record: Document) -> None:
-        with translated():
+        with translated("store a record"):
             await self.collection.insert_one(record, session=self.session)
 
     async def insert_many(self, records: Sequence[Document]) -> None:
-        with translated():
+        with translated("store records"):
             await self.collection.insert_many(records, ordered=False, session=self.session)
 
     async def insert_each(self, records: Sequence[Document]) -> dict[int, ServiceError]:
@@ -46,7 +58,7 @@ class Records:
 
         Raises the first of those in a transaction, which ends with it.
         """
-        with translated():
+        with translated("store records"):
             try:
                 await self.collection.insert_many(records, ordered=False, session=self.session)
             except BulkWriteError as error:
@@ -59,80 +71,98 @@ class Records:
         command: Document = {"find": self.name, "filter": match, "limit": 1, "singleBatch": True}
         if fields is not None:
             command["projection"] = fields
-        batch = (await self._read(command))["firstBatch"]
+        batch = (await self._read(command))["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
     async def update(self, match: Document, changes: Document, fields: Projection | None = None) -> Document | None:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
-        with translated():
+        with translated("change a record"):
             return await self.collection.find_one_and_update(
                 match, changes, projection=fields, return_document=ReturnDocument.AFTER, session=self.session
             )
 
     async def update_and_return_old(self, match: Document, changes: Document) -> Document | None:
         """As `update`, but returns the whole record as it was before."""
-        with translated():
+        with translated("change a record"):
             return await self.collection.find_one_and_update(match, changes, session=self.session)
 
     async def update_one(self, match: Document, changes: Document) -> bool:
         """Whether there was a record to change."""
-        with translated():
+        with translated("change a record"):
             return (await self.collection.update_one(match, changes, session=self.session)).matched_count == 1
 
     async def delete(self, match: Document) -> bool:
         """Whether there was a record to delete."""
-        with translated():
+        with translated("delete a record"):
             return (await self.collection.delete_one(match, session=self.session)).deleted_count == 1
 
     async def aggregate(self, stages: Sequence[Mapping[str, Any]], *, size: int) -> list[Document]:
         """All rows of a pipeline that gives at most `size`; they come in one batch, unless they exceed 16 MB."""
-        with translated():
+        with translated("find records"):
             # One more than can come tells the server to close the cursor with the first batch.
             cursor = await self.collection.aggregate(stages, batchSize=size + 1, session=self.session)
             return await cursor.to_list()
 
-    async def page(self, stages: Sequence[Mapping[str, Any]], *, size: int) -> list[Document]:
-        """All rows of a pipeline that gives at most `size`, in one reply of MongoDB, which holds 16 MB.
+    async def page(self, command: Document, *, seconds: float) -> list[Document]:
+        """All rows of a `find` or `aggregate` whose batch holds them, in one reply of MongoDB, which holds 16 MB.
 
-        So a worker's memory is bounded however large the records are. Raises Invalid where they do not fit.
+        So a worker's memory is bounded however large the records are. Raises PageTooLarge where they do not fit, and
+        QueryTooSlow after so many seconds.
         """
-        # One more than can come tells the server to close the cursor with the first batch.
-        cursor = await self._read({"aggregate": self.name, "pipeline": stages, "cursor": {"batchSize": size + 1}})
+        cursor = (await self._read(command, seconds, known=PAGE_ERRORS))["cursor"]
         if cursor["id"]:
             await self._close(cursor["id"])
-            msg = "The records of this page are larger than 16 MB together; ask for fewer"
-            raise Invalid.one(("query", "limit"), msg, type_="page_too_large")
+            raise _page_too_large()
         found: list[Document] = cursor["firstBatch"]
         return found
 
-    async def _read(self, command: Document) -> Document:
-        """The `cursor` of the reply. Tried once more where the connection or the primary was lost, as drivers do.
+    async def count(self, command: Document, *, seconds: float) -> int:
+        """The number that a command `count` gives. Raises QueryTooSlow after so many seconds."""
+        return int((await self._read(command, seconds, known=PAGE_ERRORS))["n"])
+
+    async def _read(
+        self, command: Document, seconds: float | None = None, *, known: KnownErrors = NOTHING_KNOWN
+    ) -> Document:
+        """The reply. Tried once more where the connection or the primary was lost, as drivers do.
 
         MongoDB's specification of retryable reads; the driver leaves out commands that it is handed whole. A lapsed
         deadline is no reason to try again, and a transaction is tried again as a whole.
         """
-        with translated():
+        with translated("find records", known):
             try:
-                return await self._run(command)
+                return await self._run_within(command, seconds)
             except AutoReconnect as error:
                 if error.timeout or self.session is not None:
                     raise
+                return await self._run_within(command, seconds)
+
+    async def _run_within(self, command: Document, seconds: float | None) -> Document:
+        """MongoDB's own deadline comes before ours, so that it is the one that is met, and its work ends with it.
+
+        The driver would give both the same (timeout 0 keeps it from that).
+        """
+        if seconds is None:
+            return await self._run(command)
+        command["maxTimeMS"] = max(1, int(seconds * 1000))
+        with timeout(0):
+            async with asyncio.timeout(seconds + GRACE_SECONDS):
                 return await self._run(command)
 
     async def _run(self, command: Document) -> Document:
         collection = self.collection
-        reply = await collection.database.command(command, codec_options=collection.codec_options, session=self.session)
-        cursor: Document = reply["cursor"]
-        return cursor
+        reply: Document = await collection.database.command(
+            command, codec_options=collection.codec_options, session=self.session
+        )
+        return reply
 
     async def _close(self, cursor_id: int) -> None:
-        with translated():
+        with translated("close a cursor"):
             command = {"killCursors": self.name, "cursors": [cursor_id]}
             await self.collection.database.command(command, session=self.session)
 
     async def count_all(self) -> int:
         """The number of records by the collection's metadata, which costs no scan; in a transaction they are counted."""
-        with translated():
+        with translated("count records"):
             if self.session is not None:
                 return await self.collection.count_documents({}, session=self.session)
             return await self.collection.estimated_document_count()

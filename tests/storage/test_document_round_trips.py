@@ -52,12 +52,13 @@ async def test_all_references_of_a_write_are_checked_in_one_more(
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("count=false", ["aggregate"]),
+        ("count=false", ["find"]),
         ("count=false&populate=maker,other,owner", ["aggregate"]),
         ("count=false&populate=*", ["aggregate"]),
-        ("", ["aggregate", "count"]),
-        ("n_eq=1", ["aggregate", "aggregate"]),
-        ("count=false&maker.name_eq=Acme", ["aggregate", "aggregate"]),
+        ("", ["find"]),
+        ("limit=1", ["count", "find"]),
+        ("limit=1&n_eq=1", ["count", "find"]),
+        ("count=false&maker.name_eq=Acme", ["find", "find"]),
     ],
 )
 async def test_a_list_is_a_page_a_total_and_a_probe_for_each_relation(

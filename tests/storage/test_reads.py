@@ -32,6 +32,10 @@ class Refusals:
         monkeypatch.setattr(AsyncDatabase, "command", command)
 
 
+def in_order(limit: int) -> dict[str, Any]:
+    return {"find": "things", "sort": {"_id": 1}, "limit": limit, "batchSize": limit + 1}
+
+
 @pytest.fixture
 async def records(database: Database) -> Records:
     records = Records(database["things"])
@@ -52,7 +56,7 @@ async def test_a_read_is_tried_again_after_a_lost_connection(
 
 async def test_a_page_is_tried_again_after_a_lost_connection(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
     refusals = Refusals(monkeypatch, AutoReconnect("connection closed"))
-    assert await records.page([{"$project": {"_id": 1}}], size=5) == [{"_id": "a"}]
+    assert await records.page(in_order(5) | {"projection": {"_id": 1}}, seconds=5) == [{"_id": "a"}]
     assert refusals.calls == 2
 
 
@@ -75,11 +79,11 @@ async def test_a_page_that_one_reply_does_not_hold_is_refused(records: Records, 
         await records.insert({"_id": f"large{number}", "data": {"text": "x" * MEBIBYTE}})
     open_before = _open_cursors(mongo)
     with pytest.raises(Invalid) as refused:
-        await records.page([{"$sort": {"_id": 1}}], size=19)
+        await records.page(in_order(19), seconds=5)
     assert refused.value.violations[0].loc == ("query", "limit")
     assert "ask for fewer" in refused.value.violations[0].msg
     assert _open_cursors(mongo) == open_before
-    assert len(await records.page([{"$sort": {"_id": 1}}, {"$limit": 10}], size=10)) == 10
+    assert len(await records.page(in_order(10), seconds=5)) == 10
 
 
 def _open_cursors(mongo: MongoClient[Any]) -> int:

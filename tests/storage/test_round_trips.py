@@ -33,16 +33,19 @@ async def test_a_profile_update_is_one_round_trip(api: Api, token: str, commands
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("count=false", ["aggregate"]),
-        ("count=false&limit=1000", ["aggregate"]),
+        ("count=false", ["find"]),
+        ("count=false&limit=1000", ["find"]),
         ("count=false&name_in=a,b&sort_by=name&populate=friend,other", ["aggregate"]),
         ("count=false&populate=*", ["aggregate"]),
         ("count=false&populate=friend.friend.friend", ["aggregate"]),
-        ("", ["aggregate", "count"]),
-        ("name_eq=a", ["aggregate", "aggregate"]),
-        ("count=false&friend.name_eq=a", ["aggregate", "aggregate"]),
-        ("count=false&friend.friend.name_eq=a&friend.name_ne=x", ["aggregate"] * 3),
-        ("friend.name_eq=a", ["aggregate"] * 3),
+        ("limit=2", ["count", "find"]),
+        ("limit=2&name_ne=a", ["count", "find"]),
+        ("limit=2&name_ne=a&populate=friend", ["aggregate", "count"]),
+        ("name_eq=a", ["find"]),
+        ("offset=9", ["count", "find"]),
+        ("count=false&friend.name_eq=a", ["find", "find"]),
+        ("count=false&friend.friend.name_eq=a&friend.name_ne=x", ["find"] * 3),
+        ("limit=1&friend.name_eq=a", ["count", "find", "find"]),
     ],
 )
 async def test_a_list_is_a_page_a_total_and_a_probe_for_each_relation(

@@ -39,7 +39,7 @@ async def test_every_call_of_records_is_part_of_the_transaction(project: Project
         assert await users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 7}}
         rows = [{"_id": "1"}, {"_id": "3"}, {"_id": "4"}]
         assert await things.aggregate([{"$sort": {"_id": 1}}], size=10) == rows
-        assert await things.page([{"$sort": {"_id": 1}}], size=10) == rows
+        assert await things.page({"find": "c_things", "sort": {"_id": 1}}, seconds=5) == rows
         assert await things.count_all() == 3
         seen.append(await project.records("c_things").aggregate([], size=10))
         seen.append(await project.users.find({"_id": "ann"}))

@@ -9,7 +9,7 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.passwords import Passwords, check_password
 from service.domain.files.files import Submission
-from service.domain.lists import Listing, list_records
+from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens
 from service.errors import (
@@ -45,7 +45,8 @@ class SignedIn:
 class Accounts:
     """Everything a project's users can do, and what its API key can do to them."""
 
-    def __init__(self, passwords: Passwords, tokens: Tokens) -> None:
+    def __init__(self, passwords: Passwords, tokens: Tokens, lists: Lists) -> None:
+        self._lists = lists
         self._passwords = passwords
         self._tokens = tokens
 
@@ -125,8 +126,8 @@ class Accounts:
         return user
 
     async def list(self, project: Project, query: ListQuery) -> Listing:
-        """One page of users. Raises Invalid, QueryTooSlow."""
-        return await list_records(project.database, bind(query, USERS))
+        """One page of users. Raises Invalid, and as `Lists.read`."""
+        return await self._lists.read(project.database, bind(query, USERS))
 
     def _signed_in(self, project: Project, user: dict[str, Any]) -> SignedIn:
         return SignedIn(self._tokens.issue(project, user["_id"], user["token_version"]), user)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from service.domain.collections.catalog import Catalogs, Collection
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
-from service.domain.lists import Listing, list_records
+from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.errors import DocumentNotFound, Invalid, RejectedByValidator, ServiceError, Unavailable
 from service.query.bind import bind
@@ -25,8 +25,9 @@ JSON_SCHEMA = "$jsonSchema"
 class Documents:
     """What a project's API key can do with the documents of a collection. Every call raises CollectionNotFound."""
 
-    def __init__(self, catalogs: Catalogs) -> None:
+    def __init__(self, catalogs: Catalogs, lists: Lists) -> None:
         self._catalogs = catalogs
+        self._lists = lists
 
     async def create(self, project: Project, name: str, data: Mapping[str, Any]) -> Document:
         """The new document {_id, data, created_at, updated_at}. Raises Invalid, DuplicateValue."""
@@ -57,9 +58,9 @@ class Documents:
         return outcomes
 
     async def list(self, project: Project, name: str, query: ListQuery) -> Listing:
-        """One page of documents. Raises Invalid, QueryTooSlow."""
+        """One page of documents. Raises Invalid, and as `Lists.read`."""
         place = await self._place(project, name)
-        return await list_records(project.database, bind(query, place.catalog.shape_of(place.collection)))
+        return await self._lists.read(project.database, bind(query, place.catalog.shape_of(place.collection)))
 
     async def get(self, project: Project, name: str, id_: str) -> Document:
         """Raises DocumentNotFound."""

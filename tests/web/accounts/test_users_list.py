@@ -174,7 +174,7 @@ async def test_a_filter_across_a_relation_that_many_satisfy_is_streamed(
     """The same answers whether the related ids were few enough to be listed or not."""
     query = "referred_by.group_gte=2&referred_by.referred_by.name_contains=e&sort_by=name&limit=9&offset=3"
     listed = (await demo.users(query)).json()
-    monkeypatch.setattr("service.query.pipeline.PROBE_LIMIT", 1)
+    monkeypatch.setattr("service.query.commands.PROBE_LIMIT", 1)
     streamed = (await demo.users(query)).json()
     assert listed == streamed
     assert listed["total"] == 50
@@ -186,7 +186,7 @@ async def test_two_relations_are_filtered_at_once(demo: Api, monkeypatch: pytest
     demo.database["users"].update_many({"data.group": 5}, {"$set": {"data.mentor_id": valjean["id"]}})
     query = "referred_by.group_ne=99&mentor.group_ne=99"
     listed = (await demo.users(query)).json()
-    monkeypatch.setattr("service.query.pipeline.PROBE_LIMIT", 0)
+    monkeypatch.setattr("service.query.commands.PROBE_LIMIT", 0)
     assert (await demo.users(query)).json() == listed
     assert listed["total"] == 10
 

@@ -1,0 +1,193 @@
+"""BoundQuery → MongoDB commands. How a relation filter runs is chosen by the caller, who probed for the related ids.
+
+A relation whose ids are few and known was replaced by an indexed `$in` (`by_ids`). One that is left over is streamed:
+sorted records are looked up one after the other, with the condition inside the lookup, until the page is full.
+
+A pipeline costs MongoDB a tenth more than a plain `find`, so only what has a relation is one (docs/decisions/0008).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, Match, RelationMatch
+from service.query.operators import Filter
+
+Stage = dict[str, Any]
+Command = dict[str, Any]
+
+# Measured at 1,000,000 users: up to this many ids, `$in` answers in milliseconds; beyond it, streaming a page does.
+PROBE_LIMIT = 1_000
+# A condition that many satisfy fills a page from this many records for each one wanted. MongoDB 6.0 reads 4 MB ahead of a
+# lookup; a window keeps it from reading thousands of records for a page of twenty.
+WINDOW_FACTOR = 10
+# Where a populated page has its records, and each of them the fields that `*` follows.
+ROWS, IDS = "rows", "_ids"
+
+
+def probe(relation: RelationMatch) -> Command:
+    """The ids of at most PROBE_LIMIT + 1 records that match: one more than are of use tells that there are too many."""
+    limit, match = PROBE_LIMIT + 1, relation.match
+    if match.relations:
+        stages = [*_matching(match), {"$limit": limit}, {"$project": {"_id": 1}}]
+        return _aggregate(relation.collection, stages, limit)
+    return _find(relation.collection, match, {"limit": limit, "projection": {"_id": 1}})
+
+
+def by_ids(relation: RelationMatch, ids: Iterable[str]) -> Filter:
+    """The filter that stands for `relation` once the ids of all matching related records are known."""
+    return {relation.local: {"$in": list(ids)}}
+
+
+def page(query: BoundQuery, *, window: int | None = None) -> Command:
+    """The records of one page, in order. What it populates comes with it: one reply, of the form `populate.attach` reads.
+
+    With a `window` only so many records, the first in order, are looked at: the page may then be too short.
+    """
+    if query.match.relations or query.expansions:
+        return _aggregate(query.collection, [*_page_stages(query, window), *_populated(query)], query.limit)
+    options: Command = {"sort": dict(query.sort), "limit": query.limit, "projection": dict.fromkeys(query.fields, 1)}
+    if query.offset:
+        options["skip"] = query.offset
+    return _find(query.collection, query.match, options)
+
+
+def total(collection: str, match: Match) -> Command:
+    """A `count`; or, where a relation is streamed, a pipeline of one row `{"n": count}`, or none for zero.
+
+    Grouped by related ids first: each of those is looked up once.
+    """
+    if not match.relations:
+        return {"count": collection, "query": _all_of(match.filters)}
+    key = {f"r{number}": f"${relation.local}" for number, relation in enumerate(match.relations)}
+    lookups = (_exists(f"_id.r{number}", relation) for number, relation in enumerate(match.relations))
+    stages = [
+        *_filtered(match),
+        {"$group": {"_id": key, "n": {"$sum": 1}}},
+        *(stage for stages in lookups for stage in stages),
+        {"$group": {"_id": None, "n": {"$sum": "$n"}}},
+    ]
+    return _aggregate(collection, stages, 1)
+
+
+def window(query: BoundQuery) -> int:
+    """How many records to look at first, when a relation is streamed."""
+    return (query.offset + query.limit) * WINDOW_FACTOR
+
+
+def _find(collection: str, match: Match, options: Command) -> Command:
+    # One more than can come tells the server to close the cursor with the first batch.
+    batch = {"batchSize": options["limit"] + 1}
+    return {"find": collection, "filter": _all_of(match.filters), **options, **batch}
+
+
+def _aggregate(collection: str, stages: Sequence[Stage], size: int) -> Command:
+    return {"aggregate": collection, "pipeline": list(stages), "cursor": {"batchSize": size + 1}}
+
+
+def _page_stages(query: BoundQuery, window: int | None) -> list[Stage]:
+    """Lookups that only add come after the page is cut."""
+    return [
+        *_filtered(query.match),
+        {"$sort": dict(query.sort)},
+        *([{"$limit": window}] if window is not None else []),
+        *_streamed(query.match),
+        *([{"$skip": query.offset}] if query.offset else []),
+        {"$limit": query.limit},
+        {"$project": _shown_fields(query)},
+    ]
+
+
+def _shown_fields(query: BoundQuery) -> Stage:
+    fields: Stage = dict.fromkeys(query.fields, 1)
+    return fields | {IDS: _EVERY_ID} if _is_every(query.expansions) else fields
+
+
+def _matching(match: Match) -> list[Stage]:
+    return [*_filtered(match), *_streamed(match)]
+
+
+def _filtered(match: Match) -> list[Stage]:
+    return [{"$match": _all_of(match.filters)}] if match.filters else []
+
+
+def _all_of(filters: Sequence[Filter]) -> Filter:
+    if len(filters) > 1:
+        return {"$and": list(filters)}
+    return filters[0] if filters else {}
+
+
+def _streamed(match: Match) -> list[Stage]:
+    return [stage for relation in match.relations for stage in _exists(relation.local, relation)]
+
+
+def _exists(local: str, relation: RelationMatch) -> list[Stage]:
+    """Keeps the records whose id at `local` names a record that matches.
+
+    A lookup without a pipeline of its own runs in MongoDB's newer engine: measured here, a fifth of the time of one that
+    carries the condition inside. Only conditions on further relations need that.
+    """
+    if relation.match.relations:
+        inner = [*_matching(relation.match), {"$project": {"_id": 1}}]
+        return [_lookup(local, relation.collection, "_matched", inner), {"$match": {"_matched": {"$ne": []}}}, _FORGET]
+    condition = {"$elemMatch": _all_of(relation.match.filters)}
+    return [_lookup(local, relation.collection, "_matched"), {"$match": {"_matched": condition}}, _FORGET]
+
+
+_FORGET = {"$unset": "_matched"}
+
+
+def _lookup(local: str, collection: str, name: str, inner: Iterable[Stage] | None = None) -> Stage:
+    pipeline = {} if inner is None else {"pipeline": list(inner)}
+    return {"$lookup": {"from": collection, "localField": local, "foreignField": "_id", **pipeline, "as": name}}
+
+
+def _populated(query: BoundQuery) -> list[Stage]:
+    """The page as one document `{rows: [...], r0: [...], r0_0: [...], ...}`: each related record once, however often named.
+
+    One lookup for each relation of the page, not of each record: half the time for a page of twenty. What is shown of a
+    record is chosen at the end, for a lookup without a pipeline runs in the newer engine; nothing else leaves MongoDB.
+    """
+    if not query.expansions:
+        return []
+    shown = _columns(ROWS, query.fields)
+    lookups = _lookups(query.expansions, "r", ROWS, shown)
+    return [{"$group": {"_id": None, ROWS: {"$push": "$$ROOT"}}}, *lookups, {"$project": {"_id": 0, **shown}}]
+
+
+def _lookups(expansions: Sequence[Expansion], prefix: str, local: str, shown: Stage) -> list[Stage]:
+    """The lookups of what is named by the records in the array `local`, and by what they bring; `shown` gets their fields."""
+    stages: list[Stage] = []
+    for number, expansion in enumerate(expansions):
+        key = related_key(prefix, number)
+        path = f"{IDS}.v" if expansion.name == EVERY_RELATION else f"data.{expansion.name}_id"
+        stages.append(_lookup(f"{local}.{path}", expansion.collection, key))
+        shown.update(_columns(key, expansion.fields))
+        stages += _lookups(expansion.inner, f"{key}_", key, shown)
+    return stages
+
+
+def _columns(key: str, fields: Iterable[str]) -> Stage:
+    return dict.fromkeys((f"{key}.{name}" for name in ("_id", *fields)), 1)
+
+
+def related_key(prefix: str, number: int) -> str:
+    """Where the related records of the expansion with this number stand, beside the rows; see `populate.attach`."""
+    return f"{prefix}{number}"
+
+
+def _is_every(expansions: Sequence[Expansion]) -> bool:
+    return any(expansion.name == EVERY_RELATION for expansion in expansions)
+
+
+# The fields of `data` that may hold ids, as [{"k": name, "v": value}]: a lookup reads the values, of arrays one by one.
+_EVERY_ID = {
+    "$filter": {
+        "input": {"$objectToArray": "$data"},
+        "cond": {
+            "$and": [
+                {"$in": [{"$type": "$$this.v"}, ["string", "array"]]},
+                {"$regexMatch": {"input": "$$this.k", "regex": "_id$"}},
+            ]
+        },
+    }
+}
