@@ -29,7 +29,10 @@ def _page_too_large() -> ServiceError:
 
 
 # Codes of MongoDB: a document or a lookup past 16 MB, and a stage past its memory (ExceededMemoryLimit, and without disk).
-PAGE_ERRORS: KnownErrors = {MAX_TIME_EXPIRED: QueryTooSlow} | dict.fromkeys((10334, 4568, 146, 292), _page_too_large)
+PAGE_ERRORS: KnownErrors = {
+    MAX_TIME_EXPIRED: QueryTooSlow,
+    **dict.fromkeys((10334, 4568, 146, 292), _page_too_large),
+}
 
 
 class Records:
