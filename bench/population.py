@@ -16,7 +16,7 @@ SAME_CODE = 5
 GROUPS = 100
 REFERRED_BY_EACH = 10
 START = datetime(2026, 1, 1, tzinfo=UTC).replace(tzinfo=None)
-LIMITS = ("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT")
+LIMITS = ("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT", "FILE_LIMIT")
 # The limits count every request, and none is refused: that is what a request costs where limits are on.
 ROOMY = {"TIER": "enterprise"} | dict.fromkeys(LIMITS, str(10**9))
 FREE = {"TIER": "enterprise"} | dict.fromkeys(LIMITS, "0")

@@ -16,7 +16,7 @@ CLIENTS = 16
 LOAD_SECONDS = 0.7
 # A new connection that was in the queue of the kernel when its socket closed.
 UNREAD = "on a fresh connection after 0 bytes"
-UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "TIER": "enterprise"}
+UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_LIMIT": "0", "TIER": "enterprise"}
 
 
 @dataclass

@@ -16,7 +16,6 @@ from service.services import Services, build_services
 from service.settings import Settings, read_settings
 from service.storage.databases import Databases
 from service.web.asgi.concurrency import Concurrency
-from service.web.asgi.cors import Cors
 from service.web.asgi.deadlines import Deadlines
 from service.web.asgi.request_context import RequestContext
 from service.web.asgi.router import RouteDispatch
@@ -75,7 +74,7 @@ def create_app(settings: Settings) -> "Application":
 
 
 class Application(Starlette):
-    """Starlette with the service's own layers around every request: its context, its place, its deadline, CORS, its endpoint.
+    """Starlette with the service's own layers around every request: a context with CORS, a place, a deadline, an endpoint.
 
     `services` are there as long as the lifespan runs.
     """
@@ -83,7 +82,7 @@ class Application(Starlette):
     services: Services
 
     def build_middleware_stack(self) -> ASGIApp:
-        return RequestContext(Concurrency(Deadlines(Cors(RouteDispatch(self.router, render_error)))), render_error)
+        return RequestContext(Concurrency(Deadlines(RouteDispatch(self.router, render_error))), render_error)
 
 
 async def _prepare(databases: Databases) -> None:

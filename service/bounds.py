@@ -27,6 +27,9 @@ INVALID = "422 validation_error"
 
 # Of a connection and its requests.
 MAX_IN_FLIGHT = Bound(256, "requests in flight in a worker", protects=MEMORY, past="503 busy")
+MAX_ORIGIN_LOOKUPS = Bound(
+    32, "origins looked up at once for answers of no project", protects=MONGODB, past="no CORS fields"
+)
 MAX_ADDRESS_CONNECTIONS = Bound(
     200, "connections of an address to a worker, trusted proxies apart", protects="the open files", past="503 busy"
 )

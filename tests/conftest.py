@@ -25,7 +25,7 @@ from service.settings import Settings
 
 BASE_URL = "http://service.test"
 # Only tests of limits are under limits.
-UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "TIER": "enterprise"}
+UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_LIMIT": "0", "TIER": "enterprise"}
 
 
 def _in_background() -> bool:

@@ -1,7 +1,13 @@
-"""Every URL of the service, on one page, each with its handler and what the OpenAPI document says of it."""
+"""Every URL of the service, on one page: its handler, its credential, its limits, and what the OpenAPI document says of it.
 
-from service.web.accounts import endpoints as users
+A row decides before its handler runs; `web/openapi/api_route` says what each of its columns does.
+"""
+
+from service.bounds import MAX_JSON_BYTES
+from service.domain.limits.limiter import AUTH, DAILY, FILES, LOGIN, SIGNUP
+from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
+from service.web.auth.authenticate import Credential
 from service.web.collections import endpoints as collections
 from service.web.collections import openapi as describe_collections
 from service.web.docs_ui import endpoints as docs
@@ -10,39 +16,62 @@ from service.web.documents import endpoints as documents
 from service.web.documents import openapi as describe_documents
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
-from service.web.openapi.declaration import ApiRoute
+from service.web.openapi.api_route import ApiRoute, Query
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import openapi as describe_sign_in
 
+NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
+KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
+PROJECT_IN_PATH, FILE_NAME = Credential.PROJECT_IN_PATH, Credential.FILE_NAME
+READ, IGNORED = Query.READ, Query.IGNORED
+
+PROFILE = "/auth-collections/user"
+CALLBACK = "/auth-idp-redirect/{project_id}"
+COLLECTIONS = "/api/collections"
+COLLECTION = f"{COLLECTIONS}/{{name}}"
+DOCUMENTS = f"{COLLECTION}/documents"
+DOCUMENT = f"{DOCUMENTS}/{{id}}"
+
+# fmt: off
 ROUTES: list[ApiRoute] = [
-    ApiRoute("POST", "/auth-collections/signup", users.signup, describe_accounts.SIGNUP),
-    ApiRoute("POST", "/auth-collections/login", users.login, describe_accounts.LOGIN),
-    ApiRoute("GET", "/auth-collections/user", users.profile, describe_accounts.READ_PROFILE),
-    ApiRoute("PUT", "/auth-collections/user", users.update_profile, describe_accounts.UPDATE_PROFILE),
-    ApiRoute("GET", "/auth-collections/users", users.list_users, describe_accounts.LIST_USERS),
-    ApiRoute("GET", "/auth-collections/jwks/{project_id}", users.jwks, describe_accounts.JWKS),
-    ApiRoute("GET", "/auth-collections/login-idp", sign_in.login_idp, describe_sign_in.LOGIN),
-    ApiRoute("GET", "/auth-collections/auth-idp-redirect/{project_id}", sign_in.callback, describe_sign_in.CALLBACK),
+    ApiRoute("POST", "/auth-collections/signup", accounts.signup, KEY, SIGNUP, describe_accounts.SIGNUP,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/login", accounts.login, KEY, LOGIN, describe_accounts.LOGIN,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
+    ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", "/auth-collections/users", accounts.list_users, KEY, AUTH, describe_accounts.LIST_USERS, query=READ),
+    ApiRoute("GET", "/auth-collections/jwks/{project_id}", accounts.jwks, PROJECT_IN_PATH, None, describe_accounts.JWKS),
+    ApiRoute("GET", "/auth-collections/login-idp", sign_in.login_idp, OPTIONAL_KEY, AUTH, describe_sign_in.LOGIN,
+             query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
+    # HEAD would spend the state of a sign-in, for a scanner of links perhaps.
+    ApiRoute("GET", f"/auth-collections{CALLBACK}", sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.CALLBACK,
+             query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),
     # The specification's configuration example has the callback without the prefix.
-    ApiRoute("GET", "/auth-idp-redirect/{project_id}", sign_in.callback, describe_sign_in.SHORT_CALLBACK),
-    ApiRoute("GET", "/api/collections", collections.list_collections, describe_collections.LIST),
-    ApiRoute("POST", "/api/collections", collections.create_collection, describe_collections.CREATE),
-    ApiRoute("GET", "/api/collections/{name}", collections.get_collection, describe_collections.READ),
-    ApiRoute("PATCH", "/api/collections/{name}", collections.change_collection, describe_collections.CHANGE),
-    ApiRoute("DELETE", "/api/collections/{name}", collections.delete_collection, describe_collections.DELETE),
-    ApiRoute("GET", "/api/collections/{name}/documents", documents.list_documents, describe_documents.LIST),
-    ApiRoute("POST", "/api/collections/{name}/documents", documents.create_document, describe_documents.CREATE),
-    ApiRoute("GET", "/api/collections/{name}/documents/{id}", documents.get_document, describe_documents.READ),
-    ApiRoute("PUT", "/api/collections/{name}/documents/{id}", documents.replace_document, describe_documents.REPLACE),
-    ApiRoute("PATCH", "/api/collections/{name}/documents/{id}", documents.merge_document, describe_documents.MERGE),
-    ApiRoute("DELETE", "/api/collections/{name}/documents/{id}", documents.delete_document, describe_documents.DELETE),
-    ApiRoute("GET", "/files/{file_name}", files.read_file, describe_files.READ),
-    ApiRoute("GET", "/health/live", operations.liveness, describe_operations.LIVE),
-    ApiRoute("GET", "/health/ready", operations.readiness, describe_operations.READY),
-    ApiRoute("GET", "/metrics", operations.metrics, describe_operations.METRICS),
-    ApiRoute("GET", "/openapi.json", docs.openapi_document, describe_docs.DOCUMENT),
-    ApiRoute("GET", "/docs", docs.page, describe_docs.PAGE),
-    ApiRoute("GET", "/docs/{asset}", docs.asset, describe_docs.ASSET),
+    ApiRoute("GET", CALLBACK, sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.SHORT_CALLBACK,
+             query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),
+    ApiRoute("GET", COLLECTIONS, collections.list_collections, KEY, DAILY, describe_collections.LIST),
+    ApiRoute("POST", COLLECTIONS, collections.create_collection, KEY, DAILY, describe_collections.CREATE,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", COLLECTION, collections.get_collection, KEY, DAILY, describe_collections.READ),
+    ApiRoute("PATCH", COLLECTION, collections.change_collection, KEY, DAILY, describe_collections.CHANGE,
+             query=READ, max_body=MAX_JSON_BYTES, answer_seconds=collections.CHANGE_ANSWER_SECONDS),
+    ApiRoute("DELETE", COLLECTION, collections.delete_collection, KEY, DAILY, describe_collections.DELETE),
+    ApiRoute("GET", DOCUMENTS, documents.list_documents, KEY, DAILY, describe_documents.LIST, query=READ),
+    ApiRoute("POST", DOCUMENTS, documents.create_document, KEY, DAILY, describe_documents.CREATE, max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", DOCUMENT, documents.get_document, KEY, DAILY, describe_documents.READ),
+    ApiRoute("PUT", DOCUMENT, documents.replace_document, KEY, DAILY, describe_documents.REPLACE, max_body=MAX_JSON_BYTES),
+    ApiRoute("PATCH", DOCUMENT, documents.merge_document, KEY, DAILY, describe_documents.MERGE, max_body=MAX_JSON_BYTES),
+    ApiRoute("DELETE", DOCUMENT, documents.delete_document, KEY, DAILY, describe_documents.DELETE),
+    ApiRoute("GET", "/files/{file_name}", files.read_file, FILE_NAME, FILES, describe_files.READ),
+    ApiRoute("GET", "/health/live", operations.liveness, NOBODY, None, describe_operations.LIVE, query=IGNORED),
+    ApiRoute("GET", "/health/ready", operations.readiness, NOBODY, None, describe_operations.READY, query=IGNORED),
+    ApiRoute("GET", "/metrics", operations.metrics, METRICS_TOKEN, None, describe_operations.METRICS, query=IGNORED),
+    ApiRoute("GET", "/openapi.json", docs.openapi_document, NOBODY, None, describe_docs.DOCUMENT, query=IGNORED),
+    ApiRoute("GET", "/docs", docs.page, NOBODY, None, describe_docs.PAGE, query=IGNORED),
+    ApiRoute("GET", "/docs/{asset}", docs.asset, NOBODY, None, describe_docs.ASSET, query=IGNORED),
 ]
+# fmt: on

@@ -29,6 +29,7 @@ SETTINGS = {
     "SIGNUP_LIMIT": "0",
     "LOGIN_LIMIT": "0",
     "AUTH_LIMIT": "0",
+    "FILE_LIMIT": "0",
     "TIER": "enterprise",
 }
 

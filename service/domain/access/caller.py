@@ -6,10 +6,15 @@ from service.domain.projects.lookup import Project
 
 
 @dataclass(frozen=True, slots=True)
-class AnonymousCaller:
-    """Nobody in particular; `project` is there where the URL or the environment names one."""
+class ServiceCaller:
+    """Somebody who asks about the service itself, not about a project: its health, its metrics, its documentation."""
 
-    project: Project | None = None
+
+@dataclass(frozen=True, slots=True)
+class AnonymousCaller:
+    """Somebody without a credential, in the project that the URL or the environment names."""
+
+    project: Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +33,4 @@ class UserCaller:
     version: int
 
 
-Caller = AnonymousCaller | SecretKeyCaller | UserCaller
+Caller = ServiceCaller | AnonymousCaller | SecretKeyCaller | UserCaller

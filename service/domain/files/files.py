@@ -93,12 +93,16 @@ class Files:
             with suppress(ServiceError):
                 await upload.abort()
 
-    async def find(self, name: str) -> tuple[Project, StoredFile]:
-        """The file of that name, and the project it belongs to. Raises FileNotFound."""
+    async def find_project(self, name: str) -> Project:
+        """The project that a file of that name belongs to, where there is such a file. Raises FileNotFound."""
         try:
-            project = await self._projects.by_id(project_of(name) or "")
+            return await self._projects.by_id(project_of(name) or "")
         except ProjectNotFound:
             raise FileNotFound from None
+
+    async def find(self, name: str) -> tuple[Project, StoredFile]:
+        """The file of that name, and the project it belongs to. Raises FileNotFound."""
+        project = await self.find_project(name)
         return project, await find_file(project.database.database, name)
 
     async def read(self, project: Project, file: StoredFile, start: int, stop: int) -> AsyncIterator[bytes]:

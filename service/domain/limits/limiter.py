@@ -19,6 +19,9 @@ from service.storage.counters import Counters
 
 log = structlog.get_logger()
 
+# What one counter counts: the project's id, the policy's name, the address ("" of a whole project), and the limit.
+Part = tuple[str, str, str, int]
+
 HOUR = 3_600
 DAY = 86_400
 # A counter is cleaned up this long after its window: no worker's clock may be so late as to start it anew.
@@ -31,7 +34,9 @@ CLOSE_SECONDS = 2.0
 class Policy:
     """One kind of limit, over fixed windows of `seconds` in UTC. `what` completes "The limit of 10 ... is reached".
 
-    Limits for each client address are counted one request at a time; those for a project are leased in slices.
+    Limits for each client address are counted one request at a time, unless they are `leased` in slices as those for a
+    project are. `spends_day` says whether the project's day pays as well. `anonymous` takes the place of the policy for
+    requests without a credential.
     """
 
     name: str
@@ -39,16 +44,38 @@ class Policy:
     what: str
     limit: Callable[[ProjectSettings], int]
     per_address: bool = False
+    leased: bool = False
+    spends_day: bool = True
+    anonymous: "Policy | None" = None
 
 
 SIGNUP = Policy("signup", HOUR, "signups an hour from one address", lambda s: s.signup_limit, per_address=True)
 LOGIN = Policy("login", HOUR, "logins an hour from one address", lambda s: s.login_limit, per_address=True)
-AUTH = Policy("auth", HOUR, "requests an hour to the auth endpoints", lambda s: s.auth_limit)
-# Whoever sends no credential must not use up the hour of those who do.
+# Whoever sends no credential must use up neither the hour nor the day of those who do.
 ANONYMOUS = Policy(
-    "auth", HOUR, "requests an hour to the auth endpoints from one address", lambda s: s.auth_limit, per_address=True
+    "auth",
+    HOUR,
+    "requests an hour to the auth endpoints from one address",
+    lambda s: s.auth_limit,
+    per_address=True,
+    spends_day=False,
 )
-DAILY = Policy("daily", DAY, "requests a day of this project", lambda s: s.requests_per_day)
+AUTH = Policy(
+    "auth", HOUR, "requests an hour to the auth endpoints", lambda s: s.auth_limit, leased=True, anonymous=ANONYMOUS
+)
+# Leased, for a page asks for many pictures at once, and each would cost a write.
+FILES = Policy(
+    "files",
+    HOUR,
+    "file reads an hour from one address",
+    lambda s: s.file_limit,
+    per_address=True,
+    leased=True,
+    spends_day=False,
+)
+DAILY = Policy(
+    "daily", DAY, "requests a day of this project", lambda s: s.requests_per_day, leased=True, spends_day=False
+)
 
 
 class Quota(NamedTuple):
@@ -77,7 +104,7 @@ class Limits:
     def __init__(self, counters: Counters, clock: Callable[[], float] = time.time) -> None:
         self._counters = counters
         self._clock = clock
-        self._leases: dict[tuple[str, str, int], Lease] = {}
+        self._leases: dict[Part, Lease] = {}
 
     async def count(self, project: Project, policy: Policy, address: str) -> list[Quota]:
         """Counts one request under `policy` and under the project's day; what a limit refuses, no later one counts.
@@ -86,41 +113,40 @@ class Limits:
         counted must not pass.
         """
         quotas: list[Quota] = []
-        for each in (policy, DAILY) if policy is not DAILY else (DAILY,):
+        for each in (policy, DAILY) if policy.spends_day else (policy,):
             if limit := each.limit(project.settings):
-                quota = self._spend(project, each, limit) or await self._count(project, each, limit, address)
+                part = (project.id, each.name, address if each.per_address else "", limit)
+                quota = self._spend(part, each) or await self._count(part, each)
                 quotas.append(quota)
                 if quota.exceeded:
                     break
         return quotas
 
-    def _spend(self, project: Project, policy: Policy, limit: int) -> Quota | None:
+    def _spend(self, part: Part, policy: Policy) -> Quota | None:
         """The way of nearly every request: one is left in this worker's slice, and nothing waits."""
-        # A policy for each address may share its name with one for the project, whose lease is not for it to spend.
-        lease = None if policy.per_address else self._leases.get((project.id, policy.name, limit))
+        lease = self._leases.get(part)
         now = self._clock()
         if lease is None or lease.end <= now or not lease.spend(now):
             return None
-        return Quota(policy, limit, lease.left + lease.free, seconds_until(lease.end, now))
+        return Quota(policy, part[-1], lease.left + lease.free, seconds_until(lease.end, now))
 
-    async def _count(self, project: Project, policy: Policy, limit: int, address: str) -> Quota:
-        now = self._clock()
+    async def _count(self, part: Part, policy: Policy) -> Quota:
+        now, limit = self._clock(), part[-1]
         end = window_end(now, policy.seconds)
-        if policy.per_address:
-            key = f"{project.id}/{policy.name}/{address}/{end}"
+        if not policy.leased:
+            key = _key(part, end)
             granted, used = await self._counters.take(key, wanted=1, limit=limit, until=_keep_until(end))
             return Quota(policy, limit, max(0, limit - used), seconds_until(end, now), exceeded=not granted)
-        lease = self._lease(project, policy, limit, end=end, now=now)
+        lease = self._lease(part, end=end, now=now)
         passed = lease.spend(now) or await self._spend_more(lease, limit)
         remaining = lease.left + lease.free if passed else 0
         return Quota(policy, limit, remaining, seconds_until(end, now), exceeded=not passed)
 
-    def _lease(self, project: Project, policy: Policy, limit: int, *, end: int, now: float) -> Lease:
+    def _lease(self, part: Part, *, end: int, now: float) -> Lease:
         """The lease under this very limit: when the setting changes, the old one falls idle and is given back."""
-        name = (project.id, policy.name, limit)
-        lease = self._leases.get(name)
+        lease = self._leases.get(part)
         if lease is None or lease.end != end:
-            lease = self._leases[name] = Lease(f"{project.id}/{policy.name}/{end}", end, now)
+            lease = self._leases[part] = Lease(_key(part, end), end, now)
         return lease
 
     async def _spend_more(self, lease: Lease, limit: int) -> bool:
@@ -159,7 +185,7 @@ class Limits:
                 for name, lease in list(self._leases.items()):
                     await self._give_back(name, lease)
 
-    async def _give_back(self, name: tuple[str, str, int], lease: Lease) -> None:
+    async def _give_back(self, name: Part, lease: Lease) -> None:
         # Out of the table first: a request that comes meanwhile starts a lease of its own.
         del self._leases[name]
         if not (left := lease.release()):
@@ -169,6 +195,12 @@ class Limits:
         except ServiceError as error:
             # Refusing a few too many is the safe side of a counter that cannot be reached.
             log.warning("slice_lost", key=lease.key, left=left, code=error.code)
+
+
+def _key(part: Part, end: int) -> str:
+    """The name of a counter: `demo/auth/<end>` or, of one address, `demo/login/192.0.2.1/<end>`."""
+    project, policy, address, _ = part
+    return f"{project}/{policy}/{address}/{end}" if address else f"{project}/{policy}/{end}"
 
 
 def _keep_until(end: int) -> datetime:

@@ -84,6 +84,8 @@ class ProjectSettings(BaseModel):
     """Logins an hour from one address; 0 is no limit."""
     auth_limit: Limit = 1_000
     """Other requests to `/auth-collections` an hour; 0 is no limit."""
+    file_limit: Limit = 10_000
+    """Reads of files an hour from one address; 0 is no limit."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 

@@ -9,14 +9,11 @@ from pydantic_core import PydanticCustomError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import UserCaller
+from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
 from service.domain.accounts.emails import normalize_email
-from service.domain.limits.limiter import AUTH, LOGIN, SIGNUP
-from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import public_keys
 from service.query.parse import parse_query
 from service.storage.ids import new_id
-from service.web.auth.authenticate import api_key_under, refuse_query, user_token
 from service.web.http.forms import read_submission
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response, signed_in, user_list, user_view
@@ -50,17 +47,16 @@ class Login(BaseModel):
     password: str
 
 
-@api_key_under(SIGNUP)
-async def signup(request: Request, project: Project) -> Response:
+async def signup(request: Request, caller: SecretKeyCaller) -> Response:
     """Register a user."""
     accounts = services(request).accounts
 
     async def check(fields: Mapping[str, Any]) -> None:
-        await accounts.check_signup(project, *_new_account(fields))
+        await accounts.check_signup(caller.project, *_new_account(fields))
 
-    async with read_submission(request, project, new_id(), check) as submission:
+    async with read_submission(request, caller.project, new_id(), check) as submission:
         account = _new_account(submission.required_fields())
-        return signed_in(await accounts.signup(project, *account, submission), 201)
+        return signed_in(await accounts.signup(caller.project, *account, submission), 201)
 
 
 def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
@@ -69,20 +65,17 @@ def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
 
 
-@api_key_under(LOGIN)
-async def login(request: Request, project: Project) -> Response:
+async def login(request: Request, caller: SecretKeyCaller) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
-    return signed_in(await services(request).accounts.login(project, form.email, form.password))
+    return signed_in(await services(request).accounts.login(caller.project, form.email, form.password))
 
 
-@user_token
 async def profile(request: Request, caller: UserCaller) -> Response:
     """Get the authenticated user."""
     return json_response(user_view(await services(request).accounts.profile(caller), updated=True))
 
 
-@user_token
 async def update_profile(request: Request, caller: UserCaller) -> Response:
     """Update the authenticated user's profile data."""
     accounts = services(request).accounts
@@ -92,15 +85,12 @@ async def update_profile(request: Request, caller: UserCaller) -> Response:
         return json_response(user_view(await accounts.update_profile(caller, submission), updated=True))
 
 
-@api_key_under(AUTH, takes_query=True)
-async def list_users(request: Request, project: Project) -> Response:
+async def list_users(request: Request, caller: SecretKeyCaller) -> Response:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return user_list(await services(request).accounts.list(project, query))
+    return user_list(await services(request).accounts.list(caller.project, query))
 
 
-async def jwks(request: Request) -> Response:
+async def jwks(request: Request, caller: AnonymousCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """The public keys with which anyone can verify this project's user tokens."""
-    refuse_query(request)
-    project = await services(request).projects.by_id(request.path_params["project_id"])
-    return json_response(public_keys(project), headers={"cache-control": "public, max-age=300"})
+    return json_response(public_keys(caller.project), headers={"cache-control": "public, max-age=300"})

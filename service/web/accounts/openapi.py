@@ -21,7 +21,7 @@ from service.errors import (
 )
 from service.web.accounts.endpoints import Login, Signup
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import JSON, Component, Content, Credential, Operation, SuccessResponse
+from service.web.openapi.declaration import JSON, Component, Content, Operation, SuccessResponse
 from service.web.openapi.query_parameters import list_parameters
 
 MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
@@ -101,7 +101,6 @@ SIGNED_IN = Content(schema=shapes.SIGNED_IN, examples={"signed in": EXAMPLE_SIGN
 SIGNUP = Operation(
     id="signup",
     tag=tags.ACCOUNTS,
-    credential=Credential.API_KEY,
     description="Every field beside `email` and `password` is stored in the user's `data`. A field such as "
     "`referred_by_id` that holds another user's id is a relation.",
     body=(Content(schema=SIGNUP_BODY, examples={"a user": {**EXAMPLE_LOGIN, "name": "Ann", "age": 33}}), SIGNUP_FORM),
@@ -111,7 +110,6 @@ SIGNUP = Operation(
 LOGIN = Operation(
     id="login",
     tag=tags.ACCOUNTS,
-    credential=Credential.API_KEY,
     body=(Content(schema=LOGIN_BODY, examples={"a user": EXAMPLE_LOGIN}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
     errors=(WrongCredentials, UserNotFound, Busy),
@@ -119,13 +117,11 @@ LOGIN = Operation(
 READ_PROFILE = Operation(
     id="readProfile",
     tag=tags.ACCOUNTS,
-    credential=Credential.USER_TOKEN,
     answers=(SuccessResponse(description="The user whose token it is", content=(PROFILE,)),),
 )
 UPDATE_PROFILE = Operation(
     id="updateProfile",
     tag=tags.ACCOUNTS,
-    credential=Credential.USER_TOKEN,
     description="Sets the named fields of `data` and leaves the others.",
     body=(Content(schema=PROFILE_CHANGES, examples={"two fields": {"name": "Ann B.", "age": 34}}), PROFILE_FORM),
     answers=(SuccessResponse(description="The user afterwards", content=(PROFILE,)),),
@@ -134,7 +130,6 @@ UPDATE_PROFILE = Operation(
 LIST_USERS = Operation(
     id="listUsers",
     tag=tags.USERS,
-    credential=Credential.API_KEY,
     parameters=list_parameters({"age_gte": "18", "name_icontains": "ann"}, "referred_by"),
     answers=(
         SuccessResponse(

@@ -7,7 +7,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.domain.projects.lookup import Project
+from service.bounds import MAX_ORIGIN_LOOKUPS
+from service.domain.projects.lookup import Project, Projects
+from service.errors import ServiceError
 from service.services import Services
 
 MAX_ORIGIN = 300
@@ -19,50 +21,71 @@ PREFLIGHT_HEADERS = {
 EXPOSED = b"X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition, Content-Range"
 
 
-class Cors:
-    """Answers preflights, and marks answers as readable for the origins of the request's project."""
+class Preflights:
+    """Answers preflights, and leaves every other request to `app`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = _origin(scope) if scope["type"] == "http" else None
+        app = self.app
+        if scope["type"] == "http" and scope["method"] == "OPTIONS" and (origin := _origin(scope)) is not None:
+            app = await _preflight(scope, origin) if "access-control-request-method" in Headers(scope=scope) else app
+        await app(scope, receive, send)
+
+
+async def _preflight(scope: Scope, origin: str) -> Response:
+    """That the origin may read the answer is marked here as everywhere."""
+    is_listed = await _projects(scope).allow_origin(origin)
+    return Response(status_code=204, headers=PREFLIGHT_HEADERS if is_listed else None)
+
+
+class OriginMarks:
+    """Marks answers as readable for the origins of the request's project."""
+
+    def __init__(self) -> None:
+        self._lookups = 0
+
+    def wrap(self, scope: Scope, send: Send) -> Send:
+        """`send`, which marks what a page asked for; whatever layer the answer comes from."""
+        origin = _origin(scope)
         if origin is None:
-            await self.app(scope, receive, send)
-        elif scope["method"] == "OPTIONS" and "access-control-request-method" in Headers(scope=scope):
-            await (await _preflight(scope, origin))(scope, receive, send)
-        else:
-            await self.app(scope, receive, _marking(scope, origin, send))
+            return send
+
+        async def marking(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _mark(message, await self._allowed(scope, origin))
+            await send(message)
+
+        return marking
+
+    async def _allowed(self, scope: Scope, origin: str) -> str | None:
+        """The value of Access-Control-Allow-Origin. A refused credential names no project, yet its page may read that."""
+        project = cast(Project | None, scope["state"].get("project"))
+        if project is None:
+            return origin if await self._is_listed(scope, origin) else None
+        allowed = project.settings.cors_origins
+        return "*" if "*" in allowed else origin if origin in allowed else None
+
+    async def _is_listed(self, scope: Scope, origin: str) -> bool:
+        """Whether any project lists the origin. An answer goes out without its marks, rather than not at all.
+
+        Requests that are refused for their number come here too, so that few may ask the database at once.
+        """
+        if self._lookups >= MAX_ORIGIN_LOOKUPS:
+            return False
+        self._lookups += 1
+        try:
+            return await _projects(scope).allow_origin(origin)
+        except ServiceError:
+            return False
+        finally:
+            self._lookups -= 1
 
 
 def _origin(scope: Scope) -> str | None:
     value = dict(scope["headers"]).get(b"origin")
     return value.decode("latin-1") if value is not None and len(value) <= MAX_ORIGIN else None
-
-
-async def _preflight(scope: Scope, origin: str) -> Response:
-    headers = {"vary": "Origin"}
-    if await _projects(scope).allow_origin(origin):
-        headers |= {"access-control-allow-origin": origin, **PREFLIGHT_HEADERS}
-    return Response(status_code=204, headers=headers)
-
-
-def _marking(scope: Scope, origin: str, send: Send) -> Send:
-    async def marking(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            _mark(message, await _allowed(scope, origin))
-        await send(message)
-
-    return marking
-
-
-async def _allowed(scope: Scope, origin: str) -> str | None:
-    """The value of Access-Control-Allow-Origin. A refused credential names no project, yet its page may read the refusal."""
-    project = cast(Project | None, scope["state"].get("project"))
-    if project is None:
-        return origin if await _projects(scope).allow_origin(origin) else None
-    allowed = project.settings.cors_origins
-    return "*" if "*" in allowed else origin if origin in allowed else None
 
 
 def _mark(message: MutableMapping[str, Any], allowed: str | None) -> None:
@@ -74,5 +97,5 @@ def _mark(message: MutableMapping[str, Any], allowed: str | None) -> None:
         ]
 
 
-def _projects(scope: Scope) -> Any:
+def _projects(scope: Scope) -> Projects:
     return cast(Services, scope["app"].services).projects

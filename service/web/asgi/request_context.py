@@ -1,4 +1,4 @@
-"""Around every request, in pure ASGI: its id, its log line, and the headers every answer carries."""
+"""Around every request, in pure ASGI: its id, its log line, and the headers every answer carries, CORS included."""
 
 import random
 import re
@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.observe.metrics import observe_request
+from service.web.asgi.cors import OriginMarks
 from service.web.auth.rate_limits import rate_limit_fields
 
 log = structlog.get_logger()
@@ -34,6 +35,7 @@ class RequestContext:
     def __init__(self, app: ASGIApp, on_error: OnError) -> None:
         self.app = app
         self.on_error = on_error
+        self._marks = OriginMarks()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -50,14 +52,15 @@ class RequestContext:
                 _add_headers(message, scope["state"])
             await send(message)
 
+        marked = self._marks.wrap(scope, send_with_headers)
         try:
-            await self.app(scope, receive, send_with_headers)
+            await self.app(scope, receive, marked)
         except Exception as error:
             # Once an answer has begun, only a broken connection can tell the client that it is not whole.
             if status:
                 raise
             response = await self.on_error(Request(scope), error)
-            await response(scope, receive, send_with_headers)
+            await response(scope, receive, marked)
         finally:
             seconds, method, route = time.perf_counter() - started, scope["method"], _route(scope)
             observe_request(method, route, status, seconds)

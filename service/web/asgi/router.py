@@ -2,7 +2,8 @@
 
 Starlette does the same in five nested calls, each with its own wrapper around `send`; together they cost as much as all of
 the service's own work for a request (see docs/performance.md). So a request that fits a route goes straight to its
-endpoint. Whatever does not (404, 405, a missing slash, mounted applications) is left to Starlette's own router.
+endpoint. Whatever does not (404, 405, a preflight) is left to Starlette's own router. What this way would answer otherwise
+than Starlette is refused when the service starts.
 """
 
 from collections import defaultdict
@@ -17,6 +18,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
 from service.errors import ServiceError
+from service.web.asgi.cors import Preflights
 
 OnError = Callable[[Request, Exception], Awaitable[Response]]
 Form = tuple[str, int]
@@ -26,11 +28,12 @@ class RouteDispatch:
     """Answers each request of `router.routes`; errors become answers by `on_error`."""
 
     def __init__(self, router: Router, on_error: OnError) -> None:
+        _check(router.routes)
         self._router = router
         self._on_error = on_error
         self._fixed = _without_parameters(router.routes)
         self._routes = _by_form(router.routes)
-        self._otherwise = ExceptionMiddleware(router, {ServiceError: on_error, HTTPException: on_error})
+        self._otherwise = ExceptionMiddleware(Preflights(router), {ServiceError: on_error, HTTPException: on_error})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or (route := self._find(scope)) is None:
@@ -58,15 +61,31 @@ class RouteDispatch:
         return None
 
 
-def _direct(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
-    """Method and route of those with a function as endpoint; a parameter that spans `/` is Starlette's to find."""
+def _check(routes: Iterable[BaseRoute]) -> None:
+    """Raises TypeError for what would not be answered as Starlette does: all but functions on paths of their own.
+
+    Those are mounted applications, endpoints that are classes, parameters that span `/`, and fixed paths that come twice or
+    after a path with parameters that has them as well.
+    """
+    earlier: list[tuple[str, Route]] = []
     for route in routes:
-        if isinstance(route, Route) and isfunction(route.endpoint) and ":path}" not in route.path:
-            yield from ((method, route) for method in route.methods or ())
+        if not isinstance(route, Route) or not isfunction(route.endpoint) or ":path}" in route.path:
+            raise TypeError(f"{route} is no function on a path of its own")
+        for method, other in earlier:
+            if not route.param_convertors and method in (route.methods or ()) and other.path_regex.match(route.path):
+                raise TypeError(f"{route} is hidden by {other}")
+        earlier += [(method, route) for method in route.methods or ()]
+
+
+def _direct(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
+    """Method and route of each."""
+    for route in routes:
+        assert isinstance(route, Route)  # noqa: S101 - checked before; mypy must know
+        yield from ((method, route) for method in route.methods or ())
 
 
 def _without_parameters(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Route]:
-    """Those whose path is the whole truth, by method and path. None of ours is hidden by an earlier one with parameters."""
+    """Those whose path is the whole truth, by method and path."""
     return {(method, route.path): route for method, route in _direct(routes) if not route.param_convertors}
 
 

@@ -1,110 +1,117 @@
-"""Who is asking: an API key → its project, a bearer token → a user; and whether they may ask once more.
+"""Who is asking: the headers of a request, and the project its URL names, become a Caller.
 
-The order is the same for every endpoint: the credential, then the limits, then the query string, then the body.
+Each of these functions notes the project in the request's state, where the layers around it find it: for the log, for the
+limits and for the origins that may read the answer.
 """
 
 from collections.abc import Awaitable, Callable
-from functools import partial
+from enum import Enum
+from hmac import compare_digest
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from service.domain.access.caller import UserCaller
-from service.domain.limits.limiter import AUTH, DAILY, Policy
+from service.domain.access.caller import AnonymousCaller, Caller, SecretKeyCaller, ServiceCaller, UserCaller
 from service.domain.projects.lookup import Project
-from service.errors import Invalid, InvalidApiKey, InvalidToken, Violation
+from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound
 from service.query.parse import parse_pairs
-from service.web.auth.client_address import client_address
-from service.web.auth.rate_limits import refuse_exceeded
 from service.web.http.services import services
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-ProjectHandler = Callable[[Request, Project], Awaitable[Response]]
-SessionHandler = Callable[[Request, UserCaller], Awaitable[Response]]
+Authenticate = Callable[[Request], Awaitable[Caller]]
 
 BEARER = "bearer"
+MAX_PROJECT_ID = 40
+SERVICE_CALLER = ServiceCaller()
 
 
-def api_key(handler: ProjectHandler) -> Endpoint:
-    """An endpoint for the holder of a project's API key, with no query parameters, under the daily limit."""
-    return _keyed(handler, DAILY, takes_query=False)
+class Credential(Enum):
+    """Which credential an endpoint takes; the value of one that is sent is the name of its security scheme."""
+
+    NONE = "none"
+    PROJECT_IN_PATH = "project in path"
+    FILE_NAME = "file name"
+    OPTIONAL_API_KEY = "optional"
+    API_KEY = "apiKey"
+    METRICS_TOKEN = "metricsToken"  # noqa: S105 - the name of a scheme
+    USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
 
 
-def api_key_with_query(handler: ProjectHandler) -> Endpoint:
-    """An endpoint for the holder of a project's API key that reads the query string itself, under the daily limit."""
-    return _keyed(handler, DAILY, takes_query=True)
+async def authenticate_nobody(request: Request) -> ServiceCaller:  # noqa: ARG001 - as the others
+    """Whoever asks about the service itself."""
+    return SERVICE_CALLER
 
 
-def api_key_under(policy: Policy, *, takes_query: bool = False) -> Callable[[ProjectHandler], Endpoint]:
-    """An endpoint for the holder of a project's API key, under `policy` and the daily limit."""
-    return partial(_keyed, policy=policy, takes_query=takes_query)
-
-
-def _keyed(handler: ProjectHandler, policy: Policy, *, takes_query: bool) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        project = await project_of(request)
-        await count(request, project, policy)
-        if not takes_query:
-            refuse_query(request)
-        return await handler(request, project)
-
-    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
-    return endpoint
-
-
-def user_token(handler: SessionHandler) -> Endpoint:
-    """An endpoint for the user whose token the request carries, with no query parameters, under the auth limit."""
-
-    async def endpoint(request: Request) -> Response:
-        caller = await services(request).tokens.verify(bearer(request))
-        request.scope["state"]["project"] = caller.project
-        await count(request, caller.project, AUTH)
-        refuse_query(request)
-        return await handler(request, caller)
-
-    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
-    return endpoint
-
-
-async def count(request: Request, project: Project, policy: Policy) -> None:
-    """Counts the request under `policy` and the project's daily limit. Raises LimitExceeded, Unavailable."""
-    quotas = await services(request).limits.count(project, policy, _address(request) if policy.per_address else "")
-    request.scope["state"]["quotas"] = quotas
-    refuse_exceeded(quotas)
-
-
-def _address(request: Request) -> str:
-    peer = request.scope.get("client")
-    return client_address(
-        peer[0] if peer else None,
-        services(request).trusted_proxies,
-        x_forwarded_for=_header(request, b"x-forwarded-for"),
-        forwarded=_header(request, b"forwarded"),
-    )
-
-
-async def project_of(request: Request) -> Project:
-    """The project of the one `x-api-key` header. Raises InvalidApiKey."""
-    keys = _header(request, b"x-api-key")
+async def authenticate_key(request: Request) -> SecretKeyCaller:
+    """The holder of the one `x-api-key`. Raises InvalidApiKey."""
+    keys = headers_of(request, b"x-api-key")
     if len(keys) != 1:
         raise InvalidApiKey
     project = await services(request).projects.by_api_key(keys[0])
     request.scope["state"]["project"] = project
-    return project
+    return SecretKeyCaller(project)
 
 
-def refuse_query(request: Request) -> None:
-    """Raises Invalid for any query parameter: a misspelt or forgotten one is never silently ignored."""
-    if request.scope["query_string"]:
-        names = [name for name, _ in parse_pairs(request.scope["query_string"])]
-        raise Invalid(
-            Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden") for name in names
-        )
+async def authenticate_user(request: Request) -> UserCaller:
+    """The user whose token the request carries. Raises InvalidToken."""
+    caller = await services(request).tokens.verify(bearer(request))
+    request.scope["state"]["project"] = caller.project
+    return caller
+
+
+async def authenticate_optional_key(request: Request) -> SecretKeyCaller | AnonymousCaller:
+    """The holder of the key where one is sent, else somebody in the project that the query names, else in the default one.
+
+    Raises InvalidApiKey, ProjectNotFound, and Invalid where no project is named and there is no default.
+    """
+    if headers_of(request, b"x-api-key"):
+        return await authenticate_key(request)
+    projects, project_id = services(request).projects, _project_id(request)
+    project = await projects.default() if project_id is None else await projects.by_id(project_id)
+    if project is None:
+        raise Invalid.one(("query", "project_id"), "Name the project here, or send its API key", type_="missing")
+    return _anonymous(request, project)
+
+
+def _project_id(request: Request) -> str | None:
+    project_id = dict(parse_pairs(request.scope["query_string"])).get("project_id")
+    if project_id is not None and not 1 <= len(project_id) <= MAX_PROJECT_ID:
+        raise Invalid.one(("query", "project_id"), f"This must have 1 to {MAX_PROJECT_ID} characters")
+    return project_id
+
+
+async def authenticate_in_project(request: Request) -> AnonymousCaller:
+    """Somebody in the project that the path names. Raises ProjectNotFound."""
+    return _anonymous(request, await services(request).projects.by_id(request.path_params["project_id"]))
+
+
+async def authenticate_reader(request: Request) -> AnonymousCaller:
+    """Somebody who knows the name of a file, in the project that has it. Raises FileNotFound."""
+    return _anonymous(request, await services(request).files.find_project(request.path_params["file_name"]))
+
+
+async def authenticate_operator(request: Request) -> ServiceCaller:
+    """The holder of METRICS_TOKEN. Raises InvalidToken, and NotFound where none is set."""
+    expected = services(request).metrics_token
+    if expected is None:
+        raise NotFound
+    if not compare_digest(bearer(request).encode(), expected.encode()):
+        raise InvalidToken
+    return SERVICE_CALLER
+
+
+AUTHENTICATE: dict[Credential, Authenticate] = {
+    Credential.NONE: authenticate_nobody,
+    Credential.PROJECT_IN_PATH: authenticate_in_project,
+    Credential.FILE_NAME: authenticate_reader,
+    Credential.OPTIONAL_API_KEY: authenticate_optional_key,
+    Credential.API_KEY: authenticate_key,
+    Credential.METRICS_TOKEN: authenticate_operator,
+    Credential.USER_TOKEN: authenticate_user,
+}
 
 
 def bearer(request: Request) -> str:
     """The token of the one `Authorization` header (RFC 6750 section 2.1). Raises InvalidToken."""
-    headers = _header(request, b"authorization")
+    headers = headers_of(request, b"authorization")
     if len(headers) != 1:
         raise InvalidToken
     scheme, _, token = headers[0].partition(" ")
@@ -113,5 +120,11 @@ def bearer(request: Request) -> str:
     return token.strip(" ")
 
 
-def _header(request: Request, name: bytes) -> list[str]:
+def headers_of(request: Request, name: bytes) -> list[str]:
+    """The values of each header line of that name, which is in lower case."""
     return [value.decode("latin-1") for key, value in request.scope["headers"] if key == name]
+
+
+def _anonymous(request: Request, project: Project) -> AnonymousCaller:
+    request.scope["state"]["project"] = project
+    return AnonymousCaller(project)

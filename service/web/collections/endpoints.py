@@ -6,13 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.collections.catalog import Collection
 from service.domain.collections.schema_changes import Findings
-from service.domain.projects.lookup import Project
 from service.errors import Invalid
 from service.query.parse import parse_pairs
-from service.web.asgi.deadlines import extend_deadline
-from service.web.auth.authenticate import api_key, api_key_with_query
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 from service.web.http.services import services
@@ -49,44 +47,38 @@ def findings_view(findings: Findings) -> dict[str, Any]:
     return {"applies": findings.total == 0, "repairs": findings.repairs, "conflicts": findings.conflicts}
 
 
-@api_key
-async def list_collections(request: Request, project: Project) -> Response:
+async def list_collections(request: Request, caller: SecretKeyCaller) -> Response:
     """List the collections."""
-    found = await services(request).collections.list(project)
+    found = await services(request).collections.list(caller.project)
     return json_response({"collections": [collection_view(each) for each in found], "total": len(found)})
 
 
-@api_key
-async def create_collection(request: Request, project: Project) -> Response:
+async def create_collection(request: Request, caller: SecretKeyCaller) -> Response:
     """Create a collection with a declared schema."""
     form = validated(NewCollection, await read_object(request))
-    collection = await services(request).collections.create(project, form.name, form.declared)
+    collection = await services(request).collections.create(caller.project, form.name, form.declared)
     return json_response(collection_view(collection), 201)
 
 
-@api_key
-async def get_collection(request: Request, project: Project) -> Response:
+async def get_collection(request: Request, caller: SecretKeyCaller) -> Response:
     """Get one collection."""
-    collection = await services(request).collections.get(project, request.path_params["name"])
+    collection = await services(request).collections.get(caller.project, request.path_params["name"])
     return json_response(collection_view(collection))
 
 
-@api_key_with_query
-async def change_collection(request: Request, project: Project) -> Response:
+async def change_collection(request: Request, caller: SecretKeyCaller) -> Response:
     """Change the schema of a collection, or tell what a change would meet."""
     dry_run = _dry_run(request)
-    extend_deadline(request, CHANGE_ANSWER_SECONDS)
     form, name = validated(SchemaChange, await read_object(request)), request.path_params["name"]
     changes = services(request).schema_changes
     if dry_run:
-        return json_response(findings_view(await changes.preview(project, name, form.declared)))
-    return json_response(collection_view(await changes.change(project, name, form.declared)))
+        return json_response(findings_view(await changes.preview(caller.project, name, form.declared)))
+    return json_response(collection_view(await changes.change(caller.project, name, form.declared)))
 
 
-@api_key
-async def delete_collection(request: Request, project: Project) -> Response:
+async def delete_collection(request: Request, caller: SecretKeyCaller) -> Response:
     """Delete a collection with its documents."""
-    await services(request).collections.delete(project, request.path_params["name"])
+    await services(request).collections.delete(caller.project, request.path_params["name"])
     return Response(status_code=204)
 
 

@@ -12,7 +12,6 @@ from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import (
     Component,
     Content,
-    Credential,
     Operation,
     Parameter,
     Schema,
@@ -119,7 +118,6 @@ LIST = Operation(
     id="listCollections",
     tag=tags.COLLECTIONS,
     components=(DEFINITION, FINDINGS, COLLECTION),
-    credential=Credential.API_KEY,
     answers=(
         SuccessResponse(
             description="All of them, by name",
@@ -130,7 +128,6 @@ LIST = Operation(
 CREATE = Operation(
     id="createCollection",
     tag=tags.COLLECTIONS,
-    credential=Credential.API_KEY,
     body=(
         Content(
             schema=_body(NewCollection, {"name": NAME, "schema": FIELDS}),
@@ -143,7 +140,6 @@ CREATE = Operation(
 READ = Operation(
     id="readCollection",
     tag=tags.COLLECTIONS,
-    credential=Credential.API_KEY,
     answers=(SuccessResponse(description="The collection", content=(ONE,)),),
     errors=(CollectionNotFound,),
 )

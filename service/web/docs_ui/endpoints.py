@@ -7,6 +7,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.domain.access.caller import ServiceCaller
 from service.errors import FileNotFound
 from service.web.docs_ui.viewer import MEDIA_TYPES, PAGE, read_asset
 from service.web.openapi.document import build_document
@@ -21,7 +22,7 @@ PAGE_HEADERS = {
 ASSET_SECONDS = 3600
 
 
-async def openapi_document(request: Request) -> Response:
+async def openapi_document(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """The OpenAPI document of this service."""
     document = getattr(request.app.state, "openapi", None)
     if document is None:
@@ -29,12 +30,12 @@ async def openapi_document(request: Request) -> Response:
     return _cached(request, document, "application/json", {"cache-control": "no-cache"})
 
 
-async def page(request: Request) -> Response:
+async def page(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """The page that shows the OpenAPI document."""
     return _cached(request, read_asset(PAGE), "text/html; charset=utf-8", PAGE_HEADERS)
 
 
-async def asset(request: Request) -> Response:
+async def asset(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """A script or style sheet of that page."""
     name = request.path_params["asset"]
     if name not in MEDIA_TYPES:

@@ -7,9 +7,8 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.projects.lookup import Project
+from service.domain.access.caller import SecretKeyCaller
 from service.query.parse import parse_query
-from service.web.auth.authenticate import api_key, api_key_with_query
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 from service.web.http.services import services
@@ -25,46 +24,42 @@ def document_view(document: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": document["_id"], **{name: document[name] for name in ("data", "created_at", "updated_at")}}
 
 
-@api_key
-async def create_document(request: Request, project: Project) -> Response:
+async def create_document(request: Request, caller: SecretKeyCaller) -> Response:
     """Add a document."""
     name, data = await _sent(request)
-    return json_response(document_view(await services(request).documents.create(project, name, data)), 201)
+    return json_response(document_view(await services(request).documents.create(caller.project, name, data)), 201)
 
 
-@api_key_with_query
-async def list_documents(request: Request, project: Project) -> Response:
+async def list_documents(request: Request, caller: SecretKeyCaller) -> Response:
     """List and query documents."""
     query = parse_query(request.scope["query_string"])
-    found = await services(request).documents.list(project, request.path_params["name"], query)
+    found = await services(request).documents.list(caller.project, request.path_params["name"], query)
     documents = [document_view(record) for record in found.records]
     return json_response({"documents": documents, "total": found.total, "limit": found.limit, "offset": found.offset})
 
 
-@api_key
-async def get_document(request: Request, project: Project) -> Response:
+async def get_document(request: Request, caller: SecretKeyCaller) -> Response:
     """Get one document."""
-    return json_response(document_view(await services(request).documents.get(project, *_names(request))))
+    return json_response(document_view(await services(request).documents.get(caller.project, *_names(request))))
 
 
-@api_key
-async def replace_document(request: Request, project: Project) -> Response:
+async def replace_document(request: Request, caller: SecretKeyCaller) -> Response:
     """Give a document other data."""
     _, data = await _sent(request)
-    return json_response(document_view(await services(request).documents.replace(project, *_names(request), data)))
+    return json_response(
+        document_view(await services(request).documents.replace(caller.project, *_names(request), data))
+    )
 
 
-@api_key
-async def merge_document(request: Request, project: Project) -> Response:
+async def merge_document(request: Request, caller: SecretKeyCaller) -> Response:
     """Set some fields of a document."""
     _, data = await _sent(request)
-    return json_response(document_view(await services(request).documents.merge(project, *_names(request), data)))
+    return json_response(document_view(await services(request).documents.merge(caller.project, *_names(request), data)))
 
 
-@api_key
-async def delete_document(request: Request, project: Project) -> Response:
+async def delete_document(request: Request, caller: SecretKeyCaller) -> Response:
     """Delete a document."""
-    await services(request).documents.delete(project, *_names(request))
+    await services(request).documents.delete(caller.project, *_names(request))
     return Response(status_code=204)
 
 

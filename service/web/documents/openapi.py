@@ -5,7 +5,7 @@ from dataclasses import replace
 from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, QueryTooSlow
 from service.web.documents.endpoints import DocumentForm
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Component, Content, Credential, Operation, SuccessResponse
+from service.web.openapi.declaration import Component, Content, Operation, SuccessResponse
 from service.web.openapi.query_parameters import list_parameters
 
 EXAMPLE_DATA = {"title": "Les Misérables", "in_print": True, "author_id": shapes.EXAMPLE_ID}
@@ -29,7 +29,6 @@ LIST = Operation(
     id="listDocuments",
     tag=tags.DOCUMENTS,
     components=(DOCUMENT,),
-    credential=Credential.API_KEY,
     description="Filters, sorting and populate take the fields and references that the schema declares.",
     parameters=list_parameters({"title_icontains": "les", "in_print_eq": "true"}, "author"),
     answers=(
@@ -48,7 +47,6 @@ LIST = Operation(
 CREATE = Operation(
     id="createDocument",
     tag=tags.DOCUMENTS,
-    credential=Credential.API_KEY,
     description=CONFORM,
     body=(Content(schema=BODY, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
     answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(ONE,)),),
@@ -57,7 +55,6 @@ CREATE = Operation(
 READ = Operation(
     id="readDocument",
     tag=tags.DOCUMENTS,
-    credential=Credential.API_KEY,
     answers=(SuccessResponse(description="The document", content=(ONE,)),),
     errors=(CollectionNotFound, DocumentNotFound),
 )

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.domain.access.caller import AnonymousCaller
 from service.domain.files.types import FILE_TYPES, extension
-from service.domain.limits.limiter import DAILY
 from service.errors import RangeNotSatisfiable
 from service.storage.files.stored import StoredFile
 from service.web.asgi.streaming import Streamed
-from service.web.auth.authenticate import count, refuse_query
 from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable, Whole, answer
 from service.web.http.disposition import content_disposition
 from service.web.http.services import services
@@ -21,11 +20,9 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
-async def read_file(request: Request) -> Response:
+async def read_file(request: Request, caller: AnonymousCaller) -> Response:
     """Read an uploaded file, whole or one range of it."""
-    refuse_query(request)
-    project, file = await services(request).files.find(request.path_params["file_name"])
-    await count(request, project, DAILY)
+    _, file = await services(request).files.find(request.path_params["file_name"])
     chosen = answer(_conditions(request), etag=_etag(file), length=file.length)
     if isinstance(chosen, NotModified):
         return Response(status_code=304, headers=file_headers(file))
@@ -33,7 +30,7 @@ async def read_file(request: Request) -> Response:
     headers = file_headers(file) | _part_headers(part, file, status)
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    return Streamed(await services(request).files.read(project, file, part.start, part.stop), status, headers)
+    return Streamed(await services(request).files.read(caller.project, file, part.start, part.stop), status, headers)
 
 
 def _part(chosen: Whole | ByteRange | NotSatisfiable, file: StoredFile) -> tuple[int, ByteRange]:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive
 
-from service.bounds import MAX_JSON_BYTES, MAX_VALUES
+from service.bounds import MAX_VALUES
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
 
@@ -16,10 +16,10 @@ Headers = Mapping[bytes, bytes]
 
 
 async def read_object(request: Request) -> dict[str, Any]:
-    """The JSON object in the body, at most 1 MiB. Raises UnsupportedMedia, TooLarge, Invalid."""
+    """The JSON object in the body, of at most the bytes that its route allows. Raises UnsupportedMedia, TooLarge, Invalid."""
     headers = dict(request.scope["headers"])
     _require_json(headers)
-    value = loads(await _read(request.receive, headers, MAX_JSON_BYTES), max_values=MAX_VALUES)
+    value = loads(await _read(request.receive, headers, request.scope["route"].max_body), max_values=MAX_VALUES)
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value

@@ -1,29 +1,13 @@
-"""What a route declares of itself: its credential, parameters, body, answers and errors. Knows no endpoint."""
+"""What the document says of an endpoint: its parameters, body, answers and errors. Knows no endpoint."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
-
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from service.errors import ServiceError
 
 Schema = Mapping[str, Any]
-Handler = Callable[[Request], Awaitable[Response]]
 JSON = "application/json"
-
-
-class Credential(Enum):
-    """Which credential an endpoint takes; the value is the name of its security scheme."""
-
-    NONE = "none"
-    OPTIONAL_API_KEY = "optional"
-    API_KEY = "apiKey"
-    METRICS_TOKEN = "metricsToken"  # noqa: S105 - the name of a scheme
-    USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,29 +62,15 @@ class SuccessResponse:
 class Operation:
     """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added.
 
-    HEAD goes where GET goes, unless `takes_head` says that asking changes something. `components` are schemas that others
-    refer to; `path_parameters` describe those of the path that no other endpoint has.
+    `components` are schemas that others refer to; `path_parameters` describe those of the path that no other endpoint has.
     """
 
     id: str
     tag: str
     answers: tuple[SuccessResponse, ...]
-    credential: Credential = Credential.NONE
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()
     errors: tuple[type[ServiceError] | ServiceError, ...] = ()
-    takes_head: bool = True
     components: tuple[Component, ...] = ()
     path_parameters: Mapping[str, Schema] = field(default_factory=dict)
-
-
-class ApiRoute(Route):
-    """A route and its declaration: one cannot be made without the other."""
-
-    def __init__(self, method: str, path: str, handler: Handler, operation: Operation) -> None:
-        super().__init__(path, handler, methods=[method])
-        if self.methods and not operation.takes_head:
-            self.methods = self.methods - {"HEAD"}
-        self.method = method
-        self.operation = operation

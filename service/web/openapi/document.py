@@ -5,14 +5,15 @@ from importlib.metadata import version
 from inspect import getdoc
 from typing import Any
 
+import orjson
 from starlette.routing import BaseRoute
 
+from service.web.auth.authenticate import Credential
 from service.web.openapi import failures, shapes
+from service.web.openapi.api_route import ApiRoute
 from service.web.openapi.declaration import (
-    ApiRoute,
     Component,
     Content,
-    Credential,
     Operation,
     Parameter,
     SuccessResponse,
@@ -48,6 +49,8 @@ SECURITY_SCHEMES = {
 
 SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
+    Credential.PROJECT_IN_PATH: [],
+    Credential.FILE_NAME: [],
     Credential.OPTIONAL_API_KEY: [{}, {Credential.API_KEY.value: []}],
     Credential.API_KEY: [{Credential.API_KEY.value: []}],
     Credential.METRICS_TOKEN: [{Credential.METRICS_TOKEN.value: []}],
@@ -63,7 +66,7 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
         item = paths.setdefault(route.path_format, _path_item(route))
         item[route.method.lower()] = _operation(route)
     components = {component.name: component.schema for component in _components(declared)}
-    return {
+    document = {
         "openapi": "3.1.1",
         "info": {"title": "Auth Collections", "version": version("auth-collections"), "description": DESCRIPTION},
         "servers": [{"url": "/"}],
@@ -71,19 +74,22 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": SECURITY_SCHEMES},
     }
+    # Through JSON, which knows no tuples, mappings and bounds of our own.
+    plain: dict[str, Any] = orjson.loads(orjson.dumps(document))
+    return plain
 
 
 def _operation(route: ApiRoute) -> dict[str, Any]:
     operation = route.operation
-    summary = (getdoc(route.endpoint) or "").partition("\n")[0].rstrip(".")
+    summary = (getdoc(route.handler) or "").partition("\n")[0].rstrip(".")
     described: dict[str, Any] = {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": summary,
         "description": operation.description,
-        "security": SECURITY[operation.credential],
+        "security": SECURITY[route.credential],
         "parameters": [_parameter(parameter) for parameter in operation.parameters],
-        "responses": {str(a.status): _answer(a) for a in operation.answers} | failures.error_answers(operation),
+        "responses": {str(a.status): _answer(a) for a in operation.answers} | failures.error_answers(route),
     }
     if operation.body:
         described["requestBody"] = {"required": True, "content": _contents(operation.body)}

@@ -5,17 +5,22 @@ from itertools import groupby
 from typing import Any
 
 from service.errors import (
+    FileNotFound,
     Invalid,
     InvalidApiKey,
     InvalidToken,
     LimitExceeded,
+    NotFound,
+    ProjectNotFound,
     ServiceError,
     TooLarge,
     Unavailable,
     UnsupportedMedia,
     Violation,
 )
-from service.web.openapi.declaration import Component, Credential, Operation
+from service.web.auth.authenticate import Credential
+from service.web.openapi.api_route import ApiRoute, Query
+from service.web.openapi.declaration import Component
 from service.web.openapi.shapes import object_of
 
 Failure = type[ServiceError] | ServiceError
@@ -56,11 +61,14 @@ COMPONENTS = (ERROR, VIOLATION, INVALID)
 
 OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.NONE: (),
-    Credential.OPTIONAL_API_KEY: (InvalidApiKey, LimitExceeded, Unavailable),
-    Credential.API_KEY: (InvalidApiKey, LimitExceeded, Unavailable),
-    Credential.METRICS_TOKEN: (InvalidToken,),
-    Credential.USER_TOKEN: (InvalidToken, LimitExceeded, Unavailable),
+    Credential.PROJECT_IN_PATH: (ProjectNotFound, Unavailable),
+    Credential.FILE_NAME: (FileNotFound, Unavailable),
+    Credential.OPTIONAL_API_KEY: (InvalidApiKey, ProjectNotFound, Unavailable),
+    Credential.API_KEY: (InvalidApiKey, Unavailable),
+    Credential.METRICS_TOKEN: (InvalidToken, NotFound),
+    Credential.USER_TOKEN: (InvalidToken, Unavailable),
 }
+OF_POLICY: tuple[Failure, ...] = (LimitExceeded, Unavailable)
 OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)
 IN_BODY = Invalid([Violation(("body", "email"), "value is not a valid email address", "value_error")])
 IN_QUERY = Invalid([Violation(("query", "limit"), "Must be a whole number from 1 to 1000", "value_error")])
@@ -85,17 +93,21 @@ MEANINGS = {
 }
 
 
-def failures_of(operation: Operation) -> tuple[Failure, ...]:
-    """What the declaration names, and what every endpoint with such a credential or a body may answer."""
-    common = (*OF_CREDENTIAL[operation.credential], *(OF_BODY if operation.body else ()))
-    invalid = (Invalid,) if operation.credential not in {Credential.NONE, Credential.METRICS_TOKEN} else ()
-    return (*operation.errors, *common, *invalid, ServiceError)
+def failures_of(route: ApiRoute) -> tuple[Failure, ...]:
+    """What the description names, and what every row with such a credential, limit, query or body may answer."""
+    common = (
+        *OF_CREDENTIAL[route.credential],
+        *(OF_POLICY if route.policy else ()),
+        *(OF_BODY if route.max_body else ()),
+        *(() if route.query is Query.IGNORED else (Invalid,)),
+    )
+    return (*route.operation.errors, *common, ServiceError)
 
 
-def error_answers(operation: Operation) -> dict[str, Any]:
+def error_answers(route: ApiRoute) -> dict[str, Any]:
     """`responses` by status."""
-    example = IN_BODY if operation.body else IN_QUERY
-    told = (example if failure is Invalid else failure for failure in failures_of(operation))
+    example = IN_BODY if route.max_body else IN_QUERY
+    told = (example if failure is Invalid else failure for failure in failures_of(route))
     found = sorted(dict.fromkeys(told), key=lambda failure: failure.status)
     return {str(status): _answer(status, list(group)) for status, group in groupby(found, lambda f: f.status)}
 

@@ -1,25 +1,24 @@
 """What operators ask: is the process alive, can it serve, how does it fare."""
 
 import asyncio
-from hmac import compare_digest
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.errors import InvalidToken, NotFound, Unavailable
+from service.domain.access.caller import ServiceCaller
+from service.errors import Unavailable
 from service.observe.metrics import exposition
-from service.web.auth.authenticate import bearer
 from service.web.http.render import json_response
 from service.web.http.services import is_stopping, services
 
 
-async def liveness(request: Request) -> Response:  # noqa: ARG001 - the signature of a handler
+async def liveness(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """The process answers."""
     return json_response({"status": "live"})
 
 
-async def readiness(request: Request) -> Response:
+async def readiness(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """The database answers, so requests can be served, and the server does not stop; 503 otherwise."""
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
@@ -27,11 +26,6 @@ async def readiness(request: Request) -> Response:
     return json_response({"status": "ready"})
 
 
-async def metrics(request: Request) -> Response:
+async def metrics(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
     """The metrics, for who has METRICS_TOKEN: they tell how much is used, and by which ways. Not found where it is not set."""
-    expected = services(request).metrics_token
-    if expected is None:
-        raise NotFound
-    if not compare_digest(bearer(request).encode(), expected.encode()):
-        raise InvalidToken
     return Response(await asyncio.to_thread(exposition), media_type=CONTENT_TYPE_LATEST)

@@ -2,7 +2,7 @@
 
 from service.errors import NotFound, Unavailable
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Component, Content, Credential, Operation, SuccessResponse
+from service.web.openapi.declaration import Component, Content, Operation, SuccessResponse
 
 TEXT = {"type": "string"}
 
@@ -28,7 +28,6 @@ READY = Operation(
 METRICS = Operation(
     id="metrics",
     tag=tags.OPERATIONS,
-    credential=Credential.METRICS_TOKEN,
     description="The text format of Prometheus. 404 where the service has no METRICS_TOKEN.",
     answers=(
         SuccessResponse(

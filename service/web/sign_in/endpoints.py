@@ -5,45 +5,36 @@ import re
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.limits.limiter import ANONYMOUS, AUTH
-from service.domain.projects.lookup import Project
+from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
 from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback
 from service.domain.sign_in.redirect import SignInResult, completion_url
 from service.domain.sign_in.registration import completion_page
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
-from service.web.asgi.deadlines import extend_deadline
-from service.web.auth.authenticate import count, project_of
+from service.web.auth.authenticate import MAX_PROJECT_ID, headers_of
 from service.web.http.render import json_response
 from service.web.http.services import services
 
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
 MAX_CLIENT_STATE = 512
-PARAMETERS = {"project_id": 40, "client_state": MAX_CLIENT_STATE}
+PARAMETERS = {"project_id": MAX_PROJECT_ID, "client_state": MAX_CLIENT_STATE}
 # The prefix makes browsers refuse the cookie from other hosts, over http and for a part of the site (RFC 6265bis 4.1.3).
 COOKIE = "__Host-sign-in"
-COOKIE_VALUE = re.compile(r"[A-Za-z0-9_-]{43}")
+COOKIE_IN_HEADER = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?=;|$)")
 
 
-async def login_idp(request: Request) -> Response:
+async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller) -> Response:
     """Get the identity provider's authorization URL."""
-    extend_deadline(request, PROVIDER_ANSWER_SECONDS)
-    asked = _parameters(request)
-    project = await _project(request, asked.get("project_id"))
-    await count(request, project, AUTH if "x-api-key" in request.headers else ANONYMOUS)
+    state = _parameters(request).get("client_state")
     sign_in = services(request).sign_in
-    return _begun(await sign_in.begin(project, client_state=asked.get("client_state"), browser=_browser(request)))
+    return _begun(await sign_in.begin(caller.project, client_state=state, browser=_browser(request)))
 
 
-async def callback(request: Request) -> Response:
+async def callback(request: Request, caller: AnonymousCaller) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
-    extend_deadline(request, PROVIDER_ANSWER_SECONDS)
-    project = await services(request).projects.by_id(request.path_params["project_id"])
-    request.scope["state"]["project"] = project
-    await count(request, project, ANONYMOUS)
-    page = completion_page(project.settings)
-    return _redirect(page, await services(request).sign_in.complete(project, _callback(request)))
+    page = completion_page(caller.project.settings)
+    return _redirect(page, await services(request).sign_in.complete(caller.project, _callback(request)))
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -63,21 +54,10 @@ def _fault(name: str, value: str) -> Violation | None:
     return None
 
 
-async def _project(request: Request, project_id: str | None) -> Project:
-    """The project of the API key if one is sent, else the named one, else the default. Raises Invalid if there is none."""
-    if "x-api-key" in request.headers:
-        return await project_of(request)
-    projects = services(request).projects
-    project = await projects.by_id(project_id) if project_id else await projects.default()
-    if project is None:
-        raise Invalid.one(("query", "project_id"), "Name the project here, or send its API key", type_="missing")
-    request.scope["state"]["project"] = project
-    return project
-
-
 def _browser(request: Request) -> str | None:
-    value = request.cookies.get(COOKIE, "")
-    return value if COOKIE_VALUE.fullmatch(value) else None
+    """What the sign-in's cookie holds. It alone is looked for: to parse whatever else a client sends takes its time."""
+    found = [value for header in headers_of(request, b"cookie") for value in COOKIE_IN_HEADER.findall(header)]
+    return found[-1] if found else None
 
 
 def _begun(begun: AuthorizationStart) -> Response:

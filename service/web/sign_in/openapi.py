@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from service.errors import Busy, ConfigurationMissing, ProjectNotFound, SignInFailed, Unavailable
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Component, Content, Credential, Operation, Parameter, SuccessResponse
+from service.web.openapi.declaration import Component, Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
 from service.web.sign_in.endpoints import PARAMETERS
 
@@ -15,7 +15,6 @@ CODES = ", ".join(f"`{ending.code}`" for ending in ENDINGS)
 LOGIN = Operation(
     id="loginIdp",
     tag=tags.SIGN_IN,
-    credential=Credential.OPTIONAL_API_KEY,
     description="The project is the one of the API key, else the one named, else the service's DEFAULT_PROJECT_ID. Send the "
     "browser to `url`.",
     parameters=(
@@ -47,8 +46,6 @@ LOGIN = Operation(
 )
 CALLBACK = Operation(
     id="authIdpRedirect",
-    # It would spend the state, for a scanner of links perhaps.
-    takes_head=False,
     tag=tags.SIGN_IN,
     description="Browsers come here from the provider. They go on to the project's IDP_COMPLETE_URL with `svc-super-token`, "
     f"an access token, or with `svc-error`: {CODES}.",

@@ -123,8 +123,8 @@ async def test_l3_other_spellings_of_a_path_are_not_found(make_api: MakeApi, pat
 
 
 async def test_every_endpoint_of_a_project_is_counted(make_api: MakeApi) -> None:
-    """Whatever route is added later: a request with a good key counts for the day, or the route names no project."""
-    api = await make_api(DAILY_LIMIT="1000000")
+    """Whatever route is added later: a request is counted under some limit, or the route names no project."""
+    api = await make_api(DAILY_LIMIT="1000000", AUTH_LIMIT="1000000", FILE_LIMIT="1000000")
     uncounted = set()
     for route in ROUTES:
         path, methods = getattr(route, "path", ""), getattr(route, "methods", None) or {"GET"}
@@ -132,14 +132,41 @@ async def test_every_endpoint_of_a_project_is_counted(make_api: MakeApi) -> None
             response = await api.request(method, path.replace("{project_id}", api.project.id))
             if "ratelimit" not in response.headers and response.status_code != 401:
                 uncounted.add(path)
-    # Public keys, health and the API document are nobody's; the name of a file that is not there names no project.
+    # Public keys, health and the API document are nobody's; the name of a file names no project that is not there.
     nobodys = {"/auth-collections/jwks/{project_id}", "/files/{file_name}", "/health/live", "/health/ready", "/metrics"}
     assert uncounted <= nobodys | {"/openapi.json", "/docs", "/docs/{asset}"}
 
 
-async def test_reading_a_file_counts_for_the_day(make_api: MakeApi) -> None:
-    api = await make_api(DAILY_LIMIT="2")
+async def picture_of(api: Api) -> str:
+    """The URL of a file of the project."""
     content = form(account(), file_part("picture"))
     signed_up = await api.request("POST", "/auth-collections/signup", content=content, headers=FORM_TYPE)
-    url = signed_up.json()["user"]["data"]["picture"]
-    assert [(await api.http.get(url)).status_code for _ in range(2)] == [200, 429]
+    return str(signed_up.json()["user"]["data"]["picture"])
+
+
+async def test_n14_reading_files_spends_the_hour_of_an_address_and_not_the_day(make_api: MakeApi) -> None:
+    api = await make_api(FILE_LIMIT="3", DAILY_LIMIT="2")
+    url = await picture_of(api)
+    answers = [await api.http.get(url) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
+    assert answers[0].headers["ratelimit-policy"] == '"files";q=3;w=3600'
+    assert answers[-1].json()["detail"] == "The limit of 3 file reads an hour from one address is reached"
+    # The signup was the first of the day; the second is still there.
+    assert [(await api.users()).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_n14_names_of_files_cannot_be_guessed_without_an_end(make_api: MakeApi) -> None:
+    api = await make_api(FILE_LIMIT="2")
+    path = f"/files/{api.project.id}-{'0' * 32}.png"
+    assert [(await api.http.get(path)).status_code for _ in range(3)] == [404, 404, 429]
+
+
+async def test_n14_sign_ins_without_a_credential_spend_neither_the_hour_nor_the_day(make_api: MakeApi) -> None:
+    api = await make_api(AUTH_LIMIT="2", DAILY_LIMIT="3")
+    path = f"/auth-collections/auth-idp-redirect/{api.project.id}"
+    assert [(await api.http.get(path)).status_code for _ in range(3)] == [400, 400, 429]
+    begin = f"/auth-collections/login-idp?project_id={api.project.id}"
+    assert (await api.http.get(begin)).status_code == 429
+    assert [(await api.users()).status_code for _ in range(3)] == [200, 200, 429]
+    assert (await api.request("GET", "/api/collections")).status_code == 200
+    assert (await api.request("GET", "/api/collections")).status_code == 429

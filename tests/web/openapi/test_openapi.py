@@ -11,9 +11,10 @@ from starlette.applications import Starlette
 
 from service import errors
 from service.query.operators import OPERATORS
+from service.web.auth.authenticate import Credential
 from service.web.openapi import query_parameters as listing
 from service.web.openapi import tags
-from service.web.openapi.declaration import ApiRoute, Credential
+from service.web.openapi.api_route import ApiRoute
 from service.web.openapi.document import build_document
 from service.web.routes import ROUTES
 
@@ -132,12 +133,12 @@ def test_each_operator_is_described_and_nothing_else_is() -> None:
 
 @pytest.mark.parametrize(
     "route",
-    [r for r in ROUTES if r.operation.credential in {Credential.API_KEY, Credential.USER_TOKEN}],
+    [r for r in ROUTES if r.credential in {Credential.API_KEY, Credential.USER_TOKEN}],
     ids=lambda r: r.path,
 )
 async def test_a_declared_credential_is_required(route: ApiRoute, http: httpx2.AsyncClient) -> None:
     answer = await http.request(route.method, route.path.format(name="books", id="0" * 24))
-    code = "invalid_api_key" if route.operation.credential is Credential.API_KEY else "invalid_token"
+    code = "invalid_api_key" if route.credential is Credential.API_KEY else "invalid_token"
     assert (answer.status_code, answer.json()["code"]) == (401, code)
 
 
