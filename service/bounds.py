@@ -44,6 +44,10 @@ MAX_JSON_BYTES = Bound(
 MAX_VALUES = Bound(
     50_000, "values in a JSON body, and in a form's part `data`, at every depth", protects=LOOP, past=INVALID
 )
+MAX_BOUNDARY = Bound(70, "characters of a form's boundary (RFC 2046 section 5.1.1)", protects=LOOP, past=INVALID)
+MAX_PARTS = Bound(12, "parts of a form", protects=MEMORY, past=INVALID)
+MAX_PART_HEADERS = Bound(8, "headers of a part", protects=MEMORY, past=INVALID)
+MAX_PART_HEADER_BYTES = Bound(4_096, "bytes of a header of a part", protects=MEMORY, past=INVALID)
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")

@@ -4,7 +4,7 @@ import html
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import sha256
 from typing import Any, cast
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qsl, unquote_plus
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -94,7 +94,7 @@ async def login_form(request: Request) -> Response:
 
 async def sign_in(request: Request) -> Response:
     """Gives a code to whoever says a name: this provider has no passwords."""
-    provider, form, asked = _counted(request, "authorize"), await request.form(), dict(request.query_params)
+    provider, form, asked = _counted(request, "authorize"), await _form(request), dict(request.query_params)
     if asked.get("client_id") != CLIENT_ID or asked.get("code_challenge_method") != "S256":
         return Response("unknown client, or no S256 code challenge", 400)
     name = request.path_params["issuer"]
@@ -102,12 +102,12 @@ async def sign_in(request: Request) -> Response:
     if form.get("deny"):
         answer |= {"error": "access_denied", "error_description": "<script>alert(1)</script>"}
     else:
-        answer["code"] = provider.grant(str(form["account"]), name, asked)
+        answer["code"] = provider.grant(form["account"], name, asked)
     return RedirectResponse(with_query(asked["redirect_uri"], **answer), 302)
 
 
 async def token(request: Request) -> Response:
-    provider, form = _counted(request, "token"), {k: str(v) for k, v in (await request.form()).items()}
+    provider, form = _counted(request, "token"), await _form(request)
     grant = provider.codes.pop(form.get("code", ""), None)
     if not _client_is_genuine(provider, request, form) or grant is None or not _fits(grant, form):
         return JSONResponse({"error": "invalid_grant"}, 400)
@@ -117,6 +117,10 @@ async def token(request: Request) -> Response:
     if "openid" in grant.request.get("scope", "").split():
         tokens["id_token"] = provider.id_token(grant)
     return JSONResponse(tokens, headers={"set-cookie": COOKIE})
+
+
+async def _form(request: Request) -> dict[str, str]:
+    return dict(parse_qsl((await request.body()).decode(), keep_blank_values=True))
 
 
 def _client_is_genuine(provider: Provider, request: Request, form: dict[str, str]) -> bool:

@@ -1,92 +1,47 @@
 """multipart/form-data (RFC 7578) as a stream of parts: the socket is read only as fast as the parts are consumed."""
 
-from collections import deque
+import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, TypeAlias
 
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
+import multipart
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from service.bounds import MAX_JSON_BYTES, MAX_VALUES
+from service.bounds import MAX_BOUNDARY, MAX_JSON_BYTES, MAX_PART_HEADER_BYTES, MAX_PART_HEADERS, MAX_PARTS, MAX_VALUES
 from service.domain.files.parts import DataPart, FilePart, FormPart
 from service.errors import Invalid, Location, TooLarge
 from service.schema.strict_json import loads
 
 DATA = "data"
-# RFC 2046 section 5.1.1 allows a boundary so many characters.
-MAX_BOUNDARY = 70
 # RFC 7578 section 4.7 deprecates encodings; these are the ones that change nothing.
-IDENTITY_ENCODINGS = frozenset({b"", b"7bit", b"8bit", b"binary"})
+IDENTITY_ENCODINGS = frozenset({"", "7bit", "8bit", "binary"})
+# A parameter of a Content-Type, quoted or as it is: clients leave the quotes away where RFC 2045 section 5.1 wants them.
+PARAMETERS = {
+    name: re.compile(rf';\s*{name}\s*=\s*(?:"([^"]*)"|([^\s";]*))', re.IGNORECASE) for name in ("boundary", "charset")
+}
 BODY: Location = ("body",)
 
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What the headers of a part say of it."""
-
-    name: str
-    file_name: str | None
+# A part begins, some of its bytes, it ends.
+Event: TypeAlias = MultipartSegment | bytes | None
 
 
-class _End:
-    """The end of a part."""
+class FormParser(PushMultipartParser):  # type: ignore[misc]
+    """Reads what a form needs, and knows its own end: the library's parser reads on until the body ends."""
 
-
-_END: Final = _End()
-_Event = _Head | bytes | _End
-
-
-@dataclass(slots=True)
-class _Headers:
-    """The headers of the part that is being parsed; they may arrive byte by byte."""
-
-    name: bytearray = field(default_factory=bytearray)
-    value: bytearray = field(default_factory=bytearray)
-    read: dict[bytes, bytes] = field(default_factory=dict)
-
-    def end_one(self) -> None:
-        name = bytes(self.name).lower()
-        if name in self.read:
-            raise _malformed("A part has a header twice")
-        self.read[name] = bytes(self.value)
-        self.name.clear()
-        self.value.clear()
-
-
-class _Events:
-    """The parser's callbacks, kept as events until someone asks for them."""
-
-    def __init__(self, boundary: bytes) -> None:
-        self.queue: deque[_Event] = deque()
-        self.is_complete = False
-        self._headers = _Headers()
-        self._parser = MultipartParser(
+    def __init__(self, boundary: str) -> None:
+        super().__init__(
             boundary,
-            {
-                "on_part_begin": self._begin,
-                "on_header_field": lambda data, start, end: self._headers.name.extend(data[start:end]),
-                "on_header_value": lambda data, start, end: self._headers.value.extend(data[start:end]),
-                "on_header_end": self._headers.end_one,
-                "on_headers_finished": lambda: self.queue.append(_head(self._headers.read)),
-                "on_part_data": lambda data, start, end: self.queue.append(data[start:end]),
-                "on_part_end": lambda: self.queue.append(_END),
-                "on_end": self._complete,
-            },
+            max_header_size=MAX_PART_HEADER_BYTES,
+            max_header_count=MAX_PART_HEADERS,
+            max_segment_count=MAX_PARTS,
+            strict=True,
         )
 
-    def feed(self, chunk: bytes) -> None:
-        try:
-            self._parser.write(chunk)
-        except FormParserError:
-            raise _malformed("The body is not well-formed multipart/form-data") from None
-
-    def _begin(self) -> None:
-        self._headers.read = {}
-
-    def _complete(self) -> None:
-        self.is_complete = True
+    @property
+    def is_complete(self) -> bool:
+        """Whether the last boundary came. What follows is not read."""
+        return self._state is multipart._COMPLETE  # noqa: SLF001 - there is no public word for it
 
 
 async def read_parts(content_type: str, stream: AsyncIterator[bytes]) -> AsyncIterator[FormPart]:
@@ -95,37 +50,55 @@ async def read_parts(content_type: str, stream: AsyncIterator[bytes]) -> AsyncIt
     Each FilePart must be read to its end before the next part is asked for. Raises Invalid with the place in the form,
     TooLarge for a `data` part of more than 1 MiB. A client that leaves is a body without an end.
     """
-    events = _events(stream, _Events(_boundary(content_type)))
+    boundary = _boundary(content_type)
+    events = _events(_from_boundary(stream, boundary.encode()), FormParser(boundary))
     async for event in events:
-        if isinstance(event, _Head):
+        if isinstance(event, MultipartSegment):
             yield await _part(event, events)
 
 
-async def _events(stream: AsyncIterator[bytes], parsed: _Events) -> AsyncIterator[_Event]:
+async def _from_boundary(stream: AsyncIterator[bytes], boundary: bytes) -> AsyncIterator[bytes]:
+    """`stream`, which must begin with the first boundary: a form has no preamble, and a parser would search all of it."""
+    start, needed = b"", len(b"\r\n--" + boundary)
+    async for chunk in stream:
+        if len(start) >= needed:
+            yield chunk
+            continue
+        start += chunk
+        if len(start) >= needed:
+            if not start.removeprefix(b"\r\n").startswith(b"--" + boundary):
+                raise _malformed("The body must begin with its boundary")
+            yield start
+
+
+async def _events(stream: AsyncIterator[bytes], parser: FormParser) -> AsyncIterator[Event]:
     try:
         async for chunk in stream:
-            parsed.feed(chunk)
-            while parsed.queue:
-                yield parsed.queue.popleft()
-            if parsed.is_complete:
+            # An empty chunk would tell the parser that the body ends.
+            for event in parser.parse(chunk) if chunk else ():
+                yield event
+            if parser.is_complete:
                 return
+    except MultipartError:
+        raise _malformed("The body is not well-formed multipart/form-data") from None
     except ClientDisconnect:
         pass
     raise _malformed("The body ends before its last boundary")
 
 
-async def _part(head: _Head, events: AsyncIterator[_Event]) -> FormPart:
+async def _part(segment: MultipartSegment, events: AsyncIterator[Event]) -> FormPart:
+    name, file_name = _names(segment)
     content = _content(events)
-    if head.file_name is not None and head.name != DATA:
-        return FilePart(head.name, head.file_name, content)
-    if head.name != DATA:
-        raise Invalid.one((*BODY, head.name), "Only files may stand beside the part data; put this into it")
-    if head.file_name is not None:
+    if file_name is not None and name != DATA:
+        return FilePart(name, file_name, content)
+    if name != DATA:
+        raise Invalid.one((*BODY, name), "Only files may stand beside the part data; put this into it")
+    if file_name is not None:
         raise Invalid.one((*BODY, DATA), "The part data must be text, not a file")
     return DataPart(await _data(content))
 
 
-async def _content(events: AsyncIterator[_Event]) -> AsyncIterator[bytes]:
+async def _content(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
     """The bytes up to the end of the part that `events` stands in."""
     async for event in events:
         if not isinstance(event, bytes):
@@ -145,38 +118,33 @@ async def _data(content: AsyncIterator[bytes]) -> dict[str, Any]:
     return value
 
 
-def _boundary(content_type: str) -> bytes:
-    try:
-        options = parse_options_header(content_type)[1]
-    except UnicodeEncodeError:
-        raise _malformed("The Content-Type is not well-formed") from None
-    boundary = options.get(b"boundary", b"")
-    if not 1 <= len(boundary) <= MAX_BOUNDARY or not boundary.isascii() or not boundary.decode().isprintable():
+def _boundary(content_type: str) -> str:
+    boundary = _parameter(content_type, "boundary")
+    if not 1 <= len(boundary) <= MAX_BOUNDARY or not boundary.isascii() or not boundary.isprintable():
         raise _malformed(f"The Content-Type must name a boundary of 1 to {MAX_BOUNDARY} characters")
-    if options.get(b"charset", b"utf-8").lower() not in {b"utf-8", b"utf8"}:
+    if _parameter(content_type, "charset").lower() not in {"", "utf-8", "utf8"}:
         raise _malformed("A form must be UTF-8")
     return boundary
 
 
-def _head(headers: dict[bytes, bytes]) -> _Head:
+def _parameter(content_type: str, name: str) -> str:
+    found = PARAMETERS[name].search(content_type)
+    return (found[1] or found[2] or "") if found else ""
+
+
+def _names(segment: MultipartSegment) -> tuple[str, str | None]:
     """The name and the file name of a part (RFC 7578 section 4.2), which must be UTF-8 without NUL."""
-    disposition, options = parse_options_header(headers.get(b"content-disposition", b""))
-    if disposition != b"form-data" or b"name" not in options:
-        raise _malformed("Each part must have Content-Disposition: form-data with a name")
-    if headers.get(b"content-transfer-encoding", b"").strip().lower() not in IDENTITY_ENCODINGS:
+    headers = dict(segment.headerlist)
+    if len(headers) < len(segment.headerlist):
+        raise _malformed("A part has a header twice")
+    if headers.get("Content-Transfer-Encoding", "").strip().lower() not in IDENTITY_ENCODINGS:
         raise _malformed("Send the parts as they are, without Content-Transfer-Encoding")
-    file_name = options.get(b"filename")
-    return _Head(_text(options[b"name"]), None if file_name is None else _text(file_name))
-
-
-def _text(raw: bytes) -> str:
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        raise _malformed("The names of parts and files must be UTF-8") from None
-    if "\0" in text:
+    # Not the parser's own reading, which takes %22 for a quote.
+    options = parse_options_header(headers["Content-Disposition"])[1]
+    name, file_name = options["name"], options.get("filename")
+    if "\0" in name or "\0" in (file_name or ""):
         raise _malformed("The names of parts and files must not hold NUL")
-    return text
+    return name, file_name
 
 
 def _malformed(reason: str) -> Invalid:

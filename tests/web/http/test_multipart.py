@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from service.bounds import MAX_JSON_BYTES
+from service.bounds import MAX_JSON_BYTES, MAX_PARTS
 from service.domain.files.parts import DataPart, FormPart
 from service.errors import Invalid, ServiceError, TooLarge
 from service.web.http.multipart import read_parts
@@ -28,7 +28,7 @@ def part(disposition: str | bytes, body: bytes = b"x", *more: str) -> bytes:
 
 END = b"--b--\r\n"
 DATA = part('name="data"', b'{"a": 1}')
-FILE = part('name="f"; filename="x.png"', b"\r\n--bytes--\r\n-")
+FILE = part('name="f"; filename="x.png"', b"\r\n--other--\r\n-")
 
 
 async def cut(body: bytes, size: int = 65_536) -> AsyncIterator[bytes]:
@@ -55,7 +55,7 @@ async def consume(parts: AsyncIterator[FormPart]) -> list[Any]:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 65_536])
 @pytest.mark.parametrize("order", ["data first", "data last"])
 async def test_parts_come_in_any_order_and_any_pieces(size: int, order: str) -> None:
-    parts = [({"a": 1}, DATA), (("f", "x.png", b"\r\n--bytes--\r\n-"), FILE)]
+    parts = [({"a": 1}, DATA), (("f", "x.png", b"\r\n--other--\r\n-"), FILE)]
     parts = parts if order == "data first" else parts[::-1]
     assert await read(b"".join(raw for _, raw in parts) + END, size) == [value for value, _ in parts]
 
@@ -86,6 +86,10 @@ REFUSED: list[tuple[str, bytes, list[str]]] = [
     ("no end", DATA + FILE, ["body"]),
     ("no end of a part", FILE[:-5], ["body"]),
     ("nothing", b"", ["body"]),
+    ("a preamble", b"text\r\n" + DATA + END, ["body"]),
+    # RFC 2046 section 5.1.1: it is sufficient that the boundary appears in its entirety following the CRLF.
+    ("the boundary in a file", part('name="f"; filename="a.png"', b"\r\n--bytes--") + END, ["body"]),
+    ("a long line without an end", b"--b\r\n" + b"x" * 9_000, ["body"]),
     ("another boundary", DATA.replace(b"--b", b"--c") + END, ["body"]),
     ("JSON", b'{"a": 1}', ["body"]),
     ("no disposition", b"--b\r\n\r\nx\r\n" + END, ["body"]),
@@ -145,6 +149,32 @@ async def test_f1_f2_b3_b5_broken_forms_are_refused_with_their_place(body: bytes
 async def test_f2_a_bad_boundary_or_charset_is_refused(content_type: str) -> None:
     with pytest.raises(Invalid):
         await read(DATA + END, content_type=content_type)
+
+
+async def test_an_unquoted_boundary_may_have_any_visible_character() -> None:
+    body = (DATA + END).replace(b"--b", b"--===b:/b===")
+    assert await read(body, content_type="multipart/form-data;boundary====b:/b===") == [{"a": 1}]
+
+
+async def test_f2_a_part_too_many_is_refused() -> None:
+    form = b"".join(part(f'name="f{number}"; filename="a.png"') for number in range(MAX_PARTS))
+    assert len(await read(form + END)) == MAX_PARTS
+    with pytest.raises(Invalid):
+        await read(form + FILE + END)
+
+
+async def test_what_follows_the_last_boundary_is_not_read() -> None:
+    given_out = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal given_out
+        yield DATA + END
+        while True:
+            given_out += 1
+            yield b"x" * 65_536
+
+    assert await consume(read_parts(TYPE, endless())) == [{"a": 1}]
+    assert given_out == 0
 
 
 async def test_the_data_part_has_a_limit() -> None:
