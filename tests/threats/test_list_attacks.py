@@ -5,7 +5,7 @@ import tracemalloc
 from itertools import pairwise
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from pymongo import MongoClient
 from pymongo.asynchronous.collection import AsyncCollection
@@ -23,7 +23,7 @@ MEBIBYTE = 1024 * 1024
 USER = "/auth-collections/user"
 
 
-def assert_page_too_large(response: httpx.Response) -> None:
+def assert_page_too_large(response: httpx2.Response) -> None:
     assert_refused(response, 422)
     assert [each["type"] for each in response.json()["detail"]] == ["page_too_large"]
 
@@ -109,7 +109,7 @@ async def test_n35_mongodb_does_not_work_on_after_the_answer(fresh_victim: Victi
     response = await fresh_victim.api.users("populate=*&limit=300&count=false")
     assert response.status_code in {200, 503}
     assert response.status_code == 200 or response.json()["code"] == "query_too_slow"
-    working = [{"$currentOp": {}}, {"$match": {"ns": users.full_name, "active": True}}]
+    working: list[dict[str, Any]] = [{"$currentOp": {}}, {"$match": {"ns": users.full_name, "active": True}}]
     assert list(mongo.admin.aggregate(working)) == []
 
 
