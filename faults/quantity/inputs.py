@@ -1,0 +1,207 @@
+"""The requests: for each endpoint the largest permitted input of each kind."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from faults.quantity.site import JSON, RELATIONS, Site
+from faults.quantity.values import DATA, encode
+from faults.samples import BOUNDARY, FORM_TYPE, account, data_part, file_part, form, png
+from service import bounds
+
+USERS = "/auth-collections/users"
+THINGS = "/api/collections/things/documents"
+# Of the request's line, and of the headers that every request has.
+SPARE_BYTES = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """`bound` is the name in service/bounds.py of what is at its end; `status` what a permitted input is answered."""
+
+    name: str
+    bound: str
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes = b""
+    status: tuple[int, ...] = (200, 201)
+
+
+def every_input(site: Site) -> Iterator[Input]:
+    """All of them, made one after the other, so that few are in memory at once."""
+    yield from bodies(site)
+    yield from queries(site)
+    yield from heads(site)
+    yield from forms(site)
+    yield from schemas(site)
+    yield from patterns(site)
+    yield from relations(site)
+
+
+def bodies(site: Site) -> Iterator[Input]:
+    """Each kind of `data` to each endpoint that takes some."""
+    token, key = site.hostile.token | JSON, site.hostile.key | JSON
+    for kind, (bound, make) in DATA.items():
+        value = make()
+        user = encode({"data": {"value": value}})
+        document = encode({"data": {"value": value}})
+        yield Input(f"signup, {kind}", bound, "POST", "/auth-collections/signup", key, _signup(kind, value))
+        yield Input(
+            f"signup with a form, {kind}", bound, "POST", "/auth-collections/signup", _form(site), _form_of(kind, value)
+        )
+        yield Input(f"profile, {kind}", bound, "PUT", "/auth-collections/user", token, encode({"value": value}))
+        yield Input(f"create a document, {kind}", bound, "POST", THINGS, key, document)
+        yield Input(f"replace a document, {kind}", bound, "PUT", f"{THINGS}/{site.document}", key, document)
+        yield Input(f"merge into a document, {kind}", bound, "PATCH", f"{THINGS}/{site.document}", key, user)
+    yield Input(
+        "profile, empty again", "MAX_JSON_BYTES", "PUT", "/auth-collections/user", token, encode({"value": None})
+    )
+
+
+def _signup(kind: str, value: Any) -> bytes:
+    return encode({"email": f"{kind.replace(' ', '.')}@example.com", "password": "correct horse", "value": value})
+
+
+def _form_of(kind: str, value: Any) -> bytes:
+    email = f"{kind.replace(' ', '.')}.form@example.com"
+    return form(data_part(encode({"email": email, "password": "correct horse", "value": value})))
+
+
+def _form(site: Site) -> dict[str, str]:
+    return site.hostile.key | FORM_TYPE
+
+
+def queries(site: Site) -> Iterator[Input]:
+    """Each kind of query, of users and of documents."""
+    key = site.hostile.key
+    fields = bounds.MAX_CONDITIONS
+    wide = bounds.MAX_QUERY_BYTES
+    for path, name in ((USERS, "users"), (THINGS, "documents")):
+        some = "value" if path == THINGS else "name"
+        many = [(f"{some}.k{number}", "eq") for number in range(fields)]
+        conditions = "&".join(f"data.{field}_{operator}=1" for field, operator in many)
+        yield Input(f"{name}, conditions", "MAX_CONDITIONS", "GET", f"{path}?{conditions}", key)
+        yield Input(f"{name}, _in", "MAX_IN", "GET", f"{path}?{some}_in={_comma(wide - 40)}", key)
+        text = "%61" * bounds.MAX_CONTAINS
+        contains = "&".join(f"data.{some}.k{number}_icontains={text}" for number in range(wide // (len(text) + 40)))
+        yield Input(f"{name}, _icontains", "MAX_CONTAINS", "GET", f"{path}?{contains}", key)
+        long = "%61" * ((wide - len(some) - 4) // 3)
+        yield Input(f"{name}, query bytes", "MAX_QUERY_BYTES", "GET", f"{path}?{some}_eq={long}", key)
+        yield Input(f"{name}, page", "MAX_LIMIT", "GET", f"{path}?limit={bounds.MAX_LIMIT}", key)
+        order = "created_at" if path == THINGS else "-name"
+        last = f"{path}?limit={bounds.MAX_LIMIT}&sort_by={order}&offset=1000"
+        yield Input(f"{name}, sorted page", "MAX_LIMIT", "GET", last, key)
+        populate = ",".join(RELATIONS)
+        yield Input(
+            f"{name}, populate", "MAX_POPULATE", "GET", f"{path}?limit=1000&populate={populate}", key, status=(200, 422)
+        )
+        yield Input(
+            f"{name}, populate=*", "MAX_POPULATE", "GET", f"{path}?limit=1000&populate=*", key, status=(200, 422)
+        )
+    deepest = ".".join([RELATIONS[0]] * bounds.MAX_RELATION_DEPTH)
+    yield Input(
+        "users, populate deep",
+        "MAX_RELATION_DEPTH",
+        "GET",
+        f"{USERS}?limit=1000&populate={deepest}",
+        key,
+        status=(200, 422),
+    )
+    yield Input(
+        "users, filter deep",
+        "MAX_RELATION_DEPTH",
+        "GET",
+        f"{USERS}?{deepest}.name_icontains=x9",
+        key,
+        status=(200, 503),
+    )
+    related = "&".join(f"{name}.note_icontains=y" for name in RELATIONS)
+    yield Input("users, filter by relations", "MAX_POPULATE", "GET", f"{USERS}?{related}", key, status=(200, 422, 503))
+
+
+def _comma(length: int) -> str:
+    values = [str(number) for number in range(10, 10 + bounds.MAX_IN)]
+    text = ",".join(values)
+    return text if len(text) <= length else text[:length].rpartition(",")[0]
+
+
+def heads(site: Site) -> Iterator[Input]:
+    """Header fields and cookies, of a request that needs nothing else."""
+    count = bounds.MAX_HEADERS - 5
+    many = {f"x-{number}": "1" for number in range(count)}
+    yield Input("headers", "MAX_HEADERS", "GET", "/health/live", many)
+    long = {"x-long": "a" * (bounds.MAX_HEADER_BYTES - SPARE_BYTES)}
+    yield Input("header bytes", "MAX_HEADER_BYTES", "GET", "/health/live", long)
+    cookie = {"cookie": 'a="' + '\\"' * ((bounds.MAX_HEADER_BYTES - SPARE_BYTES) // 2) + '"'}
+    path = f"/auth-collections/login-idp?project_id={site.hostile.project}"
+    yield Input("cookie", "MAX_HEADER_BYTES", "GET", path, cookie, status=(200, 400))
+
+
+def forms(site: Site) -> Iterator[Input]:
+    """Signups with files."""
+    files = [file_part(f"f{number}", content=png(100_000)) for number in range(bounds.MAX_FILES)]
+    path = "/auth-collections/signup"
+    yield Input("files", "MAX_FILES", "POST", path, _form(site), form(account("files@example.com"), *files))
+    large = file_part("large", content=png(bounds.MAX_FILE_BYTES))
+    yield Input("file bytes", "MAX_FILE_BYTES", "POST", path, _form(site), form(account("large@example.com"), large))
+    dashes = file_part("dashes", content=png(100) + f"\r\n--{BOUNDARY[:-1]}".encode() * 200_000)
+    yield Input(
+        "almost boundaries", "MAX_FILE_BYTES", "POST", path, _form(site), form(account("dashes@example.com"), dashes)
+    )
+
+
+def schemas(site: Site) -> Iterator[Input]:
+    """Collections with the largest schemas; each is removed again."""
+    key = site.hostile.key | JSON
+    for bound, schema in _largest_schemas():
+        name = f"s{bound.lower().replace('_', '')}"
+        body = encode({"name": name, "schema": schema})
+        yield Input(f"schema, {bound}", bound, "POST", "/api/collections", key, body)
+        yield Input(f"remove it, {bound}", bound, "DELETE", f"/api/collections/{name}", site.hostile.key, status=(204,))
+
+
+def _largest_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "MAX_FIELDS", {f"f{number}": {"type": "string"} for number in range(bounds.MAX_FIELDS)}
+    yield "MAX_INDEXES", {f"f{number}": {"type": "string", "index": True} for number in range(bounds.MAX_INDEXES)}
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(bounds.MAX_SCHEMA_DEPTH - 1):
+        deep = {"type": "array", "items": deep}
+    yield "MAX_SCHEMA_DEPTH", {f"f{number}": deep for number in range(bounds.MAX_FIELDS // bounds.MAX_SCHEMA_DEPTH)}
+    pattern = ("(?:a?){9}" * bounds.MAX_PATTERN)[: bounds.MAX_PATTERN // 9 * 9]
+    yield "MAX_PATTERN", {f"f{number}": {"type": "string", "pattern": pattern} for number in range(60)}
+    values = [f"{number:0100}" for number in range(bounds.MAX_ENUM)]
+    yield "MAX_ENUM", {f"f{number}": {"type": "string", "enum": values} for number in range(15)}
+
+
+def patterns(site: Site) -> Iterator[Input]:
+    """Texts that patterns take long for."""
+    key, path = site.hostile.key | JSON, "/api/collections/patterns/documents"
+    text = "a" * (bounds.MAX_JSON_BYTES - SPARE_BYTES)
+    yield Input(
+        "pattern on a long text", "MAX_PATTERN", "POST", path, key, encode({"data": {"text": text}}), (201, 422)
+    )
+    lists = {f"p{number}": ["a" * 2_000] * 8 for number in range(60)}
+    yield Input("patterns on many texts", "MAX_PATTERN", "POST", path, key, encode({"data": lists}), (201, 422))
+    wrong = {f"p{number}": list(range(800)) for number in range(60)}
+    yield Input("broken rules", "MAX_VALUES", "POST", path, key, encode({"data": wrong}), (422,))
+
+
+def relations(site: Site) -> Iterator[Input]:
+    """One id as often as it may stand in an array, and what `populate` makes of it."""
+    token = site.hostile.token
+    count = min(bounds.MAX_VALUES - 10, (bounds.MAX_JSON_BYTES - SPARE_BYTES) // 27)
+    body = encode({"friends_id": [site.hostile.user] * count})
+    yield Input("ids in an array", "MAX_VALUES", "PUT", "/auth-collections/user", token | JSON, body)
+    one = f"{USERS}?id_eq={site.hostile.user}&populate="
+    for populate in ("friends", "*", "friends.friends.friends"):
+        yield Input(
+            f"populate={populate} of them",
+            "MAX_RELATION_DEPTH",
+            "GET",
+            one + populate,
+            site.hostile.key,
+            status=(200, 422),
+        )
+    none = encode({"friends_id": None})
+    yield Input("no ids again", "MAX_VALUES", "PUT", "/auth-collections/user", token | JSON, none)
