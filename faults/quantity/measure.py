@@ -107,9 +107,8 @@ class Gauge:
         time.sleep(AFTER_SECONDS)
         mongodb = (cpu_seconds(self.mongod) - cpu) * 1000
         grown = peak(worker) - memory
-        return Cost(
-            answer.status, seconds, self.other.slowest(), self.loop.slowest(), mongodb, grown, answer.body[:300]
-        )
+        other, write, loop = (watch.slowest() for watch in (self.other, self.write, self.loop))
+        return Cost(answer.status, seconds, other, write, loop, mongodb, grown, answer.body[:300])
 
     def _send(self, request: Input) -> Answer:
         try:
