@@ -89,6 +89,20 @@ MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB,
 MAX_PATTERN = Bound(256, "characters of a pattern", protects=MONGODB, past=INVALID)
 MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
 
+# Of access rules.
+MAX_RULE_CONDITIONS = Bound(30, "conditions of an access rule", protects=MONGODB, past=INVALID)
+MAX_WHERE_DEPTH = Bound(5, "objects of conditions inside one another", protects=LOOP, past=INVALID)
+MAX_SETS = Bound(10, "sets of a project's rules", protects=MONGODB, past=INVALID)
+MAX_SET_VALUES = Bound(
+    1_000,
+    "values of a set; one with more is unknown, and what it decides is refused",
+    protects=MONGODB,
+    past="403 forbidden",
+)
+MAX_ROLES = Bound(16, "roles of a user", protects=LOOP, past=INVALID)
+MAX_CAN_DEPTH = Bound(3, "rules that one rule needs by `$can`", protects=MONGODB, past=INVALID)
+MAX_RULE_TESTS = Bound(200, "tests stored with the rules", protects=LOOP, past=INVALID)
+
 
 def every_bound() -> list[Bound]:
     """The rows of the table, in the order of this page."""

@@ -3,8 +3,10 @@
 ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
+├── Forbidden 403 ── SecretKeyRequired
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
-├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict
+├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict, RuleTestsFailed, RuleConflict
+├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422 ── PageTooLarge; RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
@@ -13,7 +15,7 @@ ServiceError
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -105,6 +107,19 @@ class WrongCredentials(Unauthorized):
 
     code = "invalid_credentials"
     detail = "Invalid email or password"
+
+
+class Forbidden(ServiceError):
+    """Whoever asks is known, and may not do this."""
+
+    status = 403
+    code = "forbidden"
+    detail = "The project's rules do not allow this"
+
+
+class SecretKeyRequired(Forbidden):
+    code = "secret_key_required"
+    detail = "This takes the project's secret key, which belongs on servers only"
 
 
 class NotFound(ServiceError):
@@ -202,6 +217,37 @@ class SchemaConflict(Conflict):
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "conflicts": self.conflicts}
+
+
+class RuleTestsFailed(Conflict):
+    """Tests that are stored with the rules say otherwise. `failed` is [{"name", "expected", "got"}]."""
+
+    code = "rule_tests_failed"
+
+    def __init__(self, failed: Sequence[Mapping[str, str]]) -> None:
+        self.failed = list(failed)
+        count = len(self.failed)
+        super().__init__(f"{count} stored test{' fails' if count == 1 else 's fail'}; nothing was changed")
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "failed": self.failed}
+
+
+class RuleConflict(Conflict):
+    """A change of a schema, or the end of a collection, that the rules in force do not let pass."""
+
+    code = "rule_conflict"
+
+
+class VersionConflict(ServiceError):
+    """What is stored is not what the client went by (RFC 9110 section 13.1.1)."""
+
+    status = 412
+    code = "version_conflict"
+    detail = "This was changed meanwhile; read it again"
+
+    def __init__(self, etag: str) -> None:
+        super().__init__(headers={"etag": etag})
 
 
 class TooLarge(ServiceError):

@@ -57,6 +57,9 @@ class Cache(Generic[V]):
             task.add_done_callback(_read_error)
         return await asyncio.shield(task or self._start(name, load))
 
+    def drop(self, name: str) -> None:
+        self._entries.pop(name, None)
+
     def clear(self) -> None:
         self._entries.clear()
 

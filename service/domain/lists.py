@@ -8,9 +8,11 @@ from service.bounds import MAX_LISTS, MAX_LISTS_WAITING
 from service.domain.shares import Shares
 from service.errors import QueryTooSlow
 from service.query import commands
+from service.query.matcher import decide
 from service.query.nodes import BoundQuery, Match, RelationMatch
 from service.query.operators import Filter
 from service.query.populate import attach
+from service.query.tree import Leaf, Related, Tree, leaves
 from service.storage.databases import ProjectDatabase
 from service.storage.records import Records
 
@@ -57,7 +59,7 @@ class _Reading:
         self._deadline = time.monotonic() + LIST_SECONDS
 
     async def run(self, query: BoundQuery) -> Listing:
-        if query.match.relations:
+        if commands.is_streamed(query.match):
             query = replace(query, match=await self._resolve(query.match))
         rows = await self._page(query)
         total = await self._total(query, len(rows)) if query.count else None
@@ -72,7 +74,7 @@ class _Reading:
 
     async def _page(self, query: BoundQuery) -> Rows:
         """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
-        if query.match.relations and query.offset <= LARGEST_OFFSET:
+        if commands.is_streamed(query.match) and query.offset <= LARGEST_OFFSET:
             rows = await self._rows(query, window=commands.window(query))
             if len(rows) == query.limit:
                 return rows
@@ -81,8 +83,8 @@ class _Reading:
     async def _rows(self, query: BoundQuery, *, window: int | None = None) -> Rows:
         found = await self._records(query.collection).page(commands.page(query, window=window), seconds=self._left())
         if query.expansions:
-            return attach(found[0], query.expansions) if found else []
-        return found
+            return attach(found[0], query.expansions, query.view) if found else []
+        return found if query.view is None else [query.view(row) for row in found]
 
     async def _total(self, query: BoundQuery, rows: int) -> int:
         """A page that is neither full nor empty is the last one, and tells the total."""
@@ -101,10 +103,29 @@ class _Reading:
         """`match` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
         resolved = [await self._resolve_relation(relation) for relation in match.relations]
         filters = tuple(r for r in resolved if not isinstance(r, RelationMatch))
-        return Match((*match.filters, *filters), tuple(r for r in resolved if isinstance(r, RelationMatch)))
+        trees = [await self._resolve_tree(tree) for tree in match.trees]
+        return Match(
+            (*match.filters, *filters), tuple(r for r in resolved if isinstance(r, RelationMatch)), tuple(trees)
+        )
+
+    async def _resolve_tree(self, tree: Tree) -> Tree:
+        """`tree` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
+        known: dict[int, Tree] = {}
+        for leaf in leaves(tree):
+            if isinstance(leaf, Related):
+                known[id(leaf)] = await self._resolve_leaf(leaf)
+        return decide(tree, lambda leaf: known.get(id(leaf), leaf))
+
+    async def _resolve_leaf(self, leaf: Related) -> Tree:
+        leaf = replace(leaf, tree=await self._resolve_tree(leaf.tree))
+        related = RelationMatch(leaf.local, leaf.collection, Match(trees=(leaf.tree,)))
+        found = await self._records(leaf.collection).page(commands.probe(related), seconds=self._left())
+        if len(found) > commands.PROBE_LIMIT:
+            return leaf
+        return Leaf(leaf.local, "in", tuple(record["_id"] for record in found), leaf.negated)
 
     async def _resolve_relation(self, relation: RelationMatch) -> Filter | RelationMatch:
-        if relation.match.relations:
+        if commands.is_streamed(relation.match):
             relation = replace(relation, match=await self._resolve(relation.match))
         found = await self._records(relation.collection).page(commands.probe(relation), seconds=self._left())
         if len(found) > commands.PROBE_LIMIT:

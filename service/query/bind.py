@@ -7,6 +7,7 @@ from service.errors import Invalid, Violation
 from service.query.nodes import EVERY_RELATION, BoundQuery, Condition, Expansion, ListQuery, Match, RelationMatch
 from service.query.operators import OPERATORS, Filter
 from service.query.shapes import Field, Shape
+from service.query.tree import Tree, to_filter
 from service.schema.values import BadValue
 
 
@@ -22,6 +23,7 @@ def bind(query: ListQuery, shape: Shape) -> BoundQuery:
         count=query.count,
         expansions=_expansions(query.populate, shape, violations),
         fields=tuple(shape.listed),
+        view=shape.view,
     )
     if violations:
         raise Invalid(violations)
@@ -31,7 +33,7 @@ def bind(query: ListQuery, shape: Shape) -> BoundQuery:
 def _match(conditions: Sequence[Condition], shape: Shape, depth: int, violations: list[Violation]) -> Match:
     """`depth` is how many relations were followed to come here: the parts of each path already used."""
     if not conditions:
-        return Match()
+        return shape.match
     own = [condition for condition in conditions if _relation_name(condition, depth) is None]
     filters = (_filter(condition, shape, depth, violations) for condition in own)
     hops = sorted((c for c in conditions if _relation_name(c, depth) is not None), key=lambda c: c.path[depth])
@@ -39,7 +41,15 @@ def _match(conditions: Sequence[Condition], shape: Shape, depth: int, violations
         _relation_match(name, list(group), shape, depth, violations)
         for name, group in groupby(hops, key=lambda condition: condition.path[depth])
     )
-    return Match(tuple(f for f in filters if f is not None), tuple(r for r in relations if r is not None))
+    found = tuple(each for each in relations if each is not None)
+    guards = tuple(guard for each in found if (guard := _guard(each, shape)) is not True)
+    return Match(tuple(f for f in filters if f is not None), found, (*shape.match.trees, *guards))
+
+
+def _guard(relation: RelationMatch, shape: Shape) -> Tree:
+    """Of which records the id of a relation may be seen."""
+    field = shape.field(tuple(relation.local.split(".")))
+    return field.guard if field is not None else True
 
 
 def _relation_name(condition: Condition, depth: int) -> str | None:
@@ -55,10 +65,11 @@ def _filter(condition: Condition, shape: Shape, depth: int, violations: list[Vio
         )
         return None
     try:
-        return OPERATORS[condition.operator](field.path, field.kind, condition.text)
+        found = OPERATORS[condition.operator](field.path, field.kind, condition.text)
     except BadValue as error:
         violations.append(Violation(("query", condition.parameter), f"The value {error}", "value_error"))
         return None
+    return found if field.guard is True else {"$and": [found, to_filter(field.guard)]}
 
 
 def _relation_match(
@@ -85,7 +96,7 @@ def _sort(query: ListQuery, shape: Shape, violations: list[Violation]) -> tuple[
 
 
 def _sort_field(path: tuple[str, ...], shape: Shape) -> Field | None:
-    return None if len(path) > 1 and path[0] != "data" else shape.field(path)
+    return None if len(path) > 1 and path[0] != "data" else shape.sort_field(path)
 
 
 def _expansions(paths: Iterable[tuple[str, ...]], shape: Shape, violations: list[Violation]) -> tuple[Expansion, ...]:
@@ -100,13 +111,17 @@ def _expansions(paths: Iterable[tuple[str, ...]], shape: Shape, violations: list
             violations.append(_no_relation("populate"))
             continue
         inner = _expansions([path[1:] for path in paths if path[0] == name and path[1:]], target, violations)
-        found.append(Expansion(name, target.collection, tuple(target.related), inner))
+        found.append(_expansion(name, target, inner))
     return tuple(found)
 
 
 def _every(shape: Shape) -> tuple[Expansion, ...]:
     names = shape.relations()
     if names is None:
-        return (Expansion(EVERY_RELATION, shape.collection, tuple(shape.related)),)
+        return (_expansion(EVERY_RELATION, shape),)
     targets = ((name, shape.relation(name)) for name in names)
-    return tuple(Expansion(name, t.collection, tuple(t.related)) for name, t in targets if t is not None)
+    return tuple(_expansion(name, target) for name, target in targets if target is not None)
+
+
+def _expansion(name: str, target: Shape, inner: tuple[Expansion, ...] = ()) -> Expansion:
+    return Expansion(name, target.collection, tuple(target.related), inner, target.match, target.view)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from service.query.shapes import USERS, Field, Shape
+from service.query.nodes import Match
+from service.query.shapes import Field, Shape
 from service.schema import fields as declared
 from service.schema.values import Kind
 
@@ -14,10 +15,12 @@ NAMED = {
 
 
 class DocumentShape:
-    """The documents of one collection. `shapes` finds the shape of another one by its declared name."""
+    """The documents of one collection. `shapes` finds the shape of another one, or of `users`, by its declared name."""
 
     listed = ("data", "created_at", "updated_at")
     related = ("data",)
+    match = Match()
+    view = None
 
     def __init__(self, collection: str, fields: declared.Fields, shapes: Callable[[str], Shape | None]) -> None:
         self.collection = collection
@@ -33,11 +36,11 @@ class DocumentShape:
         kind = _kind(self._fields, names)
         return Field(".".join(("data", *names)), kind) if kind is not None else None
 
+    sort_field = field
+
     def relation(self, name: str) -> Shape | None:
         target = self._targets.get(name)
-        if target is None:
-            return None
-        return USERS if target == declared.USERS else self._shapes(target)
+        return self._shapes(target) if target is not None else None
 
     def relations(self) -> tuple[str, ...]:
         return tuple(self._targets)

@@ -1,9 +1,15 @@
 """What a query is, before (`ListQuery`) and after (`BoundQuery`) its names were given a meaning."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from service.query.tree import Tree
+
 EVERY_RELATION = "*"
+
+# A record as MongoDB has it → the same record with what may be shown of it.
+View = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +46,27 @@ class RelationMatch:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Conditions on a record itself, as MongoDB filters that must all hold, and on records related to it."""
+    """What must all hold: MongoDB filters on a record itself, conditions on records related to it, and trees of both."""
 
     filters: tuple[dict[str, Any], ...] = ()
     relations: tuple[RelationMatch, ...] = ()
+    trees: tuple[Tree, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
     """A relation to populate: `data.<name>` of a record becomes the record of `collection` that `data.<name>_id` names.
 
-    `fields` are all that is ever shown of a related record. The name `*` stands for every `_id` field that resolves.
+    `fields` are all that is ever read of a related record, which must satisfy `match`; `view` leaves out what is not to be
+    shown. The name `*` stands for every `_id` field that resolves.
     """
 
     name: str
     collection: str
     fields: tuple[str, ...]
     inner: tuple["Expansion", ...] = ()
+    match: Match = Match()
+    view: View | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +81,4 @@ class BoundQuery:
     count: bool
     expansions: tuple[Expansion, ...]
     fields: tuple[str, ...]
+    view: View | None = None

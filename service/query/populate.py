@@ -12,20 +12,22 @@ import orjson
 from service.bounds import MAX_POPULATED, MAX_POPULATED_BYTES
 from service.errors import PageTooLarge
 from service.query.commands import ROWS, related_key
-from service.query.nodes import EVERY_RELATION, Expansion
+from service.query.nodes import EVERY_RELATION, Expansion, View
 
 Record = dict[str, Any]
 Reply = Mapping[str, list[Record]]
 
 
-def attach(reply: Reply, expansions: Sequence[Expansion]) -> list[Record]:
+def attach(reply: Reply, expansions: Sequence[Expansion], view: View | None = None) -> list[Record]:
     """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
     the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
     every `_id` field is a relation. Raises PageTooLarge where too much would be attached.
     """
-    _fill_all(reply[ROWS], _related(reply, expansions, "r"), expansions, _Attached())
-    return reply[ROWS]
+    # What may not be shown goes first: by an id that nobody may see, nothing is attached.
+    rows = reply[ROWS] if view is None else [view(row) for row in reply[ROWS]]
+    _fill_all(rows, _related(reply, expansions, "r"), expansions, _Attached())
+    return rows
 
 
 class _Attached:
@@ -61,7 +63,9 @@ def _related(reply: Reply, expansions: Sequence[Expansion], prefix: str) -> list
 
 
 def _shown(row: Record, expansion: Expansion, inner: Sequence[Mapping[str, _Related]]) -> _Related:
-    shown = {"id": row["_id"], **{name: row.get(name) for name in expansion.fields}}
+    row = row if expansion.view is None else expansion.view(row)
+    fields = expansion.fields if expansion.view is None else [name for name in expansion.fields if name in row]
+    shown = {"id": row["_id"], **{name: row.get(name) for name in fields}}
     attached = _Attached(1, len(orjson.dumps(shown, str)))
     _fill_all([shown], inner, expansion.inner, attached)
     return shown, attached

@@ -8,15 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from service.query.nodes import Match, View
+from service.query.tree import Tree
 from service.schema.values import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a field is kept, as a dotted MongoDB path, and what its values are."""
+    """Where a field is kept, as a dotted MongoDB path, and what its values are.
+
+    `guard` says of which records the field may be seen at all: of the others, no condition on it holds.
+    """
 
     path: str
     kind: Kind
+    guard: Tree = True
 
 
 class Shape(Protocol):
@@ -34,8 +40,19 @@ class Shape(Protocol):
     def related(self) -> Sequence[str]:
         """The fields shown of a record that another one refers to."""
 
+    @property
+    def match(self) -> Match:
+        """What a record must satisfy to be there at all."""
+
+    @property
+    def view(self) -> View | None:
+        """What may be shown of a record, where that is not all of it."""
+
     def field(self, path: tuple[str, ...]) -> Field | None:
         """The field `("email",)`, or `("data", "address", "city")`; None where there is no such field."""
+
+    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+        """The same where records can be sorted by it: its values must be there to be seen in all of them."""
 
     def relation(self, name: str) -> "Shape | None":
         """The shape of the records that `data.<name>_id` names; None where there is no such relation."""
@@ -50,6 +67,8 @@ class UserShape:
     collection = "users"
     listed = ("email", "data", "created_at")
     related = ("email", "data")
+    match = Match()
+    view = None
     _named: Mapping[str, Field] = {
         "id": Field("_id", Kind.ID),
         "email": Field("email", Kind.EMAIL),
@@ -60,6 +79,8 @@ class UserShape:
     def field(self, path: tuple[str, ...]) -> Field:
         named = self._named.get(path[0]) if len(path) == 1 else None
         return named or Field(".".join(path if path[0] == "data" and len(path) > 1 else ("data", *path)), Kind.ANY)
+
+    sort_field = field
 
     def relation(self, name: str) -> "UserShape":  # noqa: ARG002 - any name may be a relation
         return self

@@ -6,14 +6,14 @@ Documents of `movies` are in `c_movies`: no name a client gives can reach `users
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pymongo import ASCENDING, IndexModel
+from pymongo import ASCENDING, IndexModel, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
 from service.schema.indexes import Index
 from service.schema.values import now
 from service.storage.client import Document
-from service.storage.databases import ProjectDatabase
+from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.errors import translated
 from service.storage.validation_probe import MAJORITY, probe
 
@@ -27,6 +27,8 @@ OWN_INDEXES = (
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
     IndexModel([("data.$**", ASCENDING)], name="data"),
 )
+# What the names of indexes begin with that were built for rules; a change of the schema leaves them.
+RULE_INDEX = "rule "
 OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 
 Validator = Mapping[str, Any]
@@ -103,11 +105,19 @@ class CollectionStore:
         with translated():
             await self._collection(name).create_indexes([*OWN_INDEXES, *map(_model, wanted)])
 
+    async def add_rule_index(self, name: str, fields: Sequence[str]) -> None:
+        """Builds the index that serves a read rule: on fields of `data`, the last one excepted, which is the record's own."""
+        *own, last = fields
+        keys = [*((f"data.{field}", ASCENDING) for field in own), (last, ASCENDING), ("_id", ASCENDING)]
+        model = IndexModel(keys, name=f"{RULE_INDEX}{' '.join(fields)}")
+        with translated(), timeout(INDEX_BUILD_SECONDS):
+            await self._collection(name).create_indexes([model])
+
     async def drop_other_indexes(self, name: str, wanted: Sequence[Index]) -> None:
         kept = {"_id_", *OWN_INDEX_NAMES, *(index.name for index in wanted)}
         with translated():
             for present in await self._collection(name).index_information():
-                if present not in kept:
+                if present not in kept and not present.startswith(RULE_INDEX):
                     await self._collection(name).drop_index(present)
 
     async def broken(self, name: str, validator: Validator, fill: Any | None = None) -> tuple[int, list[str]]:

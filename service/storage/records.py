@@ -6,7 +6,7 @@ a user who is deleted must be gone at once.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pymongo import ReturnDocument, timeout
@@ -22,6 +22,8 @@ Projection = Mapping[str, int]
 
 # MongoDB's deadline, an answer on its way included, comes this long before the worker's.
 GRACE_SECONDS = 1.0
+FIND_SECONDS = 2.0
+EXPLAIN_MS = 2_000
 
 
 def _page_too_large() -> ServiceError:
@@ -94,6 +96,11 @@ class Records:
         with translated("change a record"):
             return (await self.collection.update_one(match, changes, session=self.session)).matched_count == 1
 
+    async def put(self, record: Document) -> None:
+        """Stores `record` in the place of the one with its `_id`, or as a new one."""
+        with translated("store a record"):
+            await self.collection.replace_one({"_id": record["_id"]}, record, upsert=True, session=self.session)
+
     async def delete(self, match: Document) -> bool:
         """Whether there was a record to delete."""
         with translated("delete a record"):
@@ -118,6 +125,20 @@ class Records:
             raise _page_too_large()
         found: list[Document] = cursor["firstBatch"]
         return found
+
+    async def find_all(self, match: Document, *, limit: int, seconds: float = FIND_SECONDS) -> list[Document]:
+        """At most `limit` whole records, in no order. Raises as `page`."""
+        return await self.page(
+            {"find": self.name, "filter": match, "limit": limit, "batchSize": limit + 1}, seconds=seconds
+        )
+
+    async def explain(self, match: Document, *, sort: Document, limit: int) -> Document:
+        """How MongoDB finds the first page: {"index": names of the indexes, "keys", "docs"} examined."""
+        find: Document = {"find": self.name, "filter": match, "sort": sort, "limit": limit, "maxTimeMS": EXPLAIN_MS}
+        reply = await self._read({"explain": find, "verbosity": "executionStats"})
+        stats = reply["executionStats"]
+        names = sorted(set(_index_names(reply["queryPlanner"]["winningPlan"])))
+        return {"index": names, "keys": stats["totalKeysExamined"], "docs": stats["totalDocsExamined"]}
 
     async def count(self, command: Document, *, seconds: float) -> int:
         """The number that a command `count` gives. Raises QueryTooSlow after so many seconds."""
@@ -169,3 +190,15 @@ class Records:
             if self.session is not None:
                 return await self.collection.count_documents({}, session=self.session)
             return await self.collection.estimated_document_count()
+
+
+def _index_names(plan: Any) -> Iterator[str]:
+    """The names of the indexes anywhere in a plan."""
+    if isinstance(plan, dict):
+        if isinstance(name := plan.get("indexName"), str):
+            yield name
+        for inner in plan.values():
+            yield from _index_names(inner)
+    elif isinstance(plan, list):
+        for inner in plan:
+            yield from _index_names(inner)

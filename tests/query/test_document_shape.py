@@ -3,7 +3,7 @@
 import pytest
 
 from service.query.document_shape import DocumentShape
-from service.query.shapes import USERS, Field
+from service.query.shapes import USERS, Field, Shape
 from service.schema.fields import parse
 from service.schema.values import Kind
 
@@ -25,7 +25,8 @@ FIELDS = parse(
     }
 )
 MAKERS = DocumentShape("c_makers", {}, lambda _: None)
-SHAPE = DocumentShape("c_things", FIELDS, {"makers": MAKERS}.get)
+TARGETS: dict[str, Shape] = {"makers": MAKERS, "users": USERS}
+SHAPE = DocumentShape("c_things", FIELDS, TARGETS.get)
 
 NAMES: list[tuple[str, tuple[str, ...], Field | None]] = [
     ("the record's id", ("id",), Field("_id", Kind.ID)),

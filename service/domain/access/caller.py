@@ -33,4 +33,13 @@ class UserCaller:
     version: int
 
 
-Caller = ServiceCaller | AnonymousCaller | SecretKeyCaller | UserCaller
+@dataclass(frozen=True, slots=True)
+class PublishableKeyCaller:
+    """A page or an app of the project, with nobody signed in."""
+
+    project: Project
+
+
+# Those who ask within a project.
+ProjectCaller = AnonymousCaller | PublishableKeyCaller | SecretKeyCaller | UserCaller
+Caller = ServiceCaller | ProjectCaller

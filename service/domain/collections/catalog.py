@@ -14,6 +14,8 @@ from service.domain.collections.reconcile import reconcile
 from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Project
 from service.errors import CollectionNotFound
 from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS as USER_SHAPE
+from service.query.shapes import Shape
 from service.schema.fields import USERS, Fields, parse
 from service.schema.pattern_budget import guarded
 from service.storage.collections import mongo_collection_name
@@ -50,8 +52,10 @@ class Catalog:
             raise CollectionNotFound
         return collection
 
-    def shape(self, name: str) -> DocumentShape | None:
-        """What the names of a query on the documents of `name` mean."""
+    def shape(self, name: str) -> Shape | None:
+        """What the names of a query on the documents of `name`, or on `users`, mean."""
+        if name == USERS:
+            return USER_SHAPE
         collection = self.collections.get(name)
         return self.shape_of(collection) if collection is not None else None
 

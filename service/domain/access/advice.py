@@ -1,0 +1,98 @@
+"""What an author of rules should know: indexes that serve a read rule, and rules that mean more than they seem. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from service.domain.access.permissions import top_level
+from service.domain.access.ruleset import CollectionRules, Rules
+from service.domain.access.templates import Audience, targets_of
+from service.errors import Location, Violation
+from service.query.tree import All, AnyOf, Leaf, Tree, leaves
+from service.schema.fields import Fields
+from service.schema.values import Kind
+
+SORTED_BY = "created_at"
+EQUALITIES = frozenset({"eq", "in"})
+INDEXABLE = frozenset(Kind) - {Kind.OBJECT}
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """An index that one branch of a read rule would be served by: on `fields`, the last of which is what lists sort by."""
+
+    collection: str
+    fields: tuple[str, ...]
+    because: str
+
+
+def advise_indexes(rules: Rules, fields: Mapping[str, Fields]) -> list[Advice]:
+    """One for each equality on a field of the record that a branch of a read rule begins with."""
+    found = [
+        Advice(name, (field, SORTED_BY), f"the read rule compares {field} with one value or a list of them")
+        for name, each in rules.collections.items()
+        for field in dict.fromkeys(_equalities(each.read))
+        if field in fields.get(name, {})
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _equalities(tree: Tree) -> Iterator[str]:
+    """For each branch the field of its first equality: one index serves a branch, and its other conditions only filter."""
+    for branch in tree.parts if isinstance(tree, AnyOf) else (tree,):
+        inner = branch.parts if isinstance(branch, All) else (branch,)
+        if nested := next((part for part in inner if isinstance(part, AnyOf)), None):
+            yield from _equalities(nested)
+        yield from (
+            name
+            for part in inner
+            if isinstance(part, Leaf) and part.operator in EQUALITIES and not part.negated
+            if (name := top_level(part.path)) is not None and part.path.count(".") == 1
+        )
+
+
+def lint(rules: Rules, fields: Mapping[str, Fields]) -> list[Violation]:
+    """Warnings, with their places."""
+    return [
+        violation
+        for name, each in rules.collections.items()
+        for violation in _lint_collection(name, each, rules, fields.get(name, {}))
+    ]
+
+
+def _lint_collection(name: str, each: CollectionRules, rules: Rules, fields: Fields) -> Iterator[Violation]:
+    place: Location = ("body", "collections", name)
+    for loc, template in each.templates():
+        yield from _lint_rule((*place, *loc), template, fields)
+        for target in sorted(targets_of(template)):
+            needed = rules.of(target)
+            if needed is None or needed.read is False:
+                yield Violation((*place, *loc), f"Nobody may read {target}, so $can is never true", "can_without_read")
+    for action, template in _writes(each):
+        if any(isinstance(leaf, Audience) and leaf.word == "anyone" for leaf in leaves(template)):
+            yield Violation((*place, action), "Everybody on the internet may do this", "public_write")
+    for field, definition in fields.items():
+        rule = each.fields.get(field)
+        if (
+            definition.unique
+            and (rule is None or rule.read is not None)
+            and each.create is not False
+            and each.read is not True
+        ):
+            msg = f"{field} is unique: a refused value tells that a record has it which the caller may not read"
+            yield Violation((*place, "fields", field), msg, "unique_oracle")
+
+
+def _writes(each: CollectionRules) -> Sequence[tuple[str, Tree]]:
+    updates = [("update", transition.after) for transition in each.updates]
+    return [("create", each.create), ("delete", each.delete), *updates]
+
+
+def _lint_rule(place: Location, template: Tree, fields: Fields) -> Iterator[Violation]:
+    for leaf in leaves(template):
+        if not isinstance(leaf, Leaf) or (name := top_level(leaf.path)) is None:
+            continue
+        is_negative = (leaf.operator == "ne") is not leaf.negated
+        if name in fields and not fields[name].required and is_negative and leaf.operator in {"eq", "ne", "in"}:
+            yield Violation(
+                place, f"This also holds where {name} is absent; require the field or add _isnull", "absent_field"
+            )

@@ -1,0 +1,244 @@
+"""The language of access rules: filters as JSON, with variables for who asks. JSON → templates. Pure.
+
+rule   false, "anyone", "users", or a where
+where  {"author_id_eq": "$user.id", "or": [{"status_eq": "published"}, {"$user.roles_eq": "editor"}], "not": {...},
+        "post.$can": "read"}
+
+Names mean what they mean in a query, literals have the type of their field, and nothing is guessed. A rule is read when it
+is saved; every mistake is named with its place.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS, MAX_WHERE_DEPTH
+from service.domain.access.templates import NOW, Audience, Can, Variable, VariableLeaf
+from service.errors import Location, Violation
+from service.query.shapes import Field, Shape
+from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
+from service.schema.strict_json import shown
+from service.schema.values import BadValue, Kind, read_time
+
+WORDS = ("anyone", "users")
+OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "isnull")
+ORDERED = frozenset({"gt", "gte", "lt", "lte"})
+CAN = "$can"
+SHIFTED_NOW = re.compile(r"now(?:([+-]\d{1,6})([smhd]))?")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+EXPECTED = 'A rule is false, "anyone", "users", or an object of conditions such as {"owner_id_eq": "$user.id"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a rule may name: the fields of `shape`, and the variables, each with the kind of its values.
+
+    `target` says for a relation which declared collection, or `users`, it leads to.
+    """
+
+    shape: Shape | None
+    variables: Mapping[str, Kind]
+    target: Callable[[str], str | None] = lambda _relation: None
+
+
+@dataclass(slots=True)
+class Reading:
+    """One rule being read: what was found wrong so far, and how many conditions there are."""
+
+    scope: Scope
+    violations: list[Violation] = field(default_factory=list)
+    conditions: int = 0
+
+    def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> bool:
+        self.violations.append(Violation(loc, msg, type_))
+        return False
+
+
+def read_rule(rule: Any, loc: Location, scope: Scope) -> tuple[Tree, list[Violation]]:
+    """The template of a rule, and what is wrong with it."""
+    if rule is False:
+        return False, []
+    if isinstance(rule, str) and rule in WORDS:
+        return Audience(rule), []
+    reading = Reading(scope)
+    template = _where(reading, rule, loc, depth=1)
+    if reading.conditions > MAX_RULE_CONDITIONS:
+        reading.refuse(loc, f"A rule may have at most {MAX_RULE_CONDITIONS} conditions", "too_many")
+    return template, reading.violations
+
+
+def _where(reading: Reading, where: Any, loc: Location, *, depth: int) -> Tree:
+    if depth > MAX_WHERE_DEPTH:
+        return reading.refuse(loc, f"Conditions may be nested {MAX_WHERE_DEPTH} deep", "too_deep")
+    if not isinstance(where, dict) or not where:
+        return reading.refuse(loc, EXPECTED, "rule")
+    return all_of([_entry(reading, key, value, (*loc, shown(key)[1:-1]), depth=depth) for key, value in where.items()])
+
+
+def _entry(reading: Reading, key: str, value: Any, loc: Location, *, depth: int) -> Tree:
+    if key in {"and", "or"}:
+        return _joined(reading, key, value, loc, depth=depth)
+    if key == "not":
+        return negate(_where(reading, value, loc, depth=depth + 1))
+    reading.conditions += 1
+    if key.endswith(f".{CAN}"):
+        return _can(reading, key.removesuffix(f".{CAN}"), value, loc)
+    name, _, operator = key.rpartition("_")
+    if not name or operator not in OPERATORS:
+        known = ", ".join(f"_{each}" for each in OPERATORS)
+        return reading.refuse(loc, f"Not a condition: <field>_<operator> with one of {known}; or and, or, not")
+    if name.startswith("$"):
+        return _on_variable(reading, name[1:], operator, value, loc=loc)
+    return _on_field(reading, tuple(name.split(".")), operator, value, loc=loc)
+
+
+def _joined(reading: Reading, key: str, value: Any, loc: Location, *, depth: int) -> Tree:
+    if not isinstance(value, list) or not value:
+        return reading.refuse(loc, f"{key} takes a list of at least one object of conditions", "list_type")
+    if len(value) > MAX_RULE_CONDITIONS:
+        return reading.refuse(loc, f"A rule may have at most {MAX_RULE_CONDITIONS} conditions", "too_many")
+    parts = [_where(reading, each, (*loc, number), depth=depth + 1) for number, each in enumerate(value)]
+    return any_of(parts) if key == "or" else all_of(parts)
+
+
+def _can(reading: Reading, relation: str, value: Any, loc: Location) -> Tree:
+    target = reading.scope.target(relation)
+    if value != "read" or target is None:
+        return reading.refuse(loc, f'"<relation>.{CAN}": "read" takes a relation of this collection')
+    return Can(f"data.{relation}_id", target)
+
+
+def _on_variable(reading: Reading, name: str, operator: str, value: Any, *, loc: Location) -> Tree:
+    variable = _variable(reading, name, loc)
+    if variable is None:
+        return False
+    kind = Kind.DATETIME if variable.name == NOW else reading.scope.variables[variable.name]
+    literal = _literal(reading, value, operator, kind, loc=loc)
+    return literal is not None and VariableLeaf(variable, operator, literal)
+
+
+def _on_field(reading: Reading, path: tuple[str, ...], operator: str, value: Any, *, loc: Location) -> Tree:
+    """A condition on a field of the record, or, behind the names of relations, of a related one."""
+    hops: list[tuple[str, str]] = []
+    shape = reading.scope.shape
+    while shape is not None and len(path) > 1 and path[0] != "data" and len(hops) <= MAX_RELATION_DEPTH:
+        if (shape := shape.relation(path[0])) is not None:
+            hops.append((f"data.{path[0]}_id", shape.collection))
+        path = path[1:]
+    found = shape.field(path) if shape is not None and len(hops) <= MAX_RELATION_DEPTH else None
+    # MongoDB would take a number on the way for a position in an array.
+    if found is None or any(part.isdigit() for part in path):
+        return reading.refuse(loc, "There is no such field in this collection")
+    leaf = _leaf(reading, found, operator, value, loc=loc)
+    for local, collection in reversed(hops):
+        leaf = leaf if leaf is False else Related(local, collection, leaf)
+    return leaf
+
+
+def _leaf(reading: Reading, found: Field, operator: str, value: Any, *, loc: Location) -> Tree:
+    operand = (
+        _operand(reading, value, operator, found.kind, loc=loc)
+        if isinstance(value, str) and value.startswith("$") and not value.startswith("$$")
+        else _literal(reading, value, operator, found.kind, loc=loc)
+    )
+    return operand is not None and Leaf(found.path, operator, operand)
+
+
+def _operand(reading: Reading, text: str, operator: str, kind: Kind, *, loc: Location) -> Variable | None:
+    """The variable that stands as the value of a condition on a field of `kind`."""
+    variable = _variable(reading, text[1:], loc)
+    if variable is None:
+        return None
+    if operator == "isnull" or variable.is_list is not (operator == "in"):
+        reading.refuse(loc, "A list stands at _in only, and only a list; _isnull takes true or false")
+        return None
+    own = reading.scope.variables.get(variable.name, Kind.DATETIME)
+    if not _comparable(own, kind) or (operator in ORDERED and kind not in {Kind.DATETIME, Kind.ANY}):
+        reading.refuse(loc, f"${variable.name} cannot be compared with a value that is {kind.value}", "type_error")
+        return None
+    return variable
+
+
+def _variable(reading: Reading, text: str, loc: Location) -> Variable | None:
+    if found := SHIFTED_NOW.fullmatch(text):
+        shift = timedelta(**{UNITS[found.group(2)]: int(found.group(1))}) if found.group(1) else timedelta()
+        return Variable(NOW, shift)
+    if text not in reading.scope.variables:
+        known = ", ".join(f"${name}" for name in (*reading.scope.variables, NOW))
+        reading.refuse(loc, f"There is no variable ${shown(text)[1:-1]}; there are {known}", "unknown_variable")
+        return None
+    return Variable(text)
+
+
+TEXTUAL = frozenset({Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE})
+
+
+def _comparable(one: Kind, other: Kind) -> bool:
+    return Kind.ANY in (one, other) or one is other or {one, other} <= TEXTUAL
+
+
+def _literal(reading: Reading, value: Any, operator: str, kind: Kind, *, loc: Location) -> Any:
+    """The typed value of a condition, a tuple for `in`; None, and a violation, where it does not fit."""
+    try:
+        if operator == "isnull":
+            return _typed(value, Kind.BOOLEAN)
+        if operator != "in":
+            return _ordered(value, kind) if operator in ORDERED else _typed(value, kind)
+        if not isinstance(value, list) or not 1 <= len(value) <= MAX_IN:
+            raise BadValue(f"must be a list of 1 to {MAX_IN} values")
+        return tuple(_typed(each, kind) for each in value)
+    except BadValue as error:
+        reading.refuse(loc, f"The value {error}")
+        return None
+
+
+def _ordered(value: Any, kind: Kind) -> Any:
+    """Text has no order but that of dates, as in a query string."""
+    if kind in {Kind.BOOLEAN, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.OBJECT}:
+        raise BadValue(f"has no order: {kind.value} values can be compared with eq, ne and in only")
+    if isinstance(value, bool):
+        raise BadValue("must be a number or an ISO 8601 date")
+    if isinstance(value, str):
+        moment = read_time(value)
+        return moment if kind is Kind.DATETIME else value
+    return _typed(value, kind)
+
+
+def _typed(value: Any, kind: Kind) -> Any:
+    """`value` where it is one that a field of `kind` may have. Raises BadValue."""
+    if isinstance(value, str) and value.startswith("$"):
+        if not value.startswith("$$"):
+            raise BadValue("must not hold a variable here; $$ stands for a text that begins with $")
+        value = value[1:]
+    if kind is Kind.DATETIME and isinstance(value, str):
+        return read_time(value)
+    if kind is Kind.EMAIL and isinstance(value, str):
+        return value.lower()
+    fits = type(value) in TYPES[kind]
+    if not fits:
+        raise BadValue(f"must be {WANTED[kind]}")
+    return value
+
+
+TYPES: Mapping[Kind, tuple[type, ...]] = {
+    Kind.ANY: (str, int, float, bool),
+    Kind.ARRAY: (str, int, float, bool),
+    Kind.BOOLEAN: (bool,),
+    Kind.INTEGER: (int,),
+    Kind.NUMBER: (int, float),
+    Kind.DATETIME: (),
+    Kind.OBJECT: (),
+    **dict.fromkeys(TEXTUAL, (str,)),
+}
+WANTED: Mapping[Kind, str] = {
+    Kind.ANY: "text, a number, true or false",
+    Kind.ARRAY: "text, a number, true or false",
+    Kind.BOOLEAN: "true or false",
+    Kind.INTEGER: "a whole number",
+    Kind.NUMBER: "a number",
+    Kind.DATETIME: "an ISO 8601 date such as 2026-01-31 or 2026-01-31T12:00:00Z",
+    Kind.OBJECT: "left to its own fields, as in data.address.city_eq",
+    **dict.fromkeys(TEXTUAL, "text"),
+}

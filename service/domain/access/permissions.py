@@ -1,0 +1,144 @@
+"""What one caller may do with the records of one collection: its rules, with the caller's values put in. Pure.
+
+A record is judged as it is stored, `{_id, data, created_at, updated_at, ...}`. Trees may hold relations, which the one who
+asks MongoDB settles first; see `domain/documents`.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, FieldRules
+from service.domain.access.templates import USER_ID, Values, bind
+from service.query.matcher import decide, holds, matches
+from service.query.tree import Condition, Leaf, Tree, all_of, any_of
+
+NO_RULES = FieldRules()
+
+
+class Permissions:
+    """The bound rules of a collection. False means: refused, whatever the record."""
+
+    def __init__(self, rules: CollectionRules, values: Values, *, is_users: bool = False) -> None:
+        self._rules = rules
+        self._values = values
+        self._is_users = is_users
+        own = values.known.get(USER_ID)
+        self._own: Tree = False if own is None else Leaf("_id", "eq", own)
+
+    @cached_property
+    def read(self) -> Tree:
+        return bind(self._rules.read, self._values)
+
+    @cached_property
+    def create(self) -> Tree:
+        return bind(self._rules.create, self._values)
+
+    @cached_property
+    def delete(self) -> Tree:
+        return all_of((self.read, bind(self._rules.delete, self._values)))
+
+    @cached_property
+    def transitions(self) -> tuple[tuple[Tree, Tree], ...]:
+        """What the record must be before an update, and after it; those that can never hold are left out."""
+        bound = ((bind(each.before, self._values), bind(each.after, self._values)) for each in self._rules.updates)
+        return tuple(pair for pair in bound if False not in pair)
+
+    @property
+    def may_update(self) -> bool:
+        return self.read is not False and bool(self.transitions)
+
+    @cached_property
+    def readable(self) -> Mapping[str, Tree]:
+        """Field → who may read it, of those that not everybody who reads the record may."""
+        bound = {name: self._who_reads(rules) for name, rules in self._rules.fields.items()}
+        return {name: tree for name, tree in bound.items() if tree is not True}
+
+    def _who_reads(self, rules: FieldRules) -> Tree:
+        if rules.read is not None:
+            return bind(rules.read, self._values)
+        return self._own if self._is_users else True
+
+    def guard(self, path: str) -> Tree:
+        """Of which records the field at a MongoDB path may be read, once the record may be."""
+        name = path if path == "email" else top_level(path)
+        if name is None:
+            return True
+        # A field of users that no rule names is the user's own, for anything may stand there.
+        listed = name in self._rules.fields or not self._is_users
+        return self.readable.get(name, True) if listed else self._own
+
+    def field(self, name: str) -> FieldRules:
+        return self._rules.fields.get(name, NO_RULES)
+
+    def write_rule(self, name: str) -> Tree:
+        """The bound rule of writing a field that has one; true where the rules of the record decide."""
+        write = self.field(name).write
+        return True if write is None or isinstance(write, str) else bind(write, self._values)
+
+    def set_values(self) -> dict[str, Any]:
+        """Field → what the service writes there at creation; None where the caller has no such value."""
+        return {
+            name: self._values.value(rules.set_to) if rules.set_to else None
+            for name, rules in self._rules.fields.items()
+            if rules.set_to is not None
+        }
+
+    def is_fixed(self, name: str) -> bool:
+        """Whether the caller cannot write the field of a record that is there."""
+        rules = self.field(name)
+        return rules.write in (SERVER, CREATE) or rules.set_to is not None
+
+    def is_for_servers(self, name: str) -> bool:
+        return self.field(name).write == SERVER
+
+    def fixed(self) -> Iterator[str]:
+        return (name for name in self._rules.fields if self.is_fixed(name))
+
+    def visible(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The `data` of a record that the caller may read, without the fields that he may not."""
+        data: dict[str, Any] = record["data"]
+        if not self.readable:
+            return data
+        hidden = {name for name, tree in self.readable.items() if name in data and not matches(tree, record)}
+        return {name: value for name, value in data.items() if name not in hidden} if hidden else data
+
+    def visible_user(self, user: Mapping[str, Any]) -> dict[str, Any]:
+        """A user's record without the fields that the caller may not read, `email` among them."""
+        shown = {name: value for name, value in user.items() if name not in {"email", "data"}}
+        if "email" in user and matches(self.guard("email"), user):
+            shown["email"] = user["email"]
+        data = user["data"]
+        return {**shown, "data": {name: data[name] for name in data if matches(self.guard(f"data.{name}"), user)}}
+
+    def update_condition(self, new: Mapping[str, Any]) -> Tree:
+        """What the stored record must satisfy so that fields of `data` may become `new`.
+
+        A leaf of `after` is about a field that is sent, and is decided now, or about one that stays, and is left for the
+        stored record: so one command judges both images.
+        """
+        afters = [(before, residue(after, new)) for before, after in self.transitions]
+        allowed = any_of(all_of(pair) for pair in afters)
+        return all_of((self.read, allowed, *(self.write_rule(name) for name in new)))
+
+    def user_id(self) -> str | None:
+        found: str | None = self._values.known.get(USER_ID)
+        return found
+
+
+def residue(tree: Tree, new: Mapping[str, Any]) -> Tree:
+    """`tree` with what it says of the fields in `new`, top-level names of `data`, decided."""
+    image = {"data": new}
+
+    def judge(leaf: Condition) -> Tree:
+        if isinstance(leaf, Leaf) and (name := top_level(leaf.path)) is not None and name in new:
+            return holds(leaf, image)
+        return leaf
+
+    return decide(tree, judge)
+
+
+def top_level(path: str) -> str | None:
+    """`data.address.city` → `address`; None for a field that is not in `data`."""
+    parts = path.split(".", 2)
+    return parts[1] if parts[0] == "data" and len(parts) > 1 else None

@@ -1,0 +1,42 @@
+"""Conditions on related records, settled for one record: asked of MongoDB, and replaced by what it says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.bounds import MAX_SET_VALUES
+from service.query.matcher import decide, matches, values_at
+from service.query.tree import Condition, Related, Tree, has_relations, leaves, to_filter
+from service.storage.databases import ProjectDatabase
+
+Record = Mapping[str, Any]
+
+
+async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
+    """`tree` without relations, as they are for `record`. One command for each relation, and one more for each further one."""
+    found: dict[int, bool] = {}
+    for leaf in leaves(tree):
+        if isinstance(leaf, Related):
+            found[id(leaf)] = await _holds(database, leaf, record) is not leaf.negated
+
+    def replaced(leaf: Condition) -> Tree:
+        return found.get(id(leaf), leaf)
+
+    return decide(tree, replaced)
+
+
+async def _holds(database: ProjectDatabase, leaf: Related, record: Record) -> bool:
+    """Whether one of the ids at the relation's place names a record that satisfies its tree."""
+    ids = list(dict.fromkeys(each for each in values_at(record, leaf.local) if isinstance(each, str)))
+    # Nobody can tell within reason: then it is refused, as everything unknown is.
+    if not ids or len(ids) > MAX_SET_VALUES or leaf.tree is False:
+        return False
+    simple = not has_relations(leaf.tree)
+    condition = to_filter(leaf.tree) if simple else {}
+    match = {"$and": [{"_id": {"$in": ids}}, condition]}
+    rows = await database.records(leaf.collection).find_all(match, limit=len(ids))
+    if simple:
+        return bool(rows)
+    for row in rows:
+        if matches(await settle(database, leaf.tree, row), row):
+            return True
+    return False

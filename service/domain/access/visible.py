@@ -1,0 +1,98 @@
+"""The records of a collection as one caller may see them, in the form that queries go by. Pure.
+
+What a caller may not read has no name: it answers as what does not exist. In collections that is a refusal. In users, whose
+data is free-form, any name may be asked for, so a hidden field behaves as one that no user has.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from service.domain.access.permissions import Permissions
+from service.query.document_shape import DocumentShape
+from service.query.nodes import Match
+from service.query.shapes import Field, Shape, UserShape
+from service.query.tree import All, Tree
+from service.schema.values import Kind
+
+# A name that no record has, for its underscore keeps it out of `data`.
+NOWHERE = Field("_absent", Kind.ANY)
+
+Record = dict[str, Any]
+Find = Callable[[str], Shape | None]
+
+
+def visible_match(permissions: Permissions) -> Match:
+    """What a record must satisfy to be read, in as many parts as it has, for each is served by indexes of its own."""
+    tree = permissions.read
+    return Match(trees=() if tree is True else tree.parts if isinstance(tree, All) else (tree,))
+
+
+class VisibleDocuments:
+    """The documents of `shape`, whose relations lead to shapes that are as visible to the caller."""
+
+    def __init__(self, shape: DocumentShape, permissions: Permissions) -> None:
+        self._shape = shape
+        self._permissions = permissions
+        self.collection = shape.collection
+        self.listed: Sequence[str] = shape.listed
+        self.related: Sequence[str] = shape.related
+        self.match = visible_match(permissions)
+        self.view = self._view if permissions.readable else None
+
+    def field(self, path: tuple[str, ...]) -> Field | None:
+        found = self._shape.field(path)
+        return _guarded(found, self._permissions) if found is not None else None
+
+    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+        found = self.field(path)
+        return found if found is not None and found.guard is True else None
+
+    def relation(self, name: str) -> Shape | None:
+        """None also where the id of the relation cannot be seen, or where no record of the target can be read."""
+        if self.field(("data", f"{name}_id")) is None:
+            return None
+        return self._shape.relation(name)
+
+    def relations(self) -> Sequence[str]:
+        return [name for name in self._shape.relations() if self.relation(name) is not None]
+
+    def _view(self, record: Record) -> Record:
+        return {**record, "data": self._permissions.visible(record)}
+
+
+class VisibleUsers:
+    """Users as a caller may see them: `id` and times, and of the rest what the rules give."""
+
+    collection = UserShape.collection
+    listed = ("email", "data", "created_at", "updated_at")
+    related = UserShape.related
+
+    def __init__(self, shape: UserShape, permissions: Permissions) -> None:
+        self._shape = shape
+        self._permissions = permissions
+        self.match = visible_match(permissions)
+        self.view = self._view
+
+    def field(self, path: tuple[str, ...]) -> Field:
+        return _guarded(self._shape.field(path), self._permissions) or NOWHERE
+
+    def sort_field(self, path: tuple[str, ...]) -> Field:
+        found = self.field(path)
+        return found if found.guard is True else NOWHERE
+
+    def relation(self, name: str) -> "VisibleUsers":  # noqa: ARG002 - any name may be a relation
+        return self
+
+    def relations(self) -> None:
+        return None
+
+    def _view(self, record: Record) -> Record:
+        return self._permissions.visible_user(record)
+
+
+def _guarded(found: Field, permissions: Permissions) -> Field | None:
+    """The field with the condition under which it may be seen; None where it may in no record."""
+    guard: Tree = permissions.guard(found.path)
+    if guard is True or guard is False:
+        return found if guard else None
+    return Field(found.path, found.kind, guard)

@@ -1,0 +1,70 @@
+"""What rules demand of a write before MongoDB is asked: which fields the caller may write, and of both images. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.access.permissions import Permissions
+from service.errors import Invalid, Unauthorized, Violation
+from service.query.tree import Leaf, Tree, all_of
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedChange:
+    """Fields of `data` to set, and what the stored record must satisfy for that.
+
+    `unchanged` are fields that were sent though the caller cannot write them: they must be what they are, and are not set.
+    """
+
+    fields: Mapping[str, Any]
+    condition: Tree
+    unchanged: Mapping[str, Any]
+
+
+def creation_data(permissions: Permissions, data: Data) -> dict[str, Any]:
+    """`data` with the fields that the service writes itself.
+
+    Raises Invalid for a field that only servers write, and for another value than the service's own; Unauthorized where
+    there is no such value, as of a guest's id.
+    """
+    violations = [_not_writable(name) for name in data if permissions.is_for_servers(name)]
+    given = permissions.set_values()
+    if None in given.values():
+        raise Unauthorized
+    violations += [_not_writable(name) for name, value in given.items() if name in data and data[name] != value]
+    if violations:
+        raise Invalid(violations)
+    return {**data, **given}
+
+
+def creation_condition(permissions: Permissions, sent: Iterable[str]) -> Tree:
+    """What the completed record must satisfy to be created."""
+    return all_of((permissions.create, *(permissions.write_rule(name) for name in sent)))
+
+
+def guard_change(permissions: Permissions, changes: Data) -> GuardedChange:
+    """A change of some fields, as the caller may make it."""
+    unchanged = {name: value for name, value in changes.items() if permissions.is_fixed(name)}
+    fields = {name: value for name, value in changes.items() if name not in unchanged}
+    same = (Leaf(f"data.{name}", "eq", value) for name, value in unchanged.items())
+    return GuardedChange(fields, all_of((permissions.update_condition(fields), *same)), unchanged)
+
+
+def check_unchanged(permissions: Permissions, unchanged: Data, record: Data) -> None:
+    """Raises Invalid for the fields that the caller cannot write and sent with another value than the record has.
+
+    A field that the caller cannot read is refused whatever was sent, else the answer would tell its value.
+    """
+    visible = permissions.visible(record)
+    violations = [
+        _not_writable(name) for name, value in unchanged.items() if name not in visible or visible[name] != value
+    ]
+    if violations:
+        raise Invalid(violations)
+
+
+def _not_writable(name: str) -> Violation:
+    msg = f"{name} cannot be set here; leave it out or send it as it is"
+    return Violation(("body", "data", name), msg, "not_writable")

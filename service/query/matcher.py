@@ -1,0 +1,129 @@
+"""The same trees judged in memory: what MongoDB would say of a record, without asking it.
+
+`tests/query/test_matcher.py` compares the two on random records and conditions.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from service.query.tree import All, AnyOf, Condition, Leaf, Tree, all_of, any_of
+
+Record = Mapping[str, Any]
+
+
+class _Absent:
+    """What stands where a record has no such field."""
+
+
+ABSENT: Final = _Absent()
+
+
+def matches(tree: Tree, record: Record) -> bool:
+    """Whether `record`, as it is stored, satisfies `tree`, which has no relations."""
+    match tree:
+        case bool():
+            return tree
+        case All(parts):
+            return all(matches(part, record) for part in parts)
+        case AnyOf(parts):
+            return any(matches(part, record) for part in parts)
+        case Leaf():
+            return holds(tree, record)
+    raise TypeError("a relation cannot be judged by the record alone")
+
+
+def holds(leaf: Leaf, record: Record) -> bool:
+    found = list(_values(record, leaf.path.split(".")))
+    return OPERATORS[leaf.operator](found, leaf.value) is not leaf.negated
+
+
+def decide(tree: Tree, judge: Callable[[Condition], Tree]) -> Tree:
+    """`tree` with each leaf replaced by what `judge` makes of it."""
+    match tree:
+        case bool():
+            return tree
+        case All(parts):
+            return all_of(decide(part, judge) for part in parts)
+        case AnyOf(parts):
+            return any_of(decide(part, judge) for part in parts)
+    return judge(tree)
+
+
+def values_at(record: Record, path: str) -> Iterator[Any]:
+    """What a condition on `path` looks at: the values there, and the elements of those that are arrays."""
+    return _each(list(_values(record, path.split("."))))
+
+
+def _values(value: Any, path: list[str]) -> Iterator[Any]:
+    """What stands at the end of `path`. An array on the way is looked through, as MongoDB does, one level of it."""
+    if not path:
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _values(value[path[0]], path[1:]) if path[0] in value else (ABSENT,)
+    elif isinstance(value, list):
+        for each in value:
+            if isinstance(each, Mapping):
+                yield from _values(each, path)
+    else:
+        yield ABSENT
+
+
+def _is_equal(value: Any, other: Any) -> bool:
+    """MongoDB's equality: numbers of all types are one kind, booleans another."""
+    return _bracket(value) is not None and _bracket(value) == _bracket(other) and bool(value == other)
+
+
+def _bracket(value: Any) -> str | None:
+    """Which values compare with one another."""
+    match value:
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "text"
+        case datetime():
+            return "time"
+    return None
+
+
+def _each(found: list[Any]) -> Iterator[Any]:
+    """The values, and the elements of those that are arrays."""
+    for value in found:
+        yield value
+        if isinstance(value, list):
+            yield from value
+
+
+def _equal(found: list[Any], wanted: Any) -> bool:
+    return any(_is_equal(value, wanted) for value in _each(found))
+
+
+def _one_of(found: list[Any], wanted: tuple[Any, ...]) -> bool:
+    return any(_equal(found, value) for value in wanted)
+
+
+def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[list[Any], Any], bool]:
+    def compared(found: list[Any], bound: Any) -> bool:
+        kind = _bracket(bound)
+        return any(_bracket(value) == kind and compare(value, bound) for value in _each(found))
+
+    return compared
+
+
+def _is_null(found: list[Any], wanted: bool) -> bool:
+    null = any(value is None or value is ABSENT for value in found) and not any(isinstance(v, list) for v in found)
+    return null is wanted
+
+
+OPERATORS: Mapping[str, Callable[[list[Any], Any], bool]] = {
+    "eq": _equal,
+    "ne": lambda found, value: not _equal(found, value),
+    "gt": _comparison(lambda value, bound: value > bound),
+    "gte": _comparison(lambda value, bound: value >= bound),
+    "lt": _comparison(lambda value, bound: value < bound),
+    "lte": _comparison(lambda value, bound: value <= bound),
+    "in": _one_of,
+    "isnull": _is_null,
+}

@@ -1,0 +1,70 @@
+"""Trees judged in memory and by MongoDB: on random records, conditions and joins, the two must say the same."""
+
+import random
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pymongo import MongoClient
+
+from service.query.matcher import matches
+from service.query.tree import Leaf, Tree, all_of, any_of, negate, to_filter
+
+NAMES = ["a", "b", "c"]
+MOMENTS = [datetime(2026, 1, day) for day in (1, 2, 3)]  # noqa: DTZ001 - as they are stored
+NUMBERS = [0, 1, -1, 2**53 + 1, 1.0, 0.5, float(2**53)]
+SCALARS = [*NUMBERS, True, False, "", "a", "b", "1", "é", "\U0001f600", "\uffff", *MOMENTS]
+CORPUS = 500
+
+
+def random_value(generator: random.Random, depth: int) -> Any:
+    kind = generator.random()
+    if depth and kind < 0.2:
+        return [random_value(generator, depth - 1) for _ in range(generator.randrange(4))]
+    if depth and kind < 0.45:
+        return random_object(generator, depth - 1)
+    return None if kind < 0.5 else generator.choice(SCALARS)
+
+
+def random_object(generator: random.Random, depth: int) -> dict[str, Any]:
+    return {name: random_value(generator, depth) for name in NAMES if generator.random() < 0.7}
+
+
+PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(lambda names: ".".join(("data", *names)))
+CONSTANTS = st.sampled_from(SCALARS)
+LEAVES = st.one_of(
+    st.builds(Leaf, PATHS, st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), CONSTANTS),
+    st.builds(Leaf, PATHS, st.just("in"), st.lists(CONSTANTS, max_size=4).map(tuple)),
+    st.builds(Leaf, PATHS, st.just("isnull"), st.booleans()),
+)
+TREES: st.SearchStrategy[Tree] = st.recursive(
+    st.one_of(LEAVES, st.booleans()),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(all_of),
+        st.lists(inner, min_size=1, max_size=3).map(any_of),
+        inner.map(negate),
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(scope="module")
+def records(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> Any:
+    """A collection of random records, and the same as MongoDB gives them back."""
+    generator = random.Random(20261121)  # noqa: S311 - reproducible, not secret
+    collection = mongo[f"{database_prefix}matcher"]["records"]
+    collection.drop()
+    collection.insert_many({"_id": number, "data": random_object(generator, 3)} for number in range(CORPUS))
+    yield collection, list(collection.find())
+    mongo.drop_database(f"{database_prefix}matcher")
+
+
+# 400 trees on 500 records: 200,000 comparisons.
+@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(tree=TREES)
+def test_the_matcher_agrees_with_mongodb(records: Any, tree: Tree) -> None:
+    collection, stored = records
+    found = {record["_id"] for record in collection.find(to_filter(tree), {"_id": 1})}
+    assert found == {record["_id"] for record in stored if matches(tree, record)}
