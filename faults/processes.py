@@ -61,22 +61,26 @@ def _command_line(pid: str) -> bytes:
         return b""
 
 
-def start_service(uri: str, folder: Path, *, workers: int = 1, port: int = 0, **variables: str) -> Service:
-    """Starts one; `variables` are of its environment."""
+def start_service(
+    uri: str, folder: Path, *, workers: int = 1, port: int = 0, files: int = 0, **variables: str
+) -> Service:
+    """Starts one; `variables` are of its environment, and it may have `files` open, where that is not 0."""
     port = port or free_port()
     log = folder / f"service-{port}.log"
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
     environment = kept | {"MONGODB_URI": uri, "SECRET_KEY": KEY, "BCRYPT_COST": "4", "DRAIN_SECONDS": "0", **variables}
     command = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
+    if files:
+        command = ["/bin/sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     with log.open("ab") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)  # noqa: S603
     return Service(process, port, log)
 
 
 @contextmanager
-def running_service(uri: str, folder: Path, *, workers: int = 1, **variables: str) -> Iterator[Service]:
+def running_service(uri: str, folder: Path, *, workers: int = 1, files: int = 0, **variables: str) -> Iterator[Service]:
     """One that answers, and that is gone afterwards."""
-    service = start_service(uri, folder, workers=workers, port=0, **variables)
+    service = start_service(uri, folder, workers=workers, port=0, files=files, **variables)
     try:
         wait_live(service)
         yield service

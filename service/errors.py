@@ -10,7 +10,7 @@ ServiceError
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422 ── PageTooLarge; RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
-├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost
+├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
@@ -320,9 +320,19 @@ class Unavailable(ServiceError):
     status = 503
     code = "unavailable"
     detail = "The service is temporarily unavailable; try again"
+    # What an operator must mend, for the log and the command line; a client is not told.
+    cause: str | None = None
 
     def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
         super().__init__(detail, headers={"retry-after": str(retry_after)})
+
+
+class NotReady(Unavailable):
+    """Something must be mended before requests can be served."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__()
+        self.cause = cause
 
 
 class Busy(Unavailable):

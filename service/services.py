@@ -15,6 +15,7 @@ from service.domain.files.files import Files
 from service.domain.limits.limiter import Limits
 from service.domain.lists import Lists
 from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.canary import Canary
 from service.domain.projects.lookup import Projects
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.access_tokens import Tokens
@@ -38,6 +39,7 @@ class Services:
     databases: Databases
     projects: Projects
     admin: ProjectAdmin
+    canary: Canary
     tokens: Tokens
     passwords: Passwords
     accounts: Accounts
@@ -66,13 +68,15 @@ def build_services(settings: Settings) -> Services:
     databases = Databases(connect(settings.database_uri), settings.database_prefix)
     passwords = Passwords(settings.bcrypt_cost)
     store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
+    canary = Canary(store, secret_box)
     projects = Projects(databases, store, secret_box, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
     catalogs, lists = Catalogs(), Lists()
     return Services(
         databases=databases,
         projects=projects,
-        admin=ProjectAdmin(databases, store, secret_box, projects),
+        admin=ProjectAdmin(databases, store, secret_box, projects, canary),
+        canary=canary,
         tokens=tokens,
         passwords=passwords,
         accounts=Accounts(passwords, tokens, lists),

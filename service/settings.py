@@ -98,7 +98,7 @@ class Settings(BaseSettings):
     @field_validator("secret_key")
     @classmethod
     def _is_32_bytes(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and len(_decode(value)) != SECRET_KEY_BYTES:
+        if value is not None and not is_secret_key(value):
             raise ValueError("must be 32 random bytes in base64; `openssl rand -base64 32` makes one")
         return value
 
@@ -129,6 +129,11 @@ def _read_secret(variable: str, path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ConfigurationError(f"{variable}: {path} cannot be read: {reason}") from None
+
+
+def is_secret_key(value: SecretStr) -> bool:
+    """Whether it is 32 bytes in base64."""
+    return len(_decode(value)) == SECRET_KEY_BYTES
 
 
 def _decode(value: SecretStr) -> bytes:

@@ -11,7 +11,7 @@ from typer.exceptions import Abort, TyperException
 from service.cli.check import run_checks
 from service.cli.progress import progress_bars
 from service.cli.projects import project_app
-from service.cli.runtime import run_command, run_on
+from service.cli.runtime import refuse_wrong_key, run_command, run_on
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
 from service.domain.projects.lookup import Project
@@ -69,6 +69,7 @@ def serve(
     configure_logging(settings.log_level, settings.log_format)
     check_address(host, port)
     with with_database(settings) as located:
+        refuse_wrong_key(located)
         typer.echo(_banner(located, _demo(located) if demo else None))
         embedded = settings.data_dir if settings.mongodb_uri is None else None
         serve_http(located, host=host, port=port, workers=workers, mongod_folder=embedded)

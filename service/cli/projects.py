@@ -6,6 +6,7 @@ import orjson
 import typer
 
 from service.cli.runtime import run_command
+from service.domain.projects.admin import ProjectEntry
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import SECRET_SETTINGS, stored
 from service.errors import ConfigurationError
@@ -75,7 +76,7 @@ def _pairs(texts: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _summary(project: Project) -> dict[str, str]:
+def _summary(project: Project | ProjectEntry) -> dict[str, str]:
     return {"project_id": project.id, "name": project.name, "created_at": write_time(project.created_at)}
 
 

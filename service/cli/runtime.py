@@ -2,15 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from service.embedded.local import with_database
 from service.errors import ConfigurationError, Unavailable
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
+from service.storage.client import within
 from service.storage.databases import Databases
 
 T = TypeVar("T")
+# A server does not wait longer than this for a MongoDB that may come later.
+KEY_SECONDS = 2.0
 
 
 def run_command(work: Callable[[Services], Awaitable[T]]) -> T:
@@ -33,10 +37,26 @@ async def _run(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> 
         await services.close()
 
 
+def refuse_wrong_key(settings: Settings) -> None:
+    """Raises ConfigurationError when SECRET_KEY does not open what is stored; says nothing where no MongoDB answers yet."""
+    asyncio.run(_refuse_wrong_key(settings))
+
+
+async def _refuse_wrong_key(settings: Settings) -> None:
+    services = build_services(settings)
+    try:
+        with suppress(Unavailable), within(KEY_SECONDS):
+            await services.canary.check()
+    finally:
+        await services.close()
+
+
 async def _prepare(databases: Databases) -> None:
     try:
         await databases.ensure_indexes()
     except Unavailable as error:
+        if error.cause:
+            raise ConfigurationError(f"MONGODB_URI: {error.cause}") from None
         cause = type(error.__cause__).__name__
         raise ConfigurationError(
             f"MONGODB_URI: no MongoDB answers there ({cause}); start it or mend the address"

@@ -4,14 +4,14 @@ import base64
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from service.embedded.mongod import embedded_mongodb
 from service.errors import ConfigurationError
-from service.settings import SECRET_KEY_BYTES, Settings
+from service.settings import SECRET_KEY_BYTES, Settings, is_secret_key
 
 
 @contextmanager
@@ -24,9 +24,17 @@ def with_database(settings: Settings) -> Iterator[Settings]:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         key = settings.secret_key or _kept_key(settings.data_dir / "secret_key")
     except OSError as error:
-        raise ConfigurationError(f"DATA_DIR: {settings.data_dir} cannot be used: {error.strerror}") from None
-    with embedded_mongodb(settings.data_dir) as uri:
+        raise _unusable(settings.data_dir, error) from None
+    with ExitStack() as running:
+        try:
+            uri = running.enter_context(embedded_mongodb(settings.data_dir))
+        except OSError as error:
+            raise _unusable(settings.data_dir, error) from None
         yield settings.model_copy(update={"mongodb_uri": SecretStr(uri), "secret_key": key})
+
+
+def _unusable(data_dir: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(f"DATA_DIR: {data_dir} cannot be used: {error.filename or ''}: {error.strerror}")
 
 
 def _kept_key(path: Path) -> SecretStr:
@@ -42,4 +50,9 @@ def _kept_key(path: Path) -> SecretStr:
             pass
         finally:
             draft.unlink()
-    return SecretStr(path.read_text().strip())
+    key = SecretStr(path.read_text(errors="replace").strip())
+    if not is_secret_key(key):
+        raise ConfigurationError(
+            f"DATA_DIR: {path} holds no key of 32 bytes in base64; put back the one that opens the stored secrets"
+        )
+    return key

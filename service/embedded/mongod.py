@@ -20,6 +20,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from service.embedded.watchdog import watch_repeatedly
 from service.errors import ConfigurationError
+from service.file_limit import raise_file_limit
 
 REPLICA_SET = "embedded"
 NOT_YET_INITIALIZED = 94
@@ -47,7 +48,7 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
     with (folder / "users.lock").open("a") as users:
         with _lock(folder / "start.lock"):
             fcntl.flock(users, fcntl.LOCK_SH)
-            port = _running_port(folder) or _start(folder)
+            port = _join(folder) or _start(folder)
         try:
             with watch_repeatedly(partial(_revive, folder)):
                 yield _uri(port)
@@ -55,6 +56,13 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
             with _lock(folder / "start.lock"):
                 if _is_last(users):
                     _stop(folder)
+
+
+def _join(folder: Path) -> int | None:
+    """The port of the mongod that runs; whoever started it may have died before it was the primary of its set."""
+    if (port := _running_port(folder)) is not None:
+        _become_primary(port)
+    return port
 
 
 @contextmanager
@@ -67,7 +75,7 @@ def keep_mongod(data_dir: Path) -> Iterator[None]:
 
 def _revive(folder: Path) -> None:
     """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
-    with _lock(folder / "start.lock"), suppress(ConfigurationError, PyMongoError, OSError):
+    with suppress(ConfigurationError, PyMongoError), _lock(folder / "start.lock"):
         if not _holds_its_files(folder):
             _start(folder)
 
@@ -139,6 +147,7 @@ def _start(folder: Path) -> int:
         *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--wiredTigerEngineConfigString", JOURNAL),
         *("--setParameter", "diagnosticDataCollectionEnabled=false"),
     ]
+    raise_file_limit()
     pid = _spawn(command, folder / "mongod.out")
     (folder / "mongod.json").write_text(json.dumps({"pid": pid, "port": port}))
     _await_listening(pid, port, folder)

@@ -4,17 +4,27 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import structlog
+
+log = structlog.get_logger()
+
 EVERY_SECONDS = 0.5
 
 
 @contextmanager
 def watch_repeatedly(check: Callable[[], None]) -> Iterator[None]:
-    """Calls `check` twice a second until the context ends, which waits for the call under way."""
+    """Calls `check` twice a second until the context ends, which waits for the call under way.
+
+    Whatever it raises, too few open files among it, is logged and tried again.
+    """
     over = threading.Event()
 
     def watch() -> None:
         while not over.wait(EVERY_SECONDS):
-            check()
+            try:
+                check()
+            except Exception as error:
+                log.warning("watch_failed", cause=f"{type(error).__name__}: {error}")
 
     thread = threading.Thread(target=watch, name="watching", daemon=True)
     thread.start()

@@ -59,6 +59,10 @@ def connect(uri: str) -> Client:
             datetime_conversion=DatetimeConversion.DATETIME_AUTO,
             unicode_decode_error_handler="replace",
         )
+    except OSError as error:
+        # Of TLS: tlsCAFile or tlsCertificateKeyFile.
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        raise ConfigurationError(f"MONGODB_URI: a file of its TLS options cannot be used: {reason}") from None
     except (InvalidURI, DriverConfigurationError, ValueError) as error:
         # The URI holds a password, and so may the driver's message; neither is repeated.
         raise ConfigurationError(

@@ -1,11 +1,12 @@
 """Names: which database holds the service's own records, which one a project's; and the indexes of each."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pymongo import ASCENDING, IndexModel, timeout
 
-from service.storage.client import Client, Database, Document
+from service.storage.client import Client, Database
 from service.storage.errors import translated
 from service.storage.files.stored import ensure_file_indexes
 from service.storage.records import Records
@@ -32,6 +33,14 @@ API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
 # Only cleans up; what a limit allows is decided by the window in a counter's key.
 COUNTER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 PROJECT_INDEXES = (IndexModel([("settings.CORS_ORIGINS", ASCENDING)], name="cors_origins"),)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """`topology` is "replica set", "sharded cluster" or "standalone"; only the first two have transactions."""
+
+    topology: str
+    is_writable: bool
 
 
 class ProjectDatabase:
@@ -98,16 +107,17 @@ class Databases:
             await self.system["projects"].create_indexes(list(PROJECT_INDEXES))
             await self.system["counters"].create_indexes(list(COUNTER_INDEXES))
 
-    async def ping(self) -> None:
-        """Returns when the server answers; raises Unavailable."""
-        with translated():
-            await self.client.admin.command("ping")
-
-    async def server(self) -> Document:
-        """`{"version", "topology"}`; topology is "replica set", "sharded cluster" or "standalone"."""
+    async def hello(self) -> ServerState:
+        """What the server that would be written to says of itself. Raises Unavailable."""
         with translated():
             hello = await self.client.admin.command("hello")
-            build = await self.client.admin.command("buildInfo")
         sharded = hello.get("msg") == "isdbgrid"
-        topology = "sharded cluster" if sharded else "replica set" if "setName" in hello else "standalone"
-        return {"version": build["version"], "topology": topology}
+        # A member of a replica set that nobody has initiated has no name yet.
+        in_set = "setName" in hello or "isreplicaset" in hello
+        topology = "sharded cluster" if sharded else "replica set" if in_set else "standalone"
+        return ServerState(topology, is_writable=hello.get("isWritablePrimary", False))
+
+    async def version(self) -> str:
+        """MongoDB's version, such as 8.0.4."""
+        with translated():
+            return str((await self.client.admin.command("buildInfo"))["version"])

@@ -7,12 +7,13 @@ from typing import Any
 
 from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, PyMongoError
 
-from service.errors import DuplicateValue, RejectedByValidator, ServiceError, TooLarge, Unavailable
+from service.errors import DuplicateValue, NotReady, RejectedByValidator, ServiceError, TooLarge, Unavailable
 from service.observe.metrics import operation_series
 
 MAX_TIME_EXPIRED = 50
 DOCUMENT_VALIDATION_FAILURE = 121
 DUPLICATE_KEY = 11000
+AUTHENTICATION_FAILED = 18
 # 10334 is the driver's and the server's BSONObjectTooLarge; 17419 and 17420 say that an update would make one.
 TOO_LARGE = frozenset({10334, 17419, 17420})
 
@@ -93,4 +94,6 @@ def _refusal(error: OperationFailure) -> ServiceError:
         return RejectedByValidator((error.details or {}).get("errInfo", {}))
     if error.code in TOO_LARGE:
         return TooLarge("The record would be larger than 16 MB")
+    if error.code == AUTHENTICATION_FAILED:
+        return NotReady("MongoDB refuses the user name or the password (code 18, AuthenticationFailed)")
     return Unavailable()

@@ -1,6 +1,7 @@
 """Projects and their API keys, as they are stored. Secrets arrive here sealed, a key only as its SHA-256."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
@@ -9,14 +10,18 @@ from service.storage.databases import Databases
 from service.storage.errors import translated
 from service.storage.transactions import ClientSession, in_transaction
 
+CANARY = "secret_key"
+
 
 class ProjectStore:
-    """`projects`: {_id, name, settings, signing_key, created_at}; `api_keys`: {_id: sha256, project_id, created_at}."""
+    """`projects`: {_id, name, settings, signing_key, created_at}; `api_keys`: {_id: sha256, project_id, created_at};
+    `canary`: {_id: "secret_key", sealed}."""
 
     def __init__(self, databases: Databases) -> None:
         self._client = databases.client
         self._projects = databases.system["projects"]
         self._api_keys = databases.system["api_keys"]
+        self._canary = databases.system["canary"]
 
     async def find(self, project_id: str) -> Document | None:
         with translated():
@@ -40,6 +45,23 @@ class ProjectStore:
         """All projects, oldest first."""
         with translated():
             return await self._projects.find().sort([("created_at", 1), ("_id", 1)]).to_list()
+
+    async def find_any(self) -> Document | None:
+        """Some project, where there is one."""
+        with translated():
+            return await self._projects.find_one()
+
+    async def find_canary(self) -> str | None:
+        """The sealed canary, where it has been made."""
+        with translated():
+            found = await self._canary.find_one({"_id": CANARY})
+        return found["sealed"] if found else None
+
+    async def keep_canary(self, sealed: str) -> str:
+        """Stores `sealed`, unless another was first; returns the one that is stored."""
+        with suppress(DuplicateValue), translated():
+            await self._canary.update_one({"_id": CANARY}, {"$setOnInsert": {"sealed": sealed}}, upsert=True)
+        return await self.find_canary() or sealed
 
     async def only_id(self) -> str | None:
         """The id of the only project there is; None where there are none or several."""

@@ -127,3 +127,33 @@ def test_the_last_to_leave_need_not_be_the_one_that_started_it(tmp_path: Path) -
         assert not listening(port_of(uri))
         assert time.monotonic() - started < 20
         starter.stdin.close()
+
+
+def test_n21_mongod_has_as_many_files_as_it_may(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (512, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))\n"
+        "from service.embedded.mongod import embedded_mongodb\n"
+        "with embedded_mongodb(pathlib.Path(sys.argv[1])):\n"
+        "    pid = __import__('json').loads((pathlib.Path(sys.argv[1]) / 'mongodb/mongod.json').read_text())['pid']\n"
+        "    print(pathlib.Path(f'/proc/{pid}/limits').read_text())\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    limits = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    soft, hard = next(line for line in limits.splitlines() if line.startswith("Max open files")).split()[3:5]
+    assert soft == hard
+
+
+def test_n28_a_server_that_was_never_initiated_is_initiated_by_whoever_joins(tmp_path: Path) -> None:
+    """As when the process that started it was killed before it made it a replica set."""
+    program = (
+        "import os, pathlib, signal, sys\n"
+        "from service.embedded import mongod\n"
+        "mongod._become_primary = lambda port: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "mongod.embedded_mongodb(pathlib.Path(sys.argv[1])).__enter__()\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    killed = subprocess.run(command, capture_output=True, check=False)  # noqa: S603
+    assert killed.returncode == -signal.SIGKILL
+    with embedded_mongodb(tmp_path) as uri, MongoClient[dict[str, object]](uri) as client:
+        assert client.admin.command("hello")["isWritablePrimary"] is True

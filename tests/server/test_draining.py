@@ -27,8 +27,10 @@ async def _await_not_ready(service: Service) -> float:
 async def test_whoever_asks_during_the_drain_time_is_told_and_served(
     mongodb_uri: str, tmp_path: Path, workers: int
 ) -> None:
-    variables = {"DATABASE_PREFIX": PREFIX, "DRAIN_SECONDS": str(DRAIN_SECONDS)}
-    with running_service(mongodb_uri, tmp_path, workers=workers, **variables) as service:
+    seconds = str(DRAIN_SECONDS)
+    with running_service(
+        mongodb_uri, tmp_path, workers=workers, DATABASE_PREFIX=PREFIX, DRAIN_SECONDS=seconds
+    ) as service:
         started = time.monotonic()
         service.process.send_signal(signal.SIGTERM)
         assert await _await_not_ready(service) < DRAIN_SECONDS

@@ -5,16 +5,19 @@ import json
 import secrets
 import string
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from joserfc.jwk import ECKey
 
+from service.domain.projects.canary import Canary
 from service.domain.projects.lookup import CACHE_SECONDS, PROJECT_ID, Project, Projects, hash_api_key
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, check_names, read_project_settings, stored
 from service.errors import ConfigurationError, ProjectNotFound
 from service.schema.values import now
-from service.storage.databases import Databases
+from service.storage.databases import Databases, ProjectDatabase
 from service.storage.projects import ProjectStore
 
 Fill = Callable[[Project], Awaitable[None]]
@@ -24,14 +27,27 @@ KEY_LENGTH = 32
 MAX_NAME = 100
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectEntry:
+    """One project as a list of all shows it."""
+
+    id: str
+    name: str
+    created_at: datetime
+    database: ProjectDatabase
+
+
 class ProjectAdmin:
     """The operations of `auth-collections project`."""
 
-    def __init__(self, databases: Databases, store: ProjectStore, secret_box: SecretBox, projects: Projects) -> None:
+    def __init__(
+        self, databases: Databases, store: ProjectStore, secret_box: SecretBox, projects: Projects, canary: Canary
+    ) -> None:
         self._databases = databases
         self._store = store
         self._secret_box = secret_box
         self._projects = projects
+        self._canary = canary
 
     async def create(
         self, name: str, project_id: str | None, settings: Mapping[str, str], fill: Fill | None = None
@@ -44,6 +60,7 @@ class ProjectAdmin:
         project_id = project_id or secrets.token_hex(6)
         _check(name, project_id)
         read_project_settings(settings)
+        await self._canary.check()
         record = {
             "_id": project_id,
             "name": name,
@@ -63,11 +80,15 @@ class ProjectAdmin:
         """The project as it is stored now. Raises ProjectNotFound."""
         record = await self._store.find(project_id)
         if record is None:
-            raise ProjectNotFound(f"There is no project {project_id}")
+            raise _not_found(project_id)
         return self._projects.opened(record)
 
-    async def list(self) -> list[Project]:
-        return [self._projects.opened(record) for record in await self._store.list()]
+    async def list(self) -> list[ProjectEntry]:
+        """All projects, oldest first, without their secrets: no SECRET_KEY is needed for this."""
+        return [
+            ProjectEntry(record["_id"], record["name"], record["created_at"], self._databases.project(record["_id"]))
+            for record in await self._store.list()
+        ]
 
     async def change(self, project_id: str, changes: Mapping[str, str]) -> Project:
         """Changes settings; an empty value means the default again. Raises ConfigurationError, ProjectNotFound."""
@@ -87,14 +108,15 @@ class ProjectAdmin:
         return api_key
 
     async def delete(self, project_id: str) -> None:
-        """Deletes a project with all its data. Raises ProjectNotFound.
+        """Deletes a project with all its data, also one whose secrets do not open. Raises ProjectNotFound.
 
         Workers may know the project for some seconds more; its data goes after that, so that no late write outlives it.
         """
-        project = await self.find(project_id)
+        if await self._store.find(project_id) is None:
+            raise _not_found(project_id)
         await self._store.delete(project_id)
         await asyncio.sleep(CACHE_SECONDS)
-        await project.database.drop()
+        await self._databases.project(project_id).drop()
 
     def _sealed(self, project_id: str, settings: Mapping[str, str]) -> dict[str, Any]:
         values = stored(read_project_settings(settings))
@@ -102,6 +124,10 @@ class ProjectAdmin:
             name: self._secret_box.seal(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value
             for name, value in values.items()
         }
+
+
+def _not_found(project_id: str) -> ProjectNotFound:
+    return ProjectNotFound(f"There is no project {project_id}")
 
 
 def _check(name: str, project_id: str) -> None:

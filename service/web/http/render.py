@@ -68,6 +68,11 @@ def _allow(request: Request) -> dict[str, str]:
     return {"allow": ", ".join(sorted({method for route in routes for method in route.methods}))}
 
 
+def _cause(error: Unavailable) -> str:
+    """What the log says of it: in words, or the name of the driver's error, of which the text may hold an address."""
+    return error.cause or type(error.__cause__).__name__
+
+
 def _code(error: Exception) -> str:
     if isinstance(error, HTTPException):
         return HTTP_CODES.get(error.status_code, "http_error")
@@ -86,6 +91,6 @@ async def render_error(request: Request, error: Exception) -> Response:
         log.error("unhandled_error", request_id=request_id, exc_info=error)
         return json_response({**ServiceError().body(), "request_id": request_id}, 500)
     if isinstance(error, Unavailable):
-        log.warning("unavailable", request_id=request_id, code=error.code, cause=type(error.__cause__).__name__)
+        log.warning("unavailable", request_id=request_id, code=error.code, cause=_cause(error))
         return json_response({**error.body(), "request_id": request_id}, error.status, error.headers)
     return json_response(error.body(), error.status, error.headers)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller
+from service.domain.projects.readiness import check_readiness
 from service.errors import Unavailable
 from service.observe.metrics import exposition
 from service.web.http.render import json_response
@@ -19,10 +20,10 @@ async def liveness(request: Request, caller: ServiceCaller) -> Response:  # noqa
 
 
 async def readiness(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
-    """The database answers, so requests can be served, and the server does not stop; 503 otherwise."""
+    """Requests can be served, and the server does not stop; 503 otherwise, and the log has the cause."""
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
-    await services(request).databases.ping()
+    await check_readiness(services(request).databases, services(request).canary)
     return json_response({"status": "ready"})
 
 

@@ -1,0 +1,23 @@
+"""Whether requests can be served: what a process needs that only the database can tell."""
+
+from service.domain.projects.canary import Canary
+from service.errors import ConfigurationError, NotReady
+from service.storage.databases import Databases
+
+
+async def check_readiness(databases: Databases, canary: Canary) -> None:
+    """Returns when MongoDB takes writes and transactions, and SECRET_KEY opens what is stored.
+
+    Raises NotReady with the cause, Unavailable when MongoDB does not answer.
+    """
+    server = await databases.hello()
+    if server.topology == "standalone":
+        raise NotReady(
+            "MongoDB is a standalone, which has no transactions: a replica set or a sharded cluster is needed"
+        )
+    if not server.is_writable:
+        raise NotReady("this member of MongoDB takes no writes")
+    try:
+        await canary.check()
+    except ConfigurationError as error:
+        raise NotReady(error.detail) from error
