@@ -62,9 +62,9 @@ def _command_line(pid: str) -> bytes:
 
 
 def start_service(
-    uri: str, folder: Path, *, workers: int = 1, port: int = 0, files: int = 0, **variables: str
+    uri: str, folder: Path, *, workers: int = 1, port: int = 0, files: str = "", **variables: str
 ) -> Service:
-    """Starts one; `variables` are of its environment, and it may have `files` open, where that is not 0."""
+    """Starts one; `variables` are of its environment, and it may have `files` open, where that is given."""
     port = port or free_port()
     log = folder / f"service-{port}.log"
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
@@ -78,7 +78,7 @@ def start_service(
 
 
 @contextmanager
-def running_service(uri: str, folder: Path, *, workers: int = 1, files: int = 0, **variables: str) -> Iterator[Service]:
+def running_service(uri: str, folder: Path, *, workers: int = 1, files: str = "", **variables: str) -> Iterator[Service]:
     """One that answers, and that is gone afterwards."""
     service = start_service(uri, folder, workers=workers, port=0, files=files, **variables)
     try:

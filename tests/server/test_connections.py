@@ -65,7 +65,7 @@ def test_n23_the_longest_idle_connection_goes_for_a_new_one() -> None:
 
 
 async def test_n23_a_new_client_is_served_beside_more_idle_ones_than_files(mongodb_uri: str, tmp_path: Path) -> None:
-    with running_service(mongodb_uri, tmp_path, files=FILES, DATABASE_PREFIX="f_idle_") as service:
+    with running_service(mongodb_uri, tmp_path, files=str(FILES), DATABASE_PREFIX="f_idle_") as service:
         opened = [
             await asyncio.open_connection("127.0.0.1", service.port, local_addr=(f"127.0.2.{n % 5}", 0))
             for n in range(2 * FILES)
