@@ -78,7 +78,9 @@ def start_service(
 
 
 @contextmanager
-def running_service(uri: str, folder: Path, *, workers: int = 1, files: str = "", **variables: str) -> Iterator[Service]:
+def running_service(
+    uri: str, folder: Path, *, workers: int = 1, files: str = "", **variables: str
+) -> Iterator[Service]:
     """One that answers, and that is gone afterwards."""
     service = start_service(uri, folder, workers=workers, port=0, files=files, **variables)
     try:
