@@ -86,7 +86,17 @@ MAX_CONTAINS = Bound(256, "characters of `_contains`", protects=MONGODB, past=IN
 MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)
 MAX_INDEXES = Bound(60, "indexes that a schema asks for", protects="MongoDB's open files", past=INVALID)
 MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB, past=INVALID)
-MAX_PATTERN = Bound(256, "characters of a pattern", protects=MONGODB, past=INVALID)
+MAX_PATTERN = Bound(256, "characters of a pattern", protects=LOOP, past=INVALID)
+MAX_PATTERN_PROGRAM = Bound(65_536, "instructions of a schema's patterns, compiled", protects=MEMORY, past=INVALID)
+MAX_PATTERN_WORK = Bound(
+    134_217_728,
+    "instructions times bytes to match one document with its patterns",
+    protects="a worker's one thread for patterns",
+    past=INVALID,
+)
+MAX_PATTERN_WAITING = Bound(
+    32, "documents of a project that wait to be matched in a worker", protects=MEMORY, past="503 busy"
+)
 MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
 
 # Of access rules.

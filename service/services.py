@@ -9,6 +9,7 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
+from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.documents.documents import Documents
 from service.domain.files.files import Files
@@ -46,6 +47,7 @@ class Services:
     sign_in: SignIn
     collections: Collections
     schema_changes: SchemaChanges
+    pattern_judge: PatternJudge
     documents: Documents
     files: Files
     limits: Limits
@@ -56,6 +58,7 @@ class Services:
         """Returns what was leased and ends what runs, as far as the database answers."""
         await self.limits.close()
         self.passwords.close()
+        self.pattern_judge.close()
         await self.sign_in.aclose()
         # A process that is told to end does, whatever its connections do.
         with suppress(TimeoutError):
@@ -71,7 +74,7 @@ def build_services(settings: Settings) -> Services:
     canary = Canary(store, secret_box)
     projects = Projects(databases, store, secret_box, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
-    catalogs, lists = Catalogs(), Lists()
+    catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     return Services(
         databases=databases,
         projects=projects,
@@ -80,9 +83,10 @@ def build_services(settings: Settings) -> Services:
         tokens=tokens,
         passwords=passwords,
         accounts=Accounts(passwords, tokens, lists),
-        collections=Collections(catalogs),
-        schema_changes=SchemaChanges(catalogs),
-        documents=Documents(catalogs, lists),
+        collections=Collections(catalogs, pattern_judge),
+        schema_changes=SchemaChanges(catalogs, pattern_judge),
+        pattern_judge=pattern_judge,
+        documents=Documents(catalogs, lists, pattern_judge),
         files=Files(settings.files_url, projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=Limits(Counters(databases)),

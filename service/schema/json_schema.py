@@ -1,5 +1,7 @@
 """Definitions → the `$jsonSchema` validator with which MongoDB judges every write, from wherever it comes.
 
+Patterns are not in it: see `patterns`.
+
 Source: https://www.mongodb.com/docs/manual/reference/operator/query/jsonSchema/
 """
 
@@ -62,7 +64,7 @@ def value_schema(field: Field) -> JsonSchema:
 
 
 def _rules(field: Field) -> JsonSchema:
-    rules: JsonSchema = {"minimum": field.minimum, "maximum": field.maximum, "pattern": field.pattern}
+    rules: JsonSchema = {"minimum": field.minimum, "maximum": field.maximum}
     unit = "Items" if field.kind is Kind.ARRAY else "Length"
     rules |= {f"min{unit}": field.min_length, f"max{unit}": field.max_length}
     if field.items is not None:

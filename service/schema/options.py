@@ -80,9 +80,6 @@ def _length(value: Any, _: Kind) -> Problem | None:
 def _pattern(value: Any, _: Kind) -> Problem | None:
     if not isinstance(value, str) or not 1 <= len(value) <= MAX_PATTERN or "\x00" in value:
         return "string_type", f"Must be a regular expression of 1 to {MAX_PATTERN} characters"
-    # A leading (*VERB) would set the engine's own limits and modes, which guard the database.
-    if value.startswith("(*"):
-        return "value_error", "Must not begin with (*"
     return None
 
 

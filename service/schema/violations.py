@@ -95,6 +95,12 @@ def _of(singular: str, text: str) -> Callable[[Any], str]:
 
 too_many = _of("item", "Must have at most {n} {unit}")
 
+
+def mismatch(pattern: str) -> Violation:
+    """What is said of a text in which `pattern` is not found; its place is still to be put before it."""
+    return Violation((), f"Must match the regular expression {pattern}", "string_pattern_mismatch")
+
+
 SENTENCES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "enum": ("enum", _choices),
     "minimum": ("greater_than_equal", lambda bound: f"Must be at least {bound}"),
@@ -103,5 +109,5 @@ SENTENCES: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "maxLength": ("string_too_long", _of("character", "Must have at most {n} {unit}")),
     "minItems": ("too_short", _of("item", "Must have at least {n} {unit}")),
     "maxItems": ("too_long", too_many),
-    "pattern": ("string_pattern_mismatch", lambda pattern: f"Must match the regular expression {pattern}"),
+    "pattern": ("string_pattern_mismatch", lambda pattern: mismatch(pattern).msg),
 }

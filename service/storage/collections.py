@@ -3,7 +3,7 @@
 Documents of `movies` are in `c_movies`: no name a client gives can reach `users`, GridFS, or the registry.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from pymongo import ASCENDING, IndexModel, timeout
@@ -20,6 +20,7 @@ from service.storage.validation_probe import MAJORITY, probe
 NAMESPACE_NOT_FOUND = 26
 NAMESPACE_EXISTS = 48
 SHOWN = 10
+SCANNED = 500
 # A validator that no record satisfies: what is left of a deleted collection refuses writes that come late.
 CLOSED = {"_id": {"$exists": False}}
 
@@ -150,6 +151,31 @@ class CollectionStore:
             cursor = await self._collection(name).aggregate([*stages, *tail], allowDiskUse=True)
             rows = await cursor.to_list()
         return (rows[0]["n"], rows[0]["ids"]) if rows else (0, [])
+
+    async def scan(
+        self, name: str, fields: Sequence[str], conforming: tuple[Any, Validator] | None = None
+    ) -> AsyncIterator[list[Document]]:
+        """The documents {_id, data} that have one of `fields`, and of `data` no others; in batches of at most 16 MB.
+
+        With `conforming`, an expression and a validator, as the expression leaves them, and if the validator accepts.
+        """
+        stages: list[Document] = [
+            {"$match": {"$or": [{f"data.{field}": {"$exists": True}} for field in fields]}},
+            {"$project": {f"data.{field}": 1 for field in fields}},
+        ]
+        if conforming is not None:
+            stages[:0] = [{"$set": {"data": conforming[0]}}, {"$match": conforming[1]}]
+        with translated():
+            cursor = await self._collection(name).aggregate(stages, batchSize=SCANNED)
+        try:
+            while True:
+                with translated():
+                    batch = await cursor.to_list(SCANNED)
+                if not batch:
+                    return
+                yield batch
+        finally:
+            await cursor.close()
 
     async def repair(self, name: str, validator: Validator, fill: Any) -> None:
         """Applies the expression `fill` to the `data` of all documents that break `validator`.

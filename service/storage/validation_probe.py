@@ -1,4 +1,4 @@
-"""What MongoDB would say: of records under a validator, of a regular expression. Nothing that is asked here stays."""
+"""What MongoDB would say of records under a validator. Nothing that is asked here stays."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -7,14 +7,13 @@ from typing import Any
 
 from bson import ObjectId
 from bson.errors import InvalidId
-from pymongo.errors import BulkWriteError, OperationFailure
+from pymongo.errors import BulkWriteError
 
 from service.schema.values import now
 from service.storage.client import Database, Document
 from service.storage.errors import translated
 
 MAJORITY = {"w": "majority"}
-BAD_PATTERN = 51091
 SCRATCH = "scratch_"
 SCRATCH_LIFETIME = timedelta(hours=1)
 
@@ -46,15 +45,3 @@ async def _drop_old(database: Database) -> None:
             made = ObjectId(name.removeprefix(SCRATCH)).generation_time.replace(tzinfo=None)
             if now() - made > SCRATCH_LIFETIME:
                 await database.drop_collection(name)
-
-
-async def compiles(database: Database, pattern: str) -> bool:
-    """Whether MongoDB can read `pattern` as a regular expression."""
-    with translated():
-        try:
-            await database["collections"].find_one({"_id": {"$regex": pattern}}, {"_id": 1})
-        except OperationFailure as error:
-            if error.code != BAD_PATTERN:
-                raise
-            return False
-    return True

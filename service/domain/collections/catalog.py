@@ -17,7 +17,7 @@ from service.query.document_shape import DocumentShape
 from service.query.shapes import USERS as USER_SHAPE
 from service.query.shapes import Shape
 from service.schema.fields import USERS, Fields, parse
-from service.schema.pattern_budget import guarded
+from service.schema.patterns import patterned
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_abandoned, is_visible
@@ -27,14 +27,14 @@ from service.storage.definitions import Definitions, is_abandoned, is_visible
 class Collection:
     """A declared collection: `schema` is what the client declared, `fields` what it means.
 
-    `guarded` are the fields of `pattern_budget.guarded`; `targets` says for each reference in which MongoDB collection
+    `patterned` are the fields that have patterns; `targets` says for each reference in which MongoDB collection
     the record is that it refers to.
     """
 
     name: str
     schema: dict[str, Any]
     fields: Fields
-    guarded: Fields
+    patterned: Fields
     targets: Mapping[str, str]
     created_at: datetime
     updated_at: datetime
@@ -101,7 +101,7 @@ def read_collection(record: Mapping[str, Any]) -> Collection:
         name=record["_id"],
         schema=schema,
         fields=fields,
-        guarded=guarded(fields),
+        patterned=patterned(fields),
         targets=_targets(fields),
         created_at=record["created_at"],
         updated_at=record["updated_at"],

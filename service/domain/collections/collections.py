@@ -3,6 +3,7 @@
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection
+from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
 from service.domain.projects.lookup import Project
@@ -15,8 +16,9 @@ from service.storage.definitions import Definitions
 class Collections:
     """What a project's API key can do with its collections."""
 
-    def __init__(self, catalogs: Catalogs) -> None:
+    def __init__(self, catalogs: Catalogs, judge: PatternJudge) -> None:
         self._catalogs = catalogs
+        self._judge = judge
 
     async def list(self, project: Project) -> list[Collection]:
         """All of them, by name."""
@@ -35,7 +37,7 @@ class Collections:
         check_collection_name(name)
         if name in catalog.collections:
             raise CollectionExists
-        await validate_schema(project.database, name, schema, catalog)
+        await validate_schema(project, name, schema, catalog, self._judge)
         record = await Definitions(project.database).reserve(name, schema)
         await reconcile(project.database, record)
         return (await self._catalogs.refresh(project)).find(name)

@@ -6,6 +6,7 @@ from service.errors import DuplicateValue
 from service.schema.fields import Fields, parse
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
+from service.schema.patterns import unknown_patterns
 from service.schema.repairs import fill, has_defaults
 from service.storage.client import Document, within
 from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
@@ -63,4 +64,5 @@ async def _find_drift(store: CollectionStore, name: str, fields: Fields) -> list
     judge, present = await store.describe(name)
     wanted = [*OWN_INDEX_NAMES, *(index.name for index in indexes(fields))]
     gone = [f'the index "{index}"' for index in wanted if index not in present]
+    gone += [f'a pattern that RE2 knows in place of "{pattern}"' for pattern in unknown_patterns(fields)]
     return gone if judge == validator(fields) else ["its validator", *gone]

@@ -10,51 +10,36 @@ A process that dies at any point leaves a lease that runs out; whoever reads the
 that is stored.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection, read_collection
+from service.domain.collections.conflicts import Examination, Findings
+from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, SchemaChanging, SchemaConflict, Violation
-from service.schema.fields import Fields
-from service.schema.indexes import Index, indexes
+from service.errors import DuplicateValue, SchemaChanging, SchemaConflict
+from service.schema.indexes import indexes
 from service.schema.json_schema import validator
-from service.schema.repairs import fill
-from service.schema.violations import translate
 from service.storage.client import Document, within
 from service.storage.collections import CollectionStore
 from service.storage.definitions import CHANGE_SECONDS, Definitions
-
-CLASH = Violation((), "Other documents have the same value, and the field is to be unique", "unique")
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What a change meets: documents it would repair, and `conflicts` {total, documents: [{id, errors}]} or None."""
-
-    repairs: int = 0
-    total: int = 0
-    documents: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def conflicts(self) -> dict[str, Any]:
-        return {"total": self.total, "documents": self.documents}
 
 
 class SchemaChanges:
     """Changes of the schemas of collections."""
 
-    def __init__(self, catalogs: Catalogs) -> None:
+    def __init__(self, catalogs: Catalogs, judge: PatternJudge) -> None:
         self._catalogs = catalogs
+        self._judge = judge
 
     async def preview(self, project: Project, name: str, changes: Mapping[str, Any]) -> Findings:
         """What `change` would meet. Raises CollectionNotFound, Invalid."""
         with within(CHANGE_SECONDS):
-            collection, _, fields = await self._prepared(project, name, changes)
-            return await _examine(CollectionStore(project.database), collection, fields)
+            examination, _ = await self._prepare(project, name, changes)
+            return await examination.run()
 
     async def change(self, project: Project, name: str, changes: Mapping[str, Any]) -> Collection:
         """Declares the fields in `changes` anew, removes those that are null there, leaves the others.
@@ -63,79 +48,49 @@ class SchemaChanges:
         Invalid, SchemaChanging.
         """
         with within(CHANGE_SECONDS):
-            collection, schema, fields = await self._prepared(project, name, changes)
-            store = CollectionStore(project.database)
-            _refuse_conflicts(await _examine(store, collection, fields))
+            examination, schema = await self._prepare(project, name, changes)
+            _refuse_conflicts(await examination.run())
             record = await Definitions(project.database).begin(name, "change")
             if record is None:
                 raise SchemaChanging
             try:
-                _refuse_stale(collection, record)
-                record = await _switch(project, record, schema, fields)
+                _refuse_stale(examination.collection, record)
+                record = await _switch(replace(examination, collection=read_collection(record)), record, schema)
             finally:
                 await reconcile(project.database, record)
         return (await self._catalogs.refresh(project)).find(name)
 
-    async def _prepared(
+    async def _prepare(
         self, project: Project, name: str, changes: Mapping[str, Any]
-    ) -> tuple[Collection, dict[str, Any], Fields]:
+    ) -> tuple[Examination, dict[str, Any]]:
+        """What is to be examined before the change, and the schema after it."""
         catalog = await self._catalogs.refresh(project)
         collection = catalog.find(name)
         merged = {**collection.schema, **changes}
         removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
         schema = {name: definition for name, definition in merged.items() if name not in removed}
-        return collection, schema, await validate_schema(project.database, name, schema, catalog)
+        fields = await validate_schema(project, name, schema, catalog, self._judge)
+        return Examination(project, collection, fields, self._judge), schema
 
 
-async def _switch(project: Project, record: Document, schema: dict[str, Any], fields: Fields) -> Document:
+async def _switch(examination: Examination, record: Document, schema: dict[str, Any]) -> Document:
     """The leased record with the new schema in it. Raises SchemaConflict with the old one still stored."""
-    collection, store = read_collection(record), CollectionStore(project.database)
-    old, new = validator(collection.fields), validator(fields)
+    database, collection = examination.project.database, examination.collection
+    store = CollectionStore(database)
+    old, new = validator(collection.fields), validator(examination.fields)
     if old != new:
         await store.set_validator(collection.name, {"$and": [old, new]})
-    _refuse_conflicts(await _examine(store, collection, fields))
+    _refuse_conflicts(await examination.run())
     try:
-        await store.add_indexes(collection.name, [*indexes(collection.fields), *_new_indexes(collection, fields)])
+        await store.add_indexes(collection.name, [*indexes(collection.fields), *examination.new_indexes])
     except DuplicateValue:
         # All of them are looked at: an old one may have been dropped past the service.
-        _refuse_conflicts(await _clashes(store, collection, indexes(fields)))
+        _refuse_conflicts(await examination.find_clashes(indexes(examination.fields)))
         raise SchemaChanging from None
-    committed = await Definitions(project.database).commit(record, schema)
+    committed = await Definitions(database).commit(record, schema)
     if committed is None:
         raise SchemaChanging
     return committed
-
-
-async def _examine(store: CollectionStore, collection: Collection, fields: Fields) -> Findings:
-    if (new := validator(fields)) != validator(collection.fields):
-        filling = fill(fields)
-        before, _ = await store.broken(collection.name, new)
-        after, first = await store.broken(collection.name, new, filling) if before else (0, [])
-        if after:
-            reasons = await store.reasons(collection.name, first, new, filling)
-            return Findings(before - after, after, [_reported(id_, translate(reasons[id_], ())) for id_ in reasons])
-        clashes = await _clashes(store, collection, _new_indexes(collection, fields))
-        return Findings(before, clashes.total, clashes.documents)
-    return await _clashes(store, collection, _new_indexes(collection, fields))
-
-
-async def _clashes(store: CollectionStore, collection: Collection, wanted: Iterable[Index]) -> Findings:
-    total, documents = 0, list[dict[str, Any]]()
-    for index in wanted:
-        if index.unique:
-            count, first = await store.clashes(collection.name, index)
-            total += count
-            documents += [_reported(id_, [CLASH.under("data", index.field)]) for id_ in first]
-    return Findings(0, total, documents)
-
-
-def _new_indexes(collection: Collection, fields: Fields) -> list[Index]:
-    present = indexes(collection.fields)
-    return [index for index in indexes(fields) if index not in present]
-
-
-def _reported(id_: str, violations: list[Violation]) -> dict[str, Any]:
-    return {"id": id_, "errors": [violation.as_dict() for violation in violations]}
 
 
 def _refuse_conflicts(findings: Findings) -> None:

@@ -1,21 +1,23 @@
 """Accepting a declared schema: what the definitions say by themselves, then what only the database can tell."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from service.domain.collections.catalog import Catalog
+from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.projects.lookup import Project
 from service.errors import Invalid, Violation
 from service.schema.documents import complete
-from service.schema.fields import LOC, USERS, Fields, defaults, parse, patterns, references
+from service.schema.fields import LOC, USERS, Fields, defaults, parse, references
 from service.schema.json_schema import trial
-from service.schema.pattern_budget import check_patterns
+from service.schema.patterns import patterned
 from service.schema.violations import translate
-from service.storage.databases import ProjectDatabase
-from service.storage.validation_probe import compiles, probe
+from service.storage.validation_probe import probe
 
 
-async def validate_schema(database: ProjectDatabase, name: str, schema: Mapping[str, Any], catalog: Catalog) -> Fields:
+async def validate_schema(
+    project: Project, name: str, schema: Mapping[str, Any], catalog: Catalog, judge: PatternJudge
+) -> Fields:
     """The fields of the schema of the collection `name`. Raises Invalid with everything that is wrong with it.
 
     A reference that the collection has already may stay, though its target may have been deleted since.
@@ -23,9 +25,9 @@ async def validate_schema(database: ProjectDatabase, name: str, schema: Mapping[
     fields = parse(schema)
     present = catalog.collections.get(name)
     known = {*catalog.collections, USERS, name, *(references(present.fields).values() if present else ())}
-    violations = [*_targets(fields, known), *check_patterns(fields, LOC), *await _patterns(database, fields)]
-    # A pattern that does not compile would make the trial of the defaults fail as a whole.
-    violations = violations or await _defaults(database, fields)
+    violations = [*_targets(fields, known), *await judge.check(project.id, fields)]
+    # A pattern that nobody can judge by would judge no default.
+    violations = violations or await _check_defaults(project, fields, judge)
     if violations:
         raise Invalid(violations)
     return fields
@@ -39,22 +41,16 @@ def _targets(fields: Fields, known: set[str]) -> list[Violation]:
     ]
 
 
-async def _patterns(database: ProjectDatabase, fields: Fields) -> list[Violation]:
-    found = list(patterns(fields))
-    good = await asyncio.gather(*(compiles(database.database, pattern) for _, pattern in found))
-    msg = "Not a regular expression that can be compiled (the syntax is PCRE's)"
-    return [Violation(loc, msg, "value_error") for (loc, _), compiled in zip(found, good, strict=True) if not compiled]
-
-
-async def _defaults(database: ProjectDatabase, fields: Fields) -> list[Violation]:
+async def _check_defaults(project: Project, fields: Fields, judge: PatternJudge) -> list[Violation]:
     """The violations of all defaults, each judged by its own definition under a key of its own."""
     found = list(defaults(fields))
     keys = {str(number): field for number, (_, field, _) in enumerate(found)}
     values = complete({str(number): value for number, (_, _, value) in enumerate(found)}, keys)
-    judged = await probe(database.database, [{"data": values}] if found else [], trial(list(keys.values())))
+    refused = await probe(project.database.database, [{"data": values}] if found else [], trial(list(keys.values())))
+    violations = [violation for err_info in refused.values() for violation in translate(err_info, ())]
+    violations += await judge.judge(project.id, values, patterned(keys), ("data",))
     # A violation's loc is data, the key, and the way into the value.
     return [
         Violation((*found[int(violation.loc[1])][0], *violation.loc[2:]), violation.msg, violation.type)
-        for err_info in judged.values()
-        for violation in translate(err_info, ())
+        for violation in violations
     ]

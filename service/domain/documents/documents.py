@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from service.domain.collections.catalog import Catalogs, Collection
+from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
@@ -25,16 +26,17 @@ JSON_SCHEMA = "$jsonSchema"
 class Documents:
     """What a project's API key can do with the documents of a collection. Every call raises CollectionNotFound."""
 
-    def __init__(self, catalogs: Catalogs, lists: Lists) -> None:
+    def __init__(self, catalogs: Catalogs, lists: Lists, judge: PatternJudge) -> None:
         self._catalogs = catalogs
         self._lists = lists
+        self._judge = judge
 
     async def create(self, project: Project, name: str, data: Mapping[str, Any]) -> Document:
         """The new document {_id, data, created_at, updated_at}. Raises Invalid, DuplicateValue."""
 
         async def write(place: Target) -> Document:
             document = new_document(data, place.collection)
-            await check_completed(place, document["data"])
+            await check_completed(place, document["data"], self._judge)
             await place.records.insert(document)
             return document
 
@@ -47,7 +49,7 @@ class Documents:
         """
         place = await self._place(project, name)
         documents = [new_document(row, place.collection) for row in rows]
-        faults = await faults_of(place, rows, [document["data"] for document in documents])
+        faults = await faults_of(place, rows, [document["data"] for document in documents], self._judge)
         sent = [number for number, fault in enumerate(faults) if not fault]
         refused = await place.records.insert_each([documents[number] for number in sent]) if sent else {}
         outcomes: list[CreateResult] = [
@@ -71,7 +73,7 @@ class Documents:
 
         async def write(place: Target) -> Document:
             completed = complete(data, place.collection.fields)
-            await check_completed(place, completed)
+            await check_completed(place, completed, self._judge)
             changes = {"$set": {"data": completed, "updated_at": now()}}
             return _found(await place.records.update({"_id": id_}, changes))
 
@@ -82,7 +84,7 @@ class Documents:
 
         async def write(place: Target) -> Document:
             changed = read(data, place.collection.fields)
-            await check_completed(place, changed)
+            await check_completed(place, changed, self._judge)
             changes = {"updated_at": now(), **{f"data.{name}": value for name, value in changed.items()}}
             return _found(await place.records.update({"_id": id_}, {"$set": changes}))
 

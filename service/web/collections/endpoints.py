@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.collections.catalog import Collection
-from service.domain.collections.schema_changes import Findings
+from service.domain.collections.conflicts import Findings
 from service.errors import Invalid
 from service.query.parse import parse_pairs
 from service.web.http.json_body import read_object, validated

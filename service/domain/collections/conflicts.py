@@ -1,0 +1,114 @@
+"""What a change of a schema meets: documents that would break the new one, once defaults have filled what they can."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.domain.collections.catalog import Collection
+from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.projects.lookup import Project
+from service.errors import Unavailable, Violation
+from service.schema.fields import Fields
+from service.schema.indexes import Index, indexes
+from service.schema.json_schema import validator
+from service.schema.patterns import patterned
+from service.schema.repairs import fill
+from service.schema.violations import translate
+from service.storage.collections import SHOWN, CollectionStore
+from service.storage.definitions import CHANGE_SECONDS
+
+CLASH = Violation((), "Other documents have the same value, and the field is to be unique", "unique")
+TOO_LONG = "To look at every document takes longer than a change may; nothing was changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a change meets: documents it would repair, and `conflicts` {total, documents: [{id, errors}]} or None."""
+
+    repairs: int = 0
+    total: int = 0
+    documents: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def conflicts(self) -> dict[str, Any]:
+        return {"total": self.total, "documents": self.documents}
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """The documents of `collection`, looked at as if `fields` were its schema."""
+
+    project: Project
+    collection: Collection
+    fields: Fields
+    judge: PatternJudge
+
+    @property
+    def _store(self) -> CollectionStore:
+        return CollectionStore(self.project.database)
+
+    @property
+    def new_indexes(self) -> list[Index]:
+        present = indexes(self.collection.fields)
+        return [index for index in indexes(self.fields) if index not in present]
+
+    async def run(self) -> Findings:
+        """Documents that break the schema; where there are none, those that share a value that is to be unique."""
+        broken = await self._find_broken()
+        mismatches = await self._find_mismatches(filled=bool(broken.repairs or broken.total))
+        if broken.total or mismatches.total:
+            documents = sorted([*broken.documents, *mismatches.documents], key=_by_id)
+            return Findings(broken.repairs, broken.total + mismatches.total, documents[:SHOWN])
+        clashes = await self.find_clashes(self.new_indexes)
+        return Findings(broken.repairs, clashes.total, clashes.documents)
+
+    async def find_clashes(self, wanted: Iterable[Index]) -> Findings:
+        total, documents = 0, list[dict[str, Any]]()
+        for index in wanted:
+            if index.unique:
+                count, first = await self._store.clashes(self.collection.name, index)
+                total += count
+                documents += [_reported(id_, [CLASH.under("data", index.field)]) for id_ in first]
+        return Findings(0, total, documents)
+
+    async def _find_broken(self) -> Findings:
+        """The documents that the new validator would refuse."""
+        name, new, filling = self.collection.name, validator(self.fields), fill(self.fields)
+        if new == validator(self.collection.fields):
+            return Findings()
+        before, _ = await self._store.broken(name, new)
+        after, first = await self._store.broken(name, new, filling) if before else (0, [])
+        reasons = await self._store.reasons(name, first, new, filling) if after else {}
+        return Findings(before - after, after, [_reported(id_, translate(reasons[id_], ())) for id_ in reasons])
+
+    async def _find_mismatches(self, *, filled: bool) -> Findings:
+        """The documents that break a new pattern, of those that the new validator accepts once they are `filled`."""
+        fields = changed_patterns(self.collection.fields, self.fields)
+        if not fields:
+            return Findings()
+        conforming = (fill(self.fields), validator(self.fields)) if filled else None
+        total, documents = 0, list[dict[str, Any]]()
+        try:
+            async with asyncio.timeout(CHANGE_SECONDS):
+                async for batch in self._store.scan(self.collection.name, list(fields), conforming):
+                    found = await self.judge.find_mismatches(self.project.id, batch, fields, ("data",))
+                    total += len(found)
+                    documents += [_reported(batch[position]["_id"], errors) for position, errors in found]
+                    documents = sorted(documents, key=_by_id)[:SHOWN]
+        except TimeoutError:
+            raise Unavailable(TOO_LONG) from None
+        return Findings(0, total, documents)
+
+
+def changed_patterns(before: Fields, after: Fields) -> Fields:
+    """The fields of `after` that hold texts to another pattern than `before` did, or may."""
+    return {name: each for name, each in patterned(after).items() if each != before.get(name)}
+
+
+def _by_id(reported: dict[str, Any]) -> str:
+    return str(reported["id"])
+
+
+def _reported(id_: str, violations: list[Violation]) -> dict[str, Any]:
+    return {"id": id_, "errors": [violation.as_dict() for violation in violations]}
