@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from faults import cost, freeze, kills, limits, restarts
+from faults import cost, freeze, hostile, kills, limits, restarts, soak
 from service.embedded.mongod import embedded_mongodb
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
@@ -17,6 +17,8 @@ ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
     "restarts": restarts.restarts,
     "cost": cost.cost,
 }
+# These take options of their own.
+PROGRAMS: dict[str, Callable[[], None]] = {"hostile": hostile.main, "soak": soak.main}
 ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}
 
 
@@ -34,8 +36,10 @@ async def _run(name: str) -> object:
 
 
 if __name__ == "__main__":
-    names = [*ON_ONE_SERVER, *ON_THEIR_OWN]
-    if sys.argv[1:] and sys.argv[1] in names:
+    names = [*ON_ONE_SERVER, *ON_THEIR_OWN, *PROGRAMS]
+    if sys.argv[1:] and sys.argv[1] in PROGRAMS:
+        PROGRAMS[sys.argv.pop(1)]()
+    elif sys.argv[1:] and sys.argv[1] in names:
         main(sys.argv[1])
     else:
         sys.exit(f"usage: scripts/faults NAME, one of {', '.join(names)}")

@@ -35,6 +35,13 @@ class Connection:
         self, method: str, path: str, *, headers: Mapping[str, str], body: bytes = b""
     ) -> tuple[int, dict[str, str]]:
         """The status and the header fields. Opens the connection if need be. Raises Refused, Broken."""
+        status, fields, _ = await self.exchange(method, path, headers=headers, body=body)
+        return status, fields
+
+    async def exchange(
+        self, method: str, path: str, *, headers: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, dict[str, str], bytes]:
+        """The status, the header fields and the body. Opens the connection if need be. Raises Refused, Broken."""
         if self._streams and self._streams[0].at_eof():
             # Kept for so long that the server has closed it, which any client notices before it sends.
             self.close()
@@ -52,13 +59,13 @@ class Connection:
             head = await reader.readuntil(b"\r\n\r\n")
             read = len(head)
             status, fields = _parse(head)
-            await reader.readexactly(int(fields.get("content-length", "0")))
+            answer = await reader.readexactly(int(fields.get("content-length", "0")))
         except (OSError, asyncio.IncompleteReadError) as error:
             self.close()
             raise Broken(f"{type(error).__name__} on a {kind} connection after {read} bytes") from error
         if fields.get("connection") == "close":
             self.close()
-        return status, fields
+        return status, fields, answer
 
 
 def _parse(head: bytes) -> tuple[int, dict[str, str]]:

@@ -64,17 +64,17 @@ def ask(port: int, method: str, path: str, *, headers: dict[str, str], body: byt
 
 
 @contextmanager
-def running_site(uri: str, folder: Path, *, users: int, workers: int = 1) -> Iterator[Site]:
-    """Both projects, on the MongoDB of `uri`."""
+def running_site(uri: str, folder: Path, *, users: int, workers: int = 1, **settings: str) -> Iterator[Site]:
+    """Both projects, on the MongoDB of `uri`; `settings` are of the one that is measured."""
     environment = {"DATABASE_PREFIX": PREFIX, "LOG_LEVEL": "error"}
     with running_service(uri, folder, workers=workers, **environment) as service:
-        hostile, other = (_tenant(service, *_project(uri)) for _ in range(2))
+        hostile, other = (_tenant(service, *_project(uri, **each)) for each in (settings, {}))
         _fill(uri, hostile.project, users)
         yield Site(service, hostile, other, _declare(service, hostile))
 
 
-def _project(uri: str) -> tuple[str, str]:
-    return asyncio.run(make_key(uri, PREFIX, **UNLIMITED))
+def _project(uri: str, **settings: str) -> tuple[str, str]:
+    return asyncio.run(make_key(uri, PREFIX, **UNLIMITED, **settings))
 
 
 def _tenant(service: Service, project: str, key: str) -> Tenant:
