@@ -50,6 +50,7 @@ MAX_PART_HEADERS = Bound(8, "headers of a part", protects=MEMORY, past=INVALID)
 MAX_PART_HEADER_BYTES = Bound(4_096, "bytes of a header of a part", protects=MEMORY, past=INVALID)
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
+MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
 # Of sign-ins through a provider.

@@ -1,8 +1,12 @@
-"""How much work of one kind may be under way for each project, or each provider, so that none takes all there is. No I/O."""
+"""How much work may be under way for each project, or each provider, so that none takes all there is. No I/O.
+
+`Shares` bound each name for itself, where there is enough for many; `Turns` divide a few places among the names that wait.
+"""
 
 import asyncio
 from collections import deque
 from types import TracebackType
+from typing import Protocol
 
 from service.errors import Busy
 
@@ -25,8 +29,8 @@ class Shares:
         self._taken: dict[str, int] = {}
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
 
-    def take(self, name: str) -> "_Place":
-        return _Place(self, name)
+    def take(self, name: str) -> "Place":
+        return Place(self, name)
 
     async def acquire(self, name: str) -> None:
         """Raises Busy. Each call that returns is followed by one of `release`."""
@@ -73,12 +77,88 @@ class Shares:
             del self._taken[name]
 
 
-class _Place:
-    """One place of a share while it is used. A class: a generator's context costs three times as much."""
+class Turns:
+    """`places` pieces of work at once in all; `waiting` more wait, also in all. The names that wait take turns.
+
+    However many a name has waiting, a place goes to the next name after it, so nobody waits for more than one of each other
+    name's. When all wait that may, whoever has fewer waiting takes the place of the last of the name that has most; that
+    one is refused, with Busy. `async with turns.take(project.id):` holds a place.
+    """
+
+    __slots__ = ("_free", "_queues", "_waiting", "retry_after", "waiting")
+
+    def __init__(self, places: int, *, waiting: int, retry_after: int) -> None:
+        self.waiting = waiting
+        self.retry_after = retry_after
+        self._free = places
+        self._waiting = 0
+        # In the order of their turns; none is empty.
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def take(self, name: str) -> "Place":
+        return Place(self, name)
+
+    async def acquire(self, name: str) -> None:
+        """Raises Busy. Each call that returns is followed by one of `release`."""
+        if self._free:
+            self._free -= 1
+            return
+        self._make_room(name)
+        turn = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(name, deque()).append(turn)
+        self._waiting += 1
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._give_up(name, turn)
+            raise
+
+    def _make_room(self, name: str) -> None:
+        if self._waiting < self.waiting:
+            return
+        longest = max(self._queues.values(), key=len, default=deque())
+        if len(longest) <= len(self._queues.get(name, ())) + 1:
+            raise Busy(retry_after=self.retry_after)
+        self._waiting -= 1
+        longest.pop().set_exception(Busy(retry_after=self.retry_after))
+
+    def _give_up(self, name: str, turn: "asyncio.Future[None]") -> None:
+        """Leaves the queue; a place that was handed over in the same moment goes to the next."""
+        if turn in (queue := self._queues.get(name, deque())):
+            self._waiting -= 1
+            queue.remove(turn)
+            if not queue:
+                del self._queues[name]
+        elif not turn.cancelled() and turn.exception() is None:
+            self.release(name)
+
+    def release(self, name: str) -> None:
+        """Gives the place to the next name whose turn it is, or back."""
+        while self._queues:
+            name = next(iter(self._queues))
+            queue = self._queues.pop(name)
+            turn = queue.popleft()
+            if queue:
+                self._queues[name] = queue
+            self._waiting -= 1
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+class _Places(Protocol):
+    async def acquire(self, name: str) -> None: ...
+
+    def release(self, name: str) -> None: ...
+
+
+class Place:
+    """One place while it is used. A class: a generator's context costs three times as much."""
 
     __slots__ = ("_name", "_shares")
 
-    def __init__(self, shares: Shares, name: str) -> None:
+    def __init__(self, shares: _Places, name: str) -> None:
         self._shares = shares
         self._name = name
 

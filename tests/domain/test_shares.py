@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.domain.shares import Shares
+from service.domain.shares import Shares, Turns
 from service.errors import Busy
 
 
@@ -71,3 +71,58 @@ async def test_names_without_work_are_forgotten() -> None:
                 await shares.acquire(str(number))
     assert not shares._taken  # noqa: SLF001 - what it is about is that nothing stays
     assert not shares._queues  # noqa: SLF001 - as above
+
+
+async def in_turn(turns: Turns, name: str, order: list[str]) -> None:
+    async with turns.take(name):
+        order.append(name)
+        await asyncio.sleep(0)
+
+
+async def test_names_take_turns_however_many_wait() -> None:
+    turns, order = Turns(1, waiting=10, retry_after=5), list[str]()
+    await turns.acquire("a")
+    tasks = [asyncio.create_task(in_turn(turns, name, order)) for name in "aaaabbc"]
+    await asyncio.sleep(0)
+    turns.release("a")
+    await asyncio.gather(*tasks)
+    assert "".join(order) == "abcabaa"
+
+
+async def test_the_name_with_most_waiting_makes_room_for_others() -> None:
+    turns, order = Turns(1, waiting=4, retry_after=5), list[str]()
+    await turns.acquire("a")
+    tasks = [asyncio.create_task(in_turn(turns, name, order)) for name in "aaaa" + "a" + "bb" + "b"]
+    await asyncio.sleep(0)
+    turns.release("a")
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [isinstance(each, Busy) for each in answers] == [False, False, True, True, True, False, False, True]
+    assert [each.headers["retry-after"] for each in answers if isinstance(each, Busy)] == ["5"] * 4
+    assert "".join(order) == "abab"
+
+
+async def test_who_leaves_the_queue_makes_room() -> None:
+    turns, order = Turns(1, waiting=1, retry_after=5), list[str]()
+    await turns.acquire("a")
+    for _ in range(3):
+        leaver = asyncio.create_task(turns.acquire("a"))
+        await asyncio.sleep(0)
+        leaver.cancel()
+        await asyncio.gather(leaver, return_exceptions=True)
+    last = asyncio.create_task(in_turn(turns, "b", order))
+    await asyncio.sleep(0)
+    turns.release("a")
+    await last
+    assert order == ["b"]
+
+
+async def test_a_turn_that_comes_as_its_owner_is_cancelled_goes_on() -> None:
+    turns = Turns(1, waiting=2, retry_after=5)
+    await turns.acquire("a")
+    cancelled, next_ = (asyncio.create_task(turns.acquire(name)) for name in "bc")
+    await asyncio.sleep(0)
+    turns.release("a")
+    cancelled.cancel()
+    await asyncio.gather(cancelled, return_exceptions=True)
+    async with asyncio.timeout(1):
+        await next_

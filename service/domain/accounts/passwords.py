@@ -10,7 +10,8 @@ import bcrypt
 
 from service.bounds import MAX_HASHES_WAITING
 from service.domain.accounts.password_hashes import is_argon2id, matches_argon2id
-from service.errors import Busy, Location, Violation
+from service.domain.shares import Turns
+from service.errors import Location, Violation
 from service.observe.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
@@ -31,41 +32,42 @@ def check_password(password: str, min_length: int, loc: Location = ("body", "pas
 
 
 class Passwords:
-    """A bounded pool of hashing threads. The event loop never hashes."""
+    """A bounded pool of hashing threads, in which projects take turns. The event loop never hashes."""
 
     def __init__(self, cost: int) -> None:
         self._cost = cost
-        self._threads = os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(self._threads, "bcrypt")
-        self._waiting = 0
+        threads = os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(threads, "bcrypt")
+        # One more for each thread, so that none idles until the event loop has come round to the next.
+        self._turns = Turns(2 * threads, waiting=MAX_HASHES_WAITING - threads, retry_after=RETRY_AFTER_SECONDS)
         # Checked where there is nothing to check against, so that such a login takes as long as any other.
         self._decoy = bcrypt.gensalt(cost) + b"." * 31
 
-    async def hash(self, password: str) -> str:
-        """The bcrypt hash of a password that passed `check_password`. Raises Busy."""
-        return (await self._run(lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self._cost)))).decode()
+    async def hash(self, password: str, project_id: str = "") -> str:
+        """The bcrypt hash of a password that passed `check_password`. Raises Busy.
 
-    async def verify(self, password: str, stored: str) -> bool:
+        Projects take turns; a command has no project to share with.
+        """
+        return (
+            await self._run(project_id, lambda: bcrypt.hashpw(password.encode(), bcrypt.gensalt(self._cost)))
+        ).decode()
+
+    async def verify(self, password: str, stored: str, project_id: str = "") -> bool:
         """Whether `password` is the one `stored` was made from; False, after as long, for what no hash can match.
 
         `stored` of a provider's user is an e-mail address, not a hash. Raises Busy.
         """
         raw = password.encode()
         if is_argon2id(stored):
-            return await self._run(lambda: matches_argon2id(raw, stored))
+            return await self._run(project_id, lambda: matches_argon2id(raw, stored))
         possible = stored.startswith("$2") and len(raw) <= MAX_PASSWORD_BYTES and b"\0" not in raw
         expected = stored.encode() if possible else self._decoy
-        return await self._run(lambda: bcrypt.checkpw(raw if possible else b"x", expected)) and possible
+        return await self._run(project_id, lambda: bcrypt.checkpw(raw if possible else b"x", expected)) and possible
 
-    async def _run(self, work: Callable[[], T]) -> T:
-        if self._waiting >= MAX_HASHES_WAITING + self._threads:
-            raise Busy(retry_after=RETRY_AFTER_SECONDS)
-        self._waiting += 1
-        try:
-            with HASHES_WAITING.track_inprogress(), HASHES.time():
+    async def _run(self, project_id: str, work: Callable[[], T]) -> T:
+        with HASHES_WAITING.track_inprogress(), HASHES.time():
+            async with self._turns.take(project_id):
                 return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        finally:
-            self._waiting -= 1
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)

@@ -65,7 +65,7 @@ class Accounts:
     ) -> SignedIn:
         """Stores a new user with the submission's files; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
         await self.check_signup(project, email, password, data)
-        user = new_user(email, await self._passwords.hash(password), {**data, **submission.urls}) | {
+        user = new_user(email, await self._passwords.hash(password, project.id), {**data, **submission.urls}) | {
             "_id": submission.owner
         }
         try:
@@ -79,7 +79,7 @@ class Accounts:
         user = await project.database.users.find({"email": email}, {**SHOWN, "password": 1, "token_version": 1})
         if user is None:
             raise UserNotFound
-        if not await self._passwords.verify(password, user["password"]):
+        if not await self._passwords.verify(password, user["password"], project.id):
             raise WrongCredentials
         if is_argon2id(user["password"]):
             await self._adopt(project, user, password)
@@ -90,7 +90,7 @@ class Accounts:
         if not check_password(password, 0):
             with suppress(Busy):
                 match = {"_id": user["_id"], "password": user["password"]}
-                hashed = await self._passwords.hash(password)
+                hashed = await self._passwords.hash(password, project.id)
                 await project.database.users.update(match, {"$set": {"password": hashed}}, {"_id": 1})
 
     async def profile(self, caller: UserCaller) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from service.bounds import MAX_UPLOADS
 from service.domain.files.names import dropped_files, file_url, project_of
 from service.domain.files.parts import FormParts
 from service.domain.files.receive import CheckFields, receive
 from service.domain.projects.lookup import Project, Projects
+from service.domain.shares import Shares
 from service.errors import FileNotFound, Invalid, ProjectNotFound, ServiceError
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
@@ -74,6 +76,7 @@ class Files:
     def __init__(self, storage_url: str, projects: Projects) -> None:
         self._storage_url = storage_url
         self._projects = projects
+        self._uploads = Shares(MAX_UPLOADS)
 
     @asynccontextmanager
     async def store_files(
@@ -81,17 +84,13 @@ class Files:
     ) -> AsyncIterator[Submission]:
         """The submission that a form makes, its files stored. They are gone again unless a record came to name them.
 
-        Raises as `attachments.receive`.
+        Raises as `receive`, and Busy.
         """
         upload = Upload(project.database)
-        try:
+        async with self._uploads.take(project.id), _aborting(upload):
             form = await receive(parts, upload, check, project_id=project.id, owner=owner)
             urls = {field: file_url(self._storage_url, name) for field, name in form.files.items()}
             yield Submission(owner, form.fields, urls, upload)
-        finally:
-            # What cannot be removed now, because the database is away, the next sweep removes.
-            with suppress(ServiceError):
-                await upload.abort()
 
     async def find_project(self, name: str) -> Project:
         """The project that a file of that name belongs to, where there is such a file. Raises FileNotFound."""
@@ -116,6 +115,17 @@ class Files:
         except FileDamaged:
             raise FileNotFound from None
         return _chained(first, pieces)
+
+
+@asynccontextmanager
+async def _aborting(upload: Upload) -> AsyncIterator[None]:
+    """Afterwards nothing of the upload is left unless it was published."""
+    try:
+        yield
+    finally:
+        # What cannot be removed now, because the database is away, the next sweep removes.
+        with suppress(ServiceError):
+            await upload.abort()
 
 
 async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
