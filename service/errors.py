@@ -8,7 +8,7 @@ ServiceError
 ├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict, RuleTestsFailed, RuleConflict
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
-├── Invalid 422 ── PageTooLarge; RejectedByValidator 422 (translated into Invalid before it is sent)
+├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
@@ -299,11 +299,9 @@ class Invalid(ServiceError):
         return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
 
 
-class PageTooLarge(Invalid):
+def page_too_large(reason: str) -> Invalid:
     """What a list would answer is larger than its bounds; `reason` says which, without its full stop."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__([Violation(("query", "limit"), f"{reason}; ask for fewer", "page_too_large")])
+    return Invalid.one(("query", "limit"), f"{reason}; ask for fewer", type_="page_too_large")
 
 
 class LimitExceeded(ServiceError):

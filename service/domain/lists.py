@@ -43,7 +43,7 @@ class Lists:
     async def read(self, database: ProjectDatabase, query: BoundQuery) -> Listing:
         """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.
 
-        Raises Busy, PageTooLarge, and QueryTooSlow after two seconds of database time.
+        Raises Busy, Invalid where the page is too large, and QueryTooSlow after two seconds of database time.
         """
         async with self._shares.take(database.database.name):
             return await _Reading(database).run(query)

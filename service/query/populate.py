@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from service.bounds import MAX_POPULATED, MAX_POPULATED_BYTES
-from service.errors import PageTooLarge
+from service.errors import page_too_large
 from service.query.commands import ROWS, related_key
 from service.query.nodes import EVERY_RELATION, Expansion, View
 
@@ -22,7 +22,7 @@ def attach(reply: Reply, expansions: Sequence[Expansion], view: View | None = No
     """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
     the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
-    every `_id` field is a relation. Raises PageTooLarge where too much would be attached.
+    every `_id` field is a relation. Raises Invalid where too much would be attached.
     """
     # What may not be shown goes first: by an id that nobody may see, nothing is attached.
     rows = reply[ROWS] if view is None else [view(row) for row in reply[ROWS]]
@@ -43,7 +43,7 @@ class _Attached:
         self.count += other.count
         self.bytes += other.bytes
         if self.count > MAX_POPULATED or self.bytes > MAX_POPULATED_BYTES:
-            raise PageTooLarge(
+            raise page_too_large(
                 f"More than {MAX_POPULATED} related records, or {MAX_POPULATED_BYTES} bytes of them, would be in the answer"
             )
 

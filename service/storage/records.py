@@ -13,7 +13,7 @@ from pymongo import ReturnDocument, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import AutoReconnect, BulkWriteError
 
-from service.errors import PageTooLarge, QueryTooSlow, ServiceError
+from service.errors import QueryTooSlow, ServiceError, page_too_large
 from service.storage.client import Document
 from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translated, write_error
 from service.storage.transactions import ClientSession
@@ -27,7 +27,7 @@ EXPLAIN_MS = 2_000
 
 
 def _page_too_large() -> ServiceError:
-    return PageTooLarge("The records of this page are larger than 16 MB together")
+    return page_too_large("The records of this page are larger than 16 MB together")
 
 
 # Codes of MongoDB: a document or a lookup past 16 MB, and a stage past its memory (ExceededMemoryLimit, and without disk).
@@ -116,7 +116,7 @@ class Records:
     async def page(self, command: Document, *, seconds: float) -> list[Document]:
         """All rows of a `find` or `aggregate` whose batch holds them, in one reply of MongoDB, which holds 16 MB.
 
-        So a worker's memory is bounded however large the records are. Raises PageTooLarge where they do not fit, and
+        So a worker's memory is bounded however large the records are. Raises Invalid where they do not fit, and
         QueryTooSlow after so many seconds.
         """
         cursor = (await self._read(command, seconds, known=PAGE_ERRORS))["cursor"]
