@@ -1,20 +1,15 @@
 """Puts the service together: the only file that knows everything."""
 
-import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import structlog
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from service.domain.files.sweep import keep_sweeping
-from service.errors import ServiceError
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
-from service.storage.databases import Databases
 from service.web.asgi.concurrency import Concurrency
 from service.web.asgi.deadlines import Deadlines
 from service.web.asgi.request_context import RequestContext
@@ -22,9 +17,6 @@ from service.web.asgi.router import RouteDispatch
 from service.web.http.render import render_error
 from service.web.routes import ROUTES
 
-log = structlog.get_logger()
-
-PREPARE_RETRY_SECONDS = 1.0
 # Objects made and not freed before the youngest generation is looked at; and how many of its turns make one of the next.
 COLLECTOR_THRESHOLDS = (20_000, 50, 50)
 
@@ -55,16 +47,10 @@ def create_app(settings: Settings) -> "Application":
     @asynccontextmanager
     async def lifespan(app: Application) -> AsyncIterator[None]:
         services = app.services = build_services(settings)
-        background = [
-            asyncio.create_task(_prepare(services.databases), name="background: prepare"),
-            asyncio.create_task(services.limits.return_idle_leases(), name="background: limits"),
-            asyncio.create_task(keep_sweeping(services.databases), name="background: sweep"),
-        ]
+        services.jobs.start()
         try:
             yield
         finally:
-            for task in background:
-                task.cancel()
             await services.close()
 
     app = Application(routes=ROUTES, lifespan=lifespan)
@@ -83,13 +69,3 @@ class Application(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         return RequestContext(Concurrency(Deadlines(RouteDispatch(self.router, render_error))), render_error)
-
-
-async def _prepare(databases: Databases) -> None:
-    """Creates the indexes of the service's own records, as soon as the database is there."""
-    while True:
-        try:
-            return await databases.ensure_indexes()
-        except ServiceError as error:
-            log.warning("waiting_for_database", cause=type(error.__cause__).__name__)
-            await asyncio.sleep(PREPARE_RETRY_SECONDS)

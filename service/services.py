@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 
 from service.domain.accounts.passwords import Passwords
@@ -13,7 +14,10 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.documents.documents import Documents
 from service.domain.files.files import Files
-from service.domain.limits.limiter import Limits
+from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
+from service.domain.jobs.leader import Leader
+from service.domain.jobs.runner import Job, Jobs
+from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.lists import Lists
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
@@ -27,6 +31,7 @@ from service.settings import Settings
 from service.storage.client import connect
 from service.storage.counters import Counters
 from service.storage.databases import Databases
+from service.storage.leases import RENEW_SECONDS, Leases
 from service.storage.projects import ProjectStore
 from service.storage.sign_in_states import SignInStates
 
@@ -51,11 +56,13 @@ class Services:
     documents: Documents
     files: Files
     limits: Limits
+    jobs: Jobs
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str | None
 
     async def close(self) -> None:
         """Returns what was leased and ends what runs, as far as the database answers."""
+        await self.jobs.close()
         await self.limits.close()
         self.passwords.close()
         self.pattern_judge.close()
@@ -75,6 +82,7 @@ def build_services(settings: Settings) -> Services:
     projects = Projects(databases, store, secret_box, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
+    limits = Limits(Counters(databases))
     return Services(
         databases=databases,
         projects=projects,
@@ -89,10 +97,29 @@ def build_services(settings: Settings) -> Services:
         documents=Documents(catalogs, lists, pattern_judge),
         files=Files(settings.files_url, projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
-        limits=Limits(Counters(databases)),
+        limits=limits,
+        jobs=_jobs(databases, limits),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
+
+
+def _jobs(databases: Databases, limits: Limits) -> Jobs:
+    """The background work of a process that serves; a command has none, for it does not start them."""
+    leader = Leader(Leases(databases))
+    jobs = [
+        Job("leader", leader.renew, every=RENEW_SECONDS),
+        Job("prepare", databases.ensure_indexes),
+        Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
+        Job(
+            "sweep_files",
+            partial(sweep_files, databases),
+            every=SWEEP_EVERY_SECONDS,
+            delay=SWEEP_EVERY_SECONDS,
+            for_deployment=True,
+        ),
+    ]
+    return Jobs(jobs, leader)
 
 
 def _provider_defaults(settings: Settings) -> ProviderDefaults:

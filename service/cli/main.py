@@ -24,6 +24,7 @@ from service.seeding.demo.project import DEMO_PASSWORD, Demo, ensure_demo
 from service.server.run import check_address, serve_http
 from service.services import Services
 from service.settings import Settings, read_settings
+from service.storage.files.deletions import Swept
 
 app = typer.Typer(
     name="auth-collections",
@@ -118,8 +119,14 @@ def _banner(settings: Settings, demo: Demo | None) -> str:
 @app.command()
 def sweep() -> None:
     """Remove files that no record names: what uploads left that were cut short more than an hour ago."""
-    for project_id, swept in run_command(lambda services: sweep_projects(services.databases)).items():
-        typer.echo(f"{project_id}: removed {swept.files} files of {swept.intents} unfinished uploads")
+    outcomes = run_command(lambda services: sweep_projects(services.databases))
+    for project_id, swept in outcomes.items():
+        if isinstance(swept, Swept):
+            typer.echo(f"{project_id}: removed {swept.files} files of {swept.intents} unfinished uploads")
+        else:
+            typer.echo(f"{project_id}: could not be swept ({type(swept).__name__}); the others were", err=True)
+    if not all(isinstance(swept, Swept) for swept in outcomes.values()):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -34,6 +34,15 @@ CONNECTION_FAILURES = Counter("mongodb_connection_failures", "Operations that go
 HASHES = Histogram("password_hash_duration_seconds", "Password hashes and checks, with their waiting")
 HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting", multiprocess_mode="livesum")
 
+JOB_RUNS = Counter("background_job_runs", "Runs of a background job that succeeded", ("job",))
+JOB_FAILURES = Counter("background_job_failures", "Runs of a background job that failed", ("job",))
+JOB_LAST_SUCCESS = Gauge(
+    "background_job_last_success_timestamp_seconds",
+    "When a background job last succeeded",
+    ("job",),
+    multiprocess_mode="max",
+)
+
 
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:
     """`route` is a pattern of the service's own; a client's invented method counts as `other`, so labels stay few."""

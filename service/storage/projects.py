@@ -41,6 +41,11 @@ class ProjectStore:
             found = await self._projects.find_one({"settings.CORS_ORIGINS": {"$in": [origin, "*"]}}, {"_id": 1})
         return found is not None
 
+    async def ids(self) -> list[str]:
+        """The ids of all projects."""
+        with translated():
+            return [record["_id"] for record in await self._projects.find({}, {"_id": 1}).to_list()]
+
     async def list(self) -> list[Document]:
         """All projects, oldest first."""
         with translated():

@@ -1,32 +1,22 @@
-"""Removing what unfinished uploads and replacements left behind, in every project."""
+"""What no record names and nobody will come back for, removed from every project: files of uploads that were cut short."""
 
-import asyncio
-import random
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from service.errors import ServiceError
+from service.domain.projects.every import for_each_project, raise_first
 from service.storage.databases import Databases
 from service.storage.files.deletions import Swept, sweep
-from service.storage.projects import ProjectStore
 
-SWEEP_EVERY_SECONDS = 600
-
-
-async def sweep_projects(databases: Databases) -> dict[str, Swept]:
-    """Project id → what was removed there. Raises Unavailable; what was not reached, the next sweep removes."""
-    ids = await _project_ids(databases)
-    return {project_id: await sweep(databases.project(project_id)) for project_id in ids}
+SWEEP_EVERY_SECONDS = 600.0
 
 
-async def keep_sweeping(databases: Databases) -> None:
-    """Sweeps for ever, each worker at moments of its own. A database that is away is tried again the next time."""
-    while True:
-        await asyncio.sleep(SWEEP_EVERY_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
-        try:
-            await sweep_projects(databases)
-        except ServiceError:
-            continue
+async def sweep_projects(databases: Databases) -> Mapping[str, Swept | Exception]:
+    """Project id → what was removed there, or the error that stopped it. Raises Unavailable where none can be listed.
+
+    What was not reached, the next sweep removes.
+    """
+    return await for_each_project(databases, "sweep_failed", sweep)
 
 
-async def _project_ids(databases: Databases) -> Sequence[str]:
-    return [record["_id"] for record in await ProjectStore(databases).list()]
+async def sweep_files(databases: Databases) -> None:
+    """The same as a job: the first error counts, after all projects had their turn."""
+    raise_first(await sweep_projects(databases))

@@ -171,12 +171,10 @@ class Limits:
             lease.pending = None
 
     async def return_idle_leases(self) -> None:
-        """Gives back what is no longer spent, every second, until it is cancelled."""
-        while True:
-            await asyncio.sleep(TICK_SECONDS)
-            for name, lease in list(self._leases.items()):
-                if lease.is_idle(self._clock()):
-                    await self._give_back(name, lease)
+        """Gives back what is not spent at the moment; to be called every TICK_SECONDS."""
+        for name, lease in list(self._leases.items()):
+            if lease.is_idle(self._clock()):
+                await self._give_back(name, lease)
 
     async def close(self) -> None:
         """Gives back everything, as far as the database answers."""
@@ -186,8 +184,10 @@ class Limits:
                     await self._give_back(name, lease)
 
     async def _give_back(self, name: Part, lease: Lease) -> None:
-        # Out of the table first: a request that comes meanwhile starts a lease of its own.
-        del self._leases[name]
+        # Out of the table first: a request that comes meanwhile starts a lease of its own. One that came before, while
+        # another lease was given back, may have done so already: when a window turns there is a new one by this name.
+        if self._leases.get(name) is lease:
+            del self._leases[name]
         if not (left := lease.release()):
             return
         try:

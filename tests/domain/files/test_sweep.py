@@ -1,6 +1,5 @@
 """The sweep of all projects, by hand and on the timer; and the demo users' pictures, which are files too."""
 
-import asyncio
 from functools import partial
 from xml.etree import ElementTree
 
@@ -9,12 +8,13 @@ import pytest
 
 from faults.samples import stored
 from service.domain.accounts.passwords import Passwords
-from service.domain.files import sweep as sweeping
+from service.domain.files.sweep import sweep_files, sweep_projects
 from service.domain.files.types import FILE_TYPES
 from service.domain.projects.admin import ProjectAdmin
 from service.seeding.demo.pictures import add_pictures, draw_picture
 from service.seeding.demo.project import ensure_demo
 from service.services import Services
+from service.storage.files.deletions import Swept
 from tests.conftest import BASE_URL, Api, MakeApi
 
 
@@ -29,19 +29,29 @@ async def test_a_sweep_reaches_every_project(services: Services, make_api: MakeA
     projects = [await make_api() for _ in range(3)]
     for api in projects[:2]:
         abandoned(api)
-    swept = await sweeping.sweep_projects(services.databases)
-    assert [swept[api.project.id].files for api in projects] == [1, 1, 0]
+    swept = await sweep_projects(services.databases)
+    assert [swept[api.project.id] for api in projects] == [Swept(1, 1), Swept(1, 1), Swept(0, 0)]
     assert [stored(api.database) for api in projects] == [{}, {}, {}]
 
 
-async def test_the_service_sweeps_on_its_own(services: Services, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweeping, "SWEEP_EVERY_SECONDS", 0.01)
+async def test_n12_a_project_whose_sweep_fails_does_not_stop_the_others(services: Services, make_api: MakeApi) -> None:
+    projects = sorted([await make_api() for _ in range(3)], key=lambda api: api.project.id)
+    for api in projects:
+        abandoned(api)
+    # Not what the service writes: an intent that names no files.
+    projects[0].database["uploads"].update_one({}, {"$unset": {"files": 1}})
+    with pytest.raises(KeyError):
+        await sweep_files(services.databases)
+    assert [stored(api.database) for api in projects[1:]] == [{}, {}]
+    assert stored(projects[0].database) != {}
+
+
+async def test_the_service_sweeps_on_its_own(services: Services, api: Api) -> None:
     abandoned(api)
-    timer = asyncio.create_task(sweeping.keep_sweeping(services.databases))
-    async with asyncio.timeout(10):
-        while stored(api.database):  # noqa: ASYNC110 - MongoDB sends no event
-            await asyncio.sleep(0.02)
-    timer.cancel()
+    (job,) = (job for job in services.jobs.jobs if job.name == "sweep_files")
+    assert (job.every, job.for_deployment) == (600, True)
+    await job.run()
+    assert stored(api.database) == {}
 
 
 async def test_every_demo_user_has_a_picture(admin: ProjectAdmin, make_api: MakeApi, http: httpx2.AsyncClient) -> None:

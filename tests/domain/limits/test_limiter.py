@@ -148,3 +148,34 @@ async def test_who_sends_no_credential_spends_nothing_of_those_who_do(make_api: 
         await workers[0].count(project, AUTH, "")
     (quota, *_) = await workers[0].count(project, ANONYMOUS, "192.0.2.1")
     assert (quota.policy, quota.remaining) == (ANONYMOUS, 99)
+
+
+async def test_n11_a_lease_of_the_new_window_survives_the_return_of_the_old_one(
+    make_api: MakeApi, services: Services, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the first idle lease is given back the window turns, and a request leases by the second one's name."""
+    first, second = [await _project(make_api, AUTH_LIMIT="100") for _ in range(2)]
+    counters = Counters(services.databases)
+    limits = Limits(counters, clock)
+    for project in (first, second):
+        for _ in range(3):
+            await limits.count(project, AUTH, "")
+    clock.now += HOUR
+    give_back = counters.give_back
+
+    async def give_back_slowly(key: str, amount: int) -> None:
+        await limits.count(second, AUTH, "")
+        await limits.count(second, AUTH, "")
+        await give_back(key, amount)
+
+    monkeypatch.setattr(counters, "give_back", give_back_slowly)
+    before = set(map(id, limits._leases.values()))  # noqa: SLF001 - what must not be lost is held nowhere else
+    await asyncio.wait_for(_return_idle(limits), 5)
+    left = list(limits._leases.values())  # noqa: SLF001
+    assert [lease.key.split("/")[0] for lease in left] == [second.id]
+    assert not before & set(map(id, left))
+    assert left[0].left > 0
+
+
+async def _return_idle(limits: Limits) -> None:
+    await limits.return_idle_leases()

@@ -1,0 +1,33 @@
+"""The one process that does the work of the whole deployment: whoever holds the lease in MongoDB."""
+
+import secrets
+from time import monotonic
+
+from service.storage.leases import LEASE_SECONDS, Leases
+
+NAME = "leader"
+
+
+class Leader:
+    """This process's part in the lease. `renew` must be called every RENEW_SECONDS."""
+
+    def __init__(self, leases: Leases) -> None:
+        self._leases = leases
+        self._holder = secrets.token_hex(8)
+        self._until = 0.0
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether no other process can have the lease: this one counts from before it asked."""
+        return monotonic() < self._until
+
+    async def renew(self) -> None:
+        """Takes or keeps the lease, if nobody else has it. Raises Unavailable; then it runs out."""
+        asked_at = monotonic()
+        self._until = asked_at + LEASE_SECONDS if await self._leases.take(NAME, self._holder) else 0.0
+
+    async def resign(self) -> None:
+        """Lets another process begin at once."""
+        if self._until:
+            self._until = 0.0
+            await self._leases.release(NAME, self._holder)

@@ -1,0 +1,126 @@
+"""Background work that is supervised: each failure is logged and counted, and the job runs again after a while."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import structlog
+
+from service.domain.jobs.leader import Leader
+from service.errors import ServiceError
+from service.observe.metrics import JOB_FAILURES, JOB_LAST_SUCCESS, JOB_RUNS
+
+log = structlog.get_logger()
+
+# A job that failed runs again after one second, then two, and so on up to a minute.
+FIRST_BACKOFF_SECONDS = 1.0
+LONGEST_BACKOFF_SECONDS = 60.0
+# How often a process looks whether it still leads while a job for the whole deployment runs.
+LOOK_SECONDS = 1.0
+CLOSE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work to run every so many seconds, the first time after `delay`; without `every` until it has succeeded once.
+
+    `run` may be cancelled at any moment and run again. What is `for_deployment` runs in the leading process only.
+    """
+
+    name: str
+    run: Callable[[], Awaitable[object]]
+    every: float | None = None
+    delay: float = 0.0
+    for_deployment: bool = False
+
+
+class Jobs:
+    """The jobs of one process."""
+
+    def __init__(self, jobs: Sequence[Job], leader: Leader) -> None:
+        self.jobs = tuple(jobs)
+        self._leader = leader
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks = [
+            asyncio.create_task(self._keep_running(job), name=f"background: {job.name}") for job in self.jobs
+        ]
+
+    async def close(self) -> None:
+        """Cancels the jobs and waits for their end, as far as it comes soon."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
+        with suppress(ServiceError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._leader.resign()
+
+    async def _keep_running(self, job: Job) -> None:
+        failures, wait = 0, job.delay
+        while True:
+            await asyncio.sleep(wait)
+            try:
+                await self._run(job)
+            except (Exception, asyncio.CancelledError) as error:
+                if _is_ending():
+                    raise
+                failures += 1
+                wait = backoff(failures)
+                _report(job, error, failures)
+            else:
+                if job.every is None:
+                    return
+                failures, wait = 0, job.every
+
+    async def _run(self, job: Job) -> None:
+        if job.for_deployment:
+            if not await self._run_while_leading(job):
+                return
+        else:
+            await job.run()
+        JOB_RUNS.labels(job.name).inc()
+        JOB_LAST_SUCCESS.labels(job.name).set_to_current_time()
+
+    async def _run_while_leading(self, job: Job) -> bool:
+        """Whether the job ran to its end. It is cancelled when another process may have taken the lead."""
+        if not self._leader.is_leading:
+            return False
+        task = asyncio.create_task(_await(job.run), name=f"background: {job.name}")
+        try:
+            while not task.done() and self._leader.is_leading:
+                await asyncio.wait([task], timeout=LOOK_SECONDS)
+            if task.done():
+                await task
+                return True
+            return False
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def backoff(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return min(FIRST_BACKOFF_SECONDS * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_SECONDS)
+
+
+def _is_ending() -> bool:
+    """Whether this task is cancelled; else a CancelledError is one that a job let out."""
+    task = asyncio.current_task()
+    return task is not None and bool(task.cancelling())
+
+
+async def _await(run: Callable[[], Awaitable[object]]) -> None:
+    await run()
+
+
+def _report(job: Job, error: BaseException, failures: int) -> None:
+    """A database that is away is no fault of ours, and needs no traceback."""
+    JOB_FAILURES.labels(job.name).inc()
+    if isinstance(error, ServiceError):
+        cause = type(error.__cause__).__name__
+        log.warning("job_failed", job=job.name, failures=failures, code=error.code, cause=cause)
+    else:
+        log.error("job_failed", job=job.name, failures=failures, exc_info=error)

@@ -1,0 +1,170 @@
+"""Background jobs: a failure is logged and counted, and the job runs again; what is for the deployment has one leader."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
+
+from service.domain.jobs import leader as leading
+from service.domain.jobs import runner
+from service.domain.jobs.leader import Leader
+from service.domain.jobs.runner import Job, Jobs
+from service.errors import Unavailable
+from service.services import Services
+from service.storage import leases
+from service.storage.leases import Leases
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FIRST_BACKOFF_SECONDS", 0.01)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.02)
+
+
+@pytest.fixture
+def leader(services: Services, emptied: None) -> Leader:
+    return Leader(Leases(services.databases))
+
+
+def metric(name: str, job: str) -> float:
+    return REGISTRY.get_sample_value(f"background_job_{name}", {"job": job}) or 0.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - a counter sends no event
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def running(jobs: list[Job], leader: Leader) -> AsyncIterator[None]:
+    started = Jobs(jobs, leader)
+    started.start()
+    try:
+        yield
+    finally:
+        await started.close()
+
+
+class Flaky:
+    """Fails so many times, then succeeds."""
+
+    def __init__(self, *errors: BaseException) -> None:
+        self.errors = list(errors)
+        self.runs = 0
+
+    async def run(self) -> None:
+        self.runs += 1
+        if self.errors:
+            raise self.errors.pop(0)
+
+
+async def test_n9_a_job_that_fails_is_logged_counted_and_runs_again(leader: Leader) -> None:
+    flaky = Flaky(KeyError("files"), Unavailable(), asyncio.CancelledError())
+    with capture_logs() as logs:
+        async with running([Job("n9", flaky.run, every=0.01)], leader):
+            await until(lambda: metric("runs_total", "n9") >= 2)
+    failed = [line for line in logs if line["event"] == "job_failed"]
+    assert [(line["job"], line["failures"]) for line in failed] == [("n9", 1), ("n9", 2), ("n9", 3)]
+    assert isinstance(failed[0]["exc_info"], KeyError)
+    assert failed[1]["code"] == "unavailable"
+    assert metric("failures_total", "n9") == 3
+    assert metric("last_success_timestamp_seconds", "n9") > 1_700_000_000
+
+
+async def test_a_job_without_an_interval_runs_until_it_has_succeeded_once(leader: Leader) -> None:
+    flaky = Flaky(Unavailable(), Unavailable())
+    async with running([Job("once", flaky.run)], leader):
+        await until(lambda: metric("runs_total", "once") == 1)
+        await asyncio.sleep(0.05)
+    assert flaky.runs == 3
+
+
+def test_the_waiting_doubles_up_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FIRST_BACKOFF_SECONDS", 1.0)
+    assert [runner.backoff(failures) for failures in (1, 2, 3, 6, 7, 99_999)] == [1, 2, 4, 32, 60, 60]
+
+
+async def test_of_two_processes_one_leads(services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leading, "NAME", "another deployment's leader")
+    leaders = [Leader(Leases(services.databases)) for _ in range(2)]
+    for each in leaders:
+        await each.renew()
+    assert [each.is_leading for each in leaders] == [True, False]
+    await leaders[0].resign()
+    await leaders[1].renew()
+    assert [each.is_leading for each in leaders] == [False, True]
+
+
+async def test_work_for_the_deployment_waits_for_the_lead(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leading, "NAME", "another deployment's leader")
+    flaky = Flaky()
+    async with running([Job("lead", flaky.run, every=0.01, for_deployment=True)], leader):
+        await asyncio.sleep(0.05)
+        assert flaky.runs == 0
+        await leader.renew()
+        await until(lambda: flaky.runs > 0)
+    assert not leader.is_leading
+
+
+async def test_work_is_cancelled_when_the_lead_is_lost(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leading, "NAME", "another deployment's leader")
+    monkeypatch.setattr(leading, "LEASE_SECONDS", 0.2)
+    ended = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    await leader.renew()
+    async with running([Job("long", work, every=10, for_deployment=True)], leader):
+        await asyncio.wait_for(ended.wait(), 5)
+    assert metric("runs_total", "long") == 0
+
+
+async def test_a_lease_is_one_holders_until_it_is_released_or_has_run_out(
+    services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Leases(services.databases)
+    assert [await store.take("x", holder) for holder in "aba"] == [True, False, True]
+    await store.release("x", "b")
+    assert not await store.take("x", "b")
+    await store.release("x", "a")
+    monkeypatch.setattr(leases, "LEASE_SECONDS", -1.0)
+    assert await store.take("x", "b")
+    assert await store.take("x", "a")
+
+
+async def test_what_runs_alone_runs_alone(services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.02)
+    store, running, most = Leases(services.databases), 0, 0
+
+    async def work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.1)
+        running -= 1
+
+    ran = await asyncio.gather(*(store.run_alone("work", work) for _ in range(5)))
+    assert sorted(ran) == [False, False, False, False, True]
+    assert most == 1
+    assert await store.run_alone("work", work)
+
+
+async def test_who_loses_the_lease_is_cancelled(
+    services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.02)
+    store = Leases(services.databases)
+
+    async def work() -> None:
+        await services.databases.system["leases"].update_one({"_id": "work"}, {"$set": {"holder": "another"}})
+        await asyncio.Event().wait()
+
+    assert not await store.run_alone("work", work)
