@@ -69,6 +69,7 @@ MAX_NAMES = Bound(
     past=INVALID,
 )
 MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)
+MAX_ROW_BYTES = Bound(1_048_576, "bytes of a row of a seed", protects=MEMORY, past="the row is refused")
 
 # Of a list.
 MAX_CONDITIONS = Bound(50, "conditions of a query", protects=MONGODB, past=INVALID)

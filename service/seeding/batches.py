@@ -14,7 +14,9 @@ from service.seeding.report import Report
 from service.seeding.rows import BadCell, fields_of
 from service.seeding.sources import Row, read_rows
 
+# A batch ends with so many rows, or with the row that makes it so large.
 BATCH = 1_000
+BATCH_BYTES = 16 * 1024 * 1024
 
 RowData = dict[str, Any]
 Placed = tuple[str, RowData]
@@ -33,14 +35,16 @@ class Batches:
         self._seen: set[str] = set()
 
     async def read(self, project: Project | None, kinds: Mapping[str, Kind]) -> AsyncIterator[list[Placed]]:
-        """Batches of at most BATCH rows; `kinds` are the declared types that the cells of a CSV file are read as."""
+        """Batches of rows; `kinds` are the declared types that the cells of a CSV file are read as."""
         batch: list[Placed] = []
+        size = 0
         async for row in read_rows(self._source, self._folder, self._place):
             if (fields := self._mapped(row, kinds)) is not None:
                 batch.append((row.place, fields))
-            if len(batch) == BATCH:
+                size += row.size
+            if len(batch) == BATCH or size >= BATCH_BYTES:
                 yield await self._resolved(project, batch)
-                batch = []
+                batch, size = [], 0
         if batch:
             yield await self._resolved(project, batch)
 

@@ -10,6 +10,7 @@ from service.domain.documents.documents import Documents
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, ServiceError
 from service.schema.documents import read
+from service.seeding.changes import find_changes
 from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report
 from service.storage.collections import mongo_collection_name
@@ -102,7 +103,7 @@ async def _update(
     target: Destination, record: RowData, document: SeedDocument, after: RowData, *, report: Report, dry_run: bool
 ) -> None:
     before = record["data"]
-    changes = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    changes = find_changes(before, after)
     if not changes:
         report.unchanged(target.name)
         return

@@ -17,6 +17,7 @@ from service.domain.projects.lookup import Project
 from service.errors import FileNotFound, ServiceError
 from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
+from service.seeding.references import known_as
 from service.seeding.report import Report
 
 KIND = "files"
@@ -80,7 +81,7 @@ class FileSeeder:
 
 
 async def _user(project: Project, email: str) -> dict[str, Any] | None:
-    match = {"email": email.strip().lower()}
+    match = {"email": known_as(email)}
     return await project.database.users.find(match, {"data": 1, "token_version": 1})
 
 

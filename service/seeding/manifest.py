@@ -1,16 +1,19 @@
 """The manifest: what a seed file may say. A mistake is one line with the file, the path in it, and what to change."""
 
+import math
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from service.errors import ConfigurationError
-from service.schema.strict_json import NotJson, shown
+from service.schema.strict_json import INT64_MAX, INT64_MIN, NotJson, shown
 
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+MAX_NUMBER = 100
 
 Name = Annotated[str, Field(min_length=1)]
 CellType = Literal["string", "integer", "number", "boolean", "datetime", "json"]
@@ -101,20 +104,50 @@ def _parsed(path: Path) -> Any:
         return yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 - derived from the safe loader
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, NotJson) as error:
+    except RecursionError:
+        raise ConfigurationError(f"{path}: not valid YAML: nested too deeply") from None
+    except (yaml.YAMLError, ValueError, LookupError) as error:
         raise ConfigurationError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML 1.1 as PyYAML reads it, less what surprises: dates, `on` and `no` stay text, and no key stands twice."""
+    """YAML 1.1 as PyYAML reads it, less what JSON does not have, and what surprises.
+
+    Dates, `on` and `no` stay text; names are text, and none stands twice; numbers are those of BSON; there is no tag but
+    those of JSON's types.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        if repeated := next((name for name in names if names.count(name) > 1), None):
+        names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        if repeated := next((name for name, times in names.items() if times > 1), None):
             raise NotJson(f"{shown(repeated)} stands twice{node.start_mark}")
-        return super().construct_mapping(node, deep)
+        mapping = super().construct_mapping(node, deep)
+        if odd := next((name for name in mapping if not isinstance(name, str)), None):
+            raise NotJson(f"a name must be text, which {shown(str(odd))} is not; put quotes around it{node.start_mark}")
+        return mapping
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        # Python converts no text of more than 4,300 digits; 64 bits have at most 64 digits and a prefix.
+        number = super().construct_yaml_int(node) if len(node.value) <= MAX_NUMBER else INT64_MAX + 1
+        if not INT64_MIN <= number <= INT64_MAX:
+            raise NotJson(f"an integer must have at most 64 bits{node.start_mark}")
+        return number
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        number = super().construct_yaml_float(node)
+        if not math.isfinite(number):
+            raise NotJson(f"a number must be between -1.8e308 and 1.8e308{node.start_mark}")
+        return number
 
 
+def _refuse_tag(_loader: _Loader, node: yaml.Node) -> NoReturn:
+    raise NotJson(f"{node.tag.rpartition(':')[2]} is no type of JSON{node.start_mark}")
+
+
+_Loader.yaml_constructors = {
+    f"tag:yaml.org,2002:{name}": getattr(_Loader, f"construct_yaml_{name}")
+    for name in ("null", "bool", "int", "float", "str", "seq", "map")
+} | {None: _refuse_tag}
 _REPLACED = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"}
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag not in _REPLACED]

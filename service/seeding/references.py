@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
 from service.seeding.manifest import Source
 from service.storage.collections import mongo_collection_name
@@ -15,6 +16,14 @@ RowData = dict[str, Any]
 def user_id(project_id: str, email: str) -> str:
     """The id that a seeded user gets: the same in every run, so that users can refer to others who come later."""
     return hashlib.sha256(f"{project_id}/users/{email}".encode()).hexdigest()[:24]
+
+
+def known_as(email: str) -> str:
+    """The address as a signup stores it; what is no address is nobody's."""
+    try:
+        return normalize_email(email)
+    except ValueError:
+        return email
 
 
 async def resolve(
@@ -59,11 +68,11 @@ async def _ids(project: Project | None, target: str, keys: Iterable[Any]) -> dic
 
 
 async def _user_ids(project: Project | None, emails: set[str]) -> dict[Any, str]:
-    lowered = {email: email.strip().lower() for email in emails}
-    found = await _find(project, USERS, "email", list(lowered.values()))
+    normalized = {email: known_as(email) for email in emails}
+    found = await _find(project, USERS, "email", list(normalized.values()))
     known = {record["email"]: record["_id"] for record in found}
     place = project.id if project else ""
-    return {email: known.get(lower, user_id(place, lower)) for email, lower in lowered.items()}
+    return {email: known.get(stored, user_id(place, stored)) for email, stored in normalized.items()}
 
 
 async def _find(project: Project | None, collection: str, path: str, values: list[Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from service.errors import Invalid
-from service.schema.strict_json import loads
+from service.schema.strict_json import INT64_MAX, INT64_MIN, loads
 from service.schema.values import Kind, parse_number, read_time
 from service.seeding.manifest import Source
 
@@ -70,7 +70,7 @@ def _number(text: str) -> int | float:
 
 def _integer(text: str) -> int:
     number = _number(text)
-    if number != int(number):
+    if number != int(number) or not INT64_MIN <= number <= INT64_MAX:
         raise ValueError(text)
     return int(number)
 

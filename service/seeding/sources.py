@@ -1,29 +1,40 @@
-"""Rows of a source, streamed: no file is held in memory but a .json one, which is one value."""
+"""Rows of a source, streamed: no file is held in memory but a .json one, which is one value.
 
-import csv
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from io import StringIO
+Files are read in a thread, some rows at a time; what a row may be is judged here as the API judges a body.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import aiofiles
+import orjson
 
+from service.bounds import MAX_ROW_BYTES, MAX_VALUES
 from service.errors import ConfigurationError, Invalid
 from service.schema.strict_json import loads
+from service.seeding.csv_records import pass_over_line, read_records
 from service.seeding.manifest import Source
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
-PIECE_BYTES = 1024 * 1024
+ROWS_AT_ONCE = 100
+TOO_LARGE = "has more than 1 MiB"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row and where it stands, as `people.csv:17` or `users[0].rows[3]`. A faulty one has no `value` but a `fault`."""
+    """One row and where it stands, as `people.csv:17` or `users[0].rows[3]`. A faulty one has no `value` but a `fault`.
+
+    `size` is that of its JSON, in bytes.
+    """
 
     place: str
     value: dict[str, Any]
     fault: str | None = None
+    size: int = field(default=0, compare=False)
 
 
 async def read_rows(source: Source, folder: Path, place: str) -> AsyncIterator[Row]:
@@ -33,88 +44,102 @@ async def read_rows(source: Source, folder: Path, place: str) -> AsyncIterator[R
     """
     if source.file is None:
         for number, value in enumerate(source.rows or ()):
-            yield Row(f"{place}.rows[{number}]", value)
+            yield make_row(f"{place}.rows[{number}]", value)
         return
     path = folder / source.file
-    readers = {".json": _json, ".jsonl": _json_lines, ".csv": _csv}
     try:
-        async for row in readers[path.suffix](path):
-            yield row
+        with closing(READERS[path.suffix](path)) as rows:
+            while some := await asyncio.to_thread(_take, rows):
+                for row in some:
+                    yield row
     except OSError as error:
         raise ConfigurationError(f"{place}.file: {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{place}.file: {path} is not UTF-8") from None
 
 
-async def _json(path: Path) -> AsyncIterator[Row]:
-    async with aiofiles.open(path, "rb") as file:
-        raw = await file.read(MAX_JSON_BYTES + 1)
+def make_row(place: str, value: Any) -> Row:
+    """The row that a value of JSON or YAML is, judged like a body of the API."""
+    if not isinstance(value, dict):
+        return Row(place, {}, "must be an object")
+    if _has_more_values(value, MAX_VALUES):
+        return Row(place, {}, f"has more than {MAX_VALUES:,} values")
+    try:
+        size = len(orjson.dumps(value))
+    except orjson.JSONEncodeError:
+        return Row(place, {}, "is nested too deeply")
+    return Row(place, value, size=size) if size <= MAX_ROW_BYTES else Row(place, {}, TOO_LARGE)
+
+
+def _has_more_values(value: Any, most: int) -> bool:
+    """Whether `value` is more than `most` values. YAML can name one value in many places, even inside itself."""
+    found, left = 0, [value]
+    while left and found <= most:
+        found += 1
+        each = left.pop()
+        if isinstance(each, dict | list):
+            left.extend(each.values() if isinstance(each, dict) else each)
+    return found > most
+
+
+def _take(rows: Iterator[Row]) -> list[Row]:
+    return list(islice(rows, ROWS_AT_ONCE))
+
+
+def _read_json(path: Path) -> Generator[Row, None, None]:
+    with path.open("rb") as file:
+        raw = file.read(MAX_JSON_BYTES + 1)
     if len(raw) > MAX_JSON_BYTES:
         raise ConfigurationError(f"{path}: larger than 256 MiB; write it as JSON Lines, which is streamed")
-    values = _value(raw)
-    if not isinstance(values, list):
-        raise ConfigurationError(f"{path}: {values if isinstance(values, str) else 'must be an array of objects'}")
-    for number, value in enumerate(values):
-        yield _row(f"{path.name}[{number}]", value)
-
-
-async def _json_lines(path: Path) -> AsyncIterator[Row]:
-    number = 0
-    async for line in _lines(path):
-        number += 1
-        if line.strip():
-            yield _row(f"{path.name}:{number}", _value(line))
-
-
-async def _csv(path: Path) -> AsyncIterator[Row]:
-    """RFC 4180 with a header. A record ends with the first line after which all quotes are closed."""
-    header: list[str] | None = None
-    record, number, first = "", 0, 1
-    async for line in _lines(path):
-        number, record = number + 1, record + line.decode()
-        if record.count('"') % 2:
-            continue
-        if header is None:
-            header = _cells(record.removeprefix("\ufeff"))
-        elif record.strip():
-            yield _csv_row(f"{path.name}:{first}", header, record)
-        record, first = "", number + 1
-    if record:
-        yield Row(f"{path.name}:{first}", {}, "a quote is not closed")
-
-
-async def _lines(path: Path) -> AsyncIterator[bytes]:
-    """The lines of a file, with their ends. Read in large pieces, for each read is a trip to a thread."""
-    async with aiofiles.open(path, "rb") as file:
-        rest = b""
-        while piece := await file.read(PIECE_BYTES):
-            *lines, rest = (rest + piece).split(b"\n")
-            for line in lines:
-                yield line + b"\n"
-        if rest:
-            yield rest
-
-
-def _csv_row(place: str, header: list[str], record: str) -> Row:
-    cells = _cells(record)
-    if len(cells) != len(header):
-        return Row(place, {}, f"has {len(cells)} cells, and the header has {len(header)}")
-    return Row(place, dict(zip(header, cells, strict=True)))
-
-
-def _cells(record: str) -> list[str]:
-    return next(csv.reader(StringIO(record, newline="")), [])
-
-
-def _value(raw: bytes) -> Any:
-    """The JSON value, or as text why it is none."""
     try:
-        return loads(raw)
+        values = loads(raw)
     except Invalid as error:
-        return error.violations[0].msg
+        raise ConfigurationError(f"{path}: {error.violations[0].msg}") from None
+    if not isinstance(values, list):
+        raise ConfigurationError(f"{path}: must be an array of objects")
+    for number, value in enumerate(values):
+        yield make_row(f"{path.name}[{number}]", value)
 
 
-def _row(place: str, value: Any) -> Row:
-    if isinstance(value, dict):
-        return Row(place, value)
-    return Row(place, {}, value if isinstance(value, str) else "must be an object")
+def _read_json_lines(path: Path) -> Generator[Row, None, None]:
+    number = 0
+    with path.open("rb") as file:
+        while line := file.readline(MAX_ROW_BYTES + 1):
+            number += 1
+            place = f"{path.name}:{number}"
+            if len(line) > MAX_ROW_BYTES:
+                pass_over_line(file, line)
+                yield Row(place, {}, TOO_LARGE)
+            elif line.strip():
+                yield _json_line(place, line)
+
+
+def _json_line(place: str, line: bytes) -> Row:
+    try:
+        return make_row(place, loads(line, max_values=MAX_VALUES))
+    except Invalid as error:
+        return Row(place, {}, error.violations[0].msg)
+
+
+def _read_csv(path: Path) -> Generator[Row, None, None]:
+    """RFC 4180 with a header."""
+    records = read_records(path)
+    header = next(records, None)
+    if header is None:
+        return
+    if header.fault:
+        raise ConfigurationError(f"{path}: the header {header.fault}")
+    names = header.cells
+    if len(set(names)) < len(names):
+        raise ConfigurationError(f"{path}: a name stands twice in the header")
+    for record in records:
+        place = f"{path.name}:{record.line}"
+        if record.fault:
+            yield Row(place, {}, record.fault)
+        elif len(record.cells) != len(names):
+            yield Row(place, {}, f"has {len(record.cells)} cells, and the header has {len(names)}")
+        else:
+            yield make_row(place, dict(zip(names, record.cells, strict=True)))
+
+
+READERS = {".json": _read_json, ".jsonl": _read_json_lines, ".csv": _read_csv}

@@ -12,6 +12,7 @@ from service.domain.accounts.users import RESERVED, check_profile, new_user
 from service.domain.projects.lookup import Project
 from service.errors import ServiceError
 from service.schema.values import now
+from service.seeding.changes import find_changes
 from service.seeding.references import user_id
 from service.seeding.report import Report
 
@@ -37,7 +38,7 @@ class SeedUser:
 def read_user(place: str, fields: RowData, min_length: int) -> SeedUser | str:
     """The user that a row means, or why it means none."""
     try:
-        email = normalize_email(str(fields.get("email", "")))
+        email = normalize_email(_text(fields.get("email", "")))
     except ValueError as error:
         return f"email: {error}"
     password, hashed = fields.get("password"), fields.get("password_hash")
@@ -47,6 +48,12 @@ def read_user(place: str, fields: RowData, min_length: int) -> SeedUser | str:
     if violations := check_profile(data, reserved=RESERVED, loc=()):
         return f"{'.'.join(map(str, violations[0].loc))}: {violations[0].msg}"
     return SeedUser(place, email, password, hashed, data)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return value
 
 
 def _credential_fault(password: Any, hashed: Any, min_length: int) -> str | None:
@@ -91,7 +98,7 @@ async def _found(project: Project, emails: list[str]) -> dict[str, RowData]:
 
 async def _update(project: Project, record: RowData, user: SeedUser, report: Report, *, dry_run: bool) -> None:
     before = record["data"]
-    changes = {name: value for name, value in user.data.items() if name not in before or before[name] != value}
+    changes = find_changes(before, user.data)
     if not changes:
         report.unchanged(KIND)
         return

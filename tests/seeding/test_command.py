@@ -60,6 +60,35 @@ def test_a_dry_run_says_that_it_is_one(shell: Shell, tmp_path: Path) -> None:
     assert shell.json("project", "list") == []
 
 
+def test_n10_a_record_of_17_megabytes_is_one_line(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "seed.yaml").write_text(MANIFEST)
+    (tmp_path / "things.jsonl").write_text(f'{{"number": "{"x" * 17_000_000}"}}\n{{"number": 2}}\n')
+    result = shell.run("seed", str(tmp_path / "seed.yaml"))
+    assert (result.returncode, result.stderr) == (1, "")
+    refusal, *counts, _, _ = result.stdout.splitlines()
+    assert refusal == "! things.jsonl:1: has more than 1 MiB"
+    assert counts == ["project: 1 created", "collections: 1 created", "things: 1 created, 1 refused"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a: " + "9" * 30, "an integer must have at most 64 bits"),
+        ("a: .nan", "a number must be between -1.8e308 and 1.8e308"),
+        ("1: x", 'a name must be text, which "1" is not; put quotes around it'),
+        ("a: !!set {x}", "set is no type of JSON"),
+        ("a: " + "[" * 5_000, "nested too deeply"),
+    ],
+    ids=["30 digits", "nan", "name", "set", "deep"],
+)
+def test_n37_what_a_manifest_cannot_hold_is_one_line(shell: Shell, tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "seed.yaml").write_text(f"project: {{id: p, name: P}}\nusers:\n- rows:\n  - {text}\n")
+    result = shell.run("seed", str(tmp_path / "seed.yaml"))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"auth-collections: {tmp_path / 'seed.yaml'}: not valid YAML: {fault}")
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_killed_run_is_continued_by_the_next(
     shell: Shell, mongo: MongoClient[dict[str, Any]], tmp_path: Path
 ) -> None:

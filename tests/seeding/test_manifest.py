@@ -27,6 +27,7 @@ PROJECT = "project: {id: p, name: P}\n"
         ),
         pytest.param(f"{PROJECT}project: {{}}", 'not valid YAML: "project" stands twice', id="repeated"),
         pytest.param("a: [", "not valid YAML: ", id="syntax"),
+        pytest.param("[" * 5_000, "not valid YAML: nested too deeply", id="deep"),
     ],
 )
 def test_a_mistake_is_named_on_one_line(tmp_path: Path, text: str, expected: str) -> None:
@@ -36,6 +37,41 @@ def test_a_mistake_is_named_on_one_line(tmp_path: Path, text: str, expected: str
         read_manifest(path)
     assert error.value.detail.startswith(f"{path}: {expected}")
     assert "\n" not in error.value.detail
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("9" * 30, "an integer must have at most 64 bits in "),
+        ("9" * 5_000, "an integer must have at most 64 bits in "),
+        ("-9223372036854775809", "an integer must have at most 64 bits in "),
+        (".nan", "a number must be between -1.8e308 and 1.8e308 in "),
+        ("-.inf", "a number must be between -1.8e308 and 1.8e308 in "),
+        ("{1: x}", 'a name must be text, which "1" is not; put quotes around it in '),
+        ("{true: x}", 'a name must be text, which "True" is not; put quotes around it in '),
+        ("!!set {a, b}", "set is no type of JSON in "),
+        ("!!binary aGVsbG8=", "binary is no type of JSON in "),
+        ("!!timestamp x", "timestamp is no type of JSON in "),
+        ("!own x", "!own is no type of JSON in "),
+        ("!!bool maybe", "'maybe'"),
+        ('!!int ""', ""),
+        ("!!float x", ""),
+    ],
+)
+def test_n37_a_value_that_json_does_not_have_is_refused(tmp_path: Path, value: str, expected: str) -> None:
+    path = tmp_path / "seed.yaml"
+    path.write_text(f"{PROJECT}users: [{{rows: [{{a: {value}}}]}}]")
+    with pytest.raises(ConfigurationError) as error:
+        read_manifest(path)
+    assert error.value.detail.startswith(f"{path}: not valid YAML: {expected}")
+    assert "\n" not in error.value.detail
+
+
+def test_the_largest_integers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "seed.yaml"
+    path.write_text(f"{PROJECT}users: [{{rows: [{{a: {2**63 - 1}, b: {-(2**63)}, c: 1.5}}]}}]")
+    (source,) = read_manifest(path).users
+    assert source.rows == ({"a": 2**63 - 1, "b": -(2**63), "c": 1.5},)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from service.bounds import MAX_ROW_BYTES, MAX_VALUES
 from service.errors import ConfigurationError
 from service.schema.values import Kind
-from service.seeding import sources
+from service.seeding.csv_records import Lines
 from service.seeding.manifest import Source
 from service.seeding.rows import BadCell, fields_of
 from service.seeding.sources import Row, read_rows
@@ -18,15 +19,94 @@ async def rows(folder: Path, name: str, content: bytes) -> list[Row]:
     return [row async for row in read_rows(Source(file=Path(name)), folder, "users[0]")]
 
 
-@pytest.mark.parametrize("piece", [1, 7, 1_000_000])
-async def test_csv_with_quotes_and_line_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    monkeypatch.setattr(sources, "PIECE_BYTES", piece)
+async def test_csv_with_quotes_and_line_breaks(tmp_path: Path) -> None:
     content = '\ufeffa,b\r\n1,"x ""y"",\r\nz"\r\n\r\n2,ü\n3'.encode()
     assert await rows(tmp_path, "a.csv", content) == [
         Row("a.csv:2", {"a": "1", "b": 'x "y",\r\nz'}),
         Row("a.csv:5", {"a": "2", "b": "ü"}),
         Row("a.csv:6", {}, "has 1 cells, and the header has 2"),
     ]
+
+
+QUOTE_INSIDE = "a quote stands inside a cell; put quotes around the cell, and write each inside it twice"
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        ("1,x\ry", "a carriage return stands in a cell without quotes around it"),
+        ('1,"x" y', QUOTE_INSIDE),
+        ("1,2,3", "has 3 cells, and the header has 2"),
+        (f'1,"{"x" * MAX_ROW_BYTES}"', "has more than 1 MiB; is a quote not closed?"),
+        ("1," + "é" * (MAX_ROW_BYTES // 2), "has more than 1 MiB"),
+    ],
+    ids=["carriage return", "quote", "cells", "long", "long in bytes"],
+)
+async def test_n37_a_broken_record_is_named_and_the_next_one_read(tmp_path: Path, record: str, fault: str) -> None:
+    assert await rows(tmp_path, "a.csv", f"a,b\n{record}\n5,6\n".encode()) == [
+        Row("a.csv:2", {}, fault),
+        Row("a.csv:3", {"a": "5", "b": "6"}),
+    ]
+
+
+async def test_n37_a_long_cell_is_read(tmp_path: Path) -> None:
+    cell = "x" * 1_000_000
+    assert await rows(tmp_path, "a.csv", f'a,b\n1,"{cell}"\n'.encode()) == [Row("a.csv:2", {"a": "1", "b": cell})]
+
+
+async def test_n37_a_header_must_be_whole(tmp_path: Path) -> None:
+    for header, fault in (('a,"b', "the header a quote is not closed"), ("a,b,a", "a name stands twice in the header")):
+        with pytest.raises(ConfigurationError, match=fault):
+            await rows(tmp_path, "a.csv", f"{header}\n1,2,3\n".encode())
+
+
+async def test_n38_a_stray_quote_spoils_one_megabyte_at_most(tmp_path: Path) -> None:
+    lines = [f"{number},{'x' * 40}" for number in range(60_000)]
+    lines[10] = f'10,"{"x" * 40}'
+    found = await rows(tmp_path, "a.csv", "\n".join(["a,b", *lines]).encode())
+    assert [row.place for row in found[:11]] == [f"a.csv:{number}" for number in range(2, 13)]
+    (fault,) = (row for row in found if row.fault)
+    assert fault == Row("a.csv:12", {}, "has more than 1 MiB; is a quote not closed?")
+    assert found[-1] == Row("a.csv:60001", {"a": "59999", "b": "x" * 40})
+    assert len(found) > 30_000
+
+
+async def test_n38_reading_looks_at_each_line_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line has a quote that opens a cell; one record after the other closes it."""
+    read: list[int] = []
+    original = Lines.__next__
+
+    def counted(lines: Lines) -> str:
+        line = original(lines)
+        read.append(len(line))
+        return line
+
+    monkeypatch.setattr(Lines, "__next__", counted)
+    content = "a,b\n" + '1,"x\n' * 40_000
+    found = await rows(tmp_path, "a.csv", content.encode())
+    assert sum(read) == len(content)
+    assert all(row.fault for row in found)
+
+
+async def test_n10_a_row_larger_than_a_megabyte_is_refused(tmp_path: Path) -> None:
+    large, small = b'{"a": "' + b"x" * 17_000_000 + b'"}', b'{"a": 1}'
+    assert await rows(tmp_path, "a.jsonl", large + b"\n" + small) == [
+        Row("a.jsonl:1", {}, "has more than 1 MiB"),
+        Row("a.jsonl:2", {"a": 1}),
+    ]
+    assert await rows(tmp_path, "a.json", b"[" + large + b"," + small + b"]") == [
+        Row("a.json[0]", {}, "has more than 1 MiB"),
+        Row("a.json[1]", {"a": 1}),
+    ]
+
+
+async def test_n37_a_row_has_a_bound_on_values_and_depth(tmp_path: Path) -> None:
+    many = b'{"a": [' + b"0," * MAX_VALUES + b"0]}"
+    deep = b'{"a": ' + b"[" * 500 + b"]" * 500 + b"}"
+    (row,) = await rows(tmp_path, "a.json", b"[" + many + b"]")
+    assert row.fault == "has more than 50,000 values"
+    (row,) = await rows(tmp_path, "a.json", b"[" + deep + b"]")
+    assert row.fault == "is nested too deeply"
 
 
 async def test_json_lines(tmp_path: Path) -> None:
@@ -76,7 +156,9 @@ def test_fields(source: dict[str, Any], row: dict[str, Any], expected: dict[str,
     assert fields_of(row, Source.model_validate(source), KINDS) == expected
 
 
-@pytest.mark.parametrize("row", [{"n": "3.5"}, {"n": "x"}, {"b": "maybe"}, {"tags": "["}])
+@pytest.mark.parametrize(
+    "row", [{"n": "3.5"}, {"n": "x"}, {"n": "1e300"}, {"n": "9" * 30}, {"b": "maybe"}, {"tags": "["}]
+)
 def test_a_cell_that_does_not_fit_is_named(row: dict[str, Any]) -> None:
     with pytest.raises(BadCell, match=f"^{next(iter(row))}: .* is not "):
         fields_of(row, Source(file=Path("a.csv")), KINDS)

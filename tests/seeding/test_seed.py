@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from argon2 import PasswordHasher
 from pymongo import MongoClient
 
@@ -128,6 +129,38 @@ async def test_a_changed_manifest_sets_what_differs_and_leaves_the_rest(
     assert bob["data"] == {"name": "Robert", "seen": True}
 
 
+async def test_n15_a_reference_to_an_idna_address_resolves_as_at_signup(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str
+) -> None:
+    report = await run("""
+        project: {id: library, name: Library}
+        users:
+          - rows:
+              - {email: Ann@Bücher.Example, password: long enough}
+              - {email: bob@example.com, password: long enough, a_id: ann@xn--bcher-kva.example, b_id: ANN@BÜCHER.EXAMPLE}
+            references: {a_id: users, b_id: users}
+        files: [{user: ann@xn--bcher-kva.example, field: picture, path: absent.png}]
+        """)
+    assert report.refusals == {"files": ["! files[0]: absent.png: cannot be read: No such file or directory"]}
+    users = {user["email"]: user for user in stored(mongo, database_prefix, "users").values()}
+    ann = users["ann@bücher.example"]["_id"]
+    assert users["bob@example.com"]["data"] == {"a_id": ann, "b_id": ann}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("1", "true"), ("1", "1.0"), ("[0]", "[false]"), ("{a: 1}", "{a: true}")]
+)
+async def test_n37_a_value_of_another_type_is_another_value(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, before: str, after: str
+) -> None:
+    text = BOOKS.replace("name: Bob", "name: Bob, field: {}")
+    await run(text.replace("{}", before))
+    assert counts(await run(text.replace("{}", before)))["users"] == {"unchanged": 2}
+    assert counts(await run(text.replace("{}", after)))["users"] == {"updated": 1, "unchanged": 1}
+    (bob,) = (user for user in stored(mongo, database_prefix, "users").values() if user["email"] == "bob@example.com")
+    assert json.dumps(bob["data"]["field"]) == json.dumps(yaml.safe_load(after))
+
+
 async def test_what_is_cut_short_goes_on_where_it_stopped(
     run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str
 ) -> None:
@@ -142,6 +175,7 @@ async def test_what_is_cut_short_goes_on_where_it_stopped(
     ("row", "reason"),
     [
         ({"email": "x", "password": "long enough"}, "email: An email address must have an @-sign."),
+        ({"email": 5}, "email: must be text"),
         ({"email": "a@b.co"}, "give either password or password_hash"),
         ({"email": "a@b.co", "password": "1234567"}, "Password must have at least 8 characters"),
         ({"email": "a@b.co", "password_hash": "$1$md5"}, "password_hash: must be a bcrypt hash"),
