@@ -19,6 +19,10 @@ class Bound(int):
         self.what, self.protects, self.past = what, protects, past
         return self
 
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        """A copy is a plain number; pydantic copies what fields are annotated with."""
+        return int, (int(self),)
+
 
 LOOP = "the event loop"
 MEMORY = "the worker's memory"
@@ -48,6 +52,10 @@ MAX_BOUNDARY = Bound(70, "characters of a form's boundary (RFC 2046 section 5.1.
 MAX_PARTS = Bound(12, "parts of a form", protects=MEMORY, past=INVALID)
 MAX_PART_HEADERS = Bound(8, "headers of a part", protects=MEMORY, past=INVALID)
 MAX_PART_HEADER_BYTES = Bound(4_096, "bytes of a header of a part", protects=MEMORY, past=INVALID)
+MAX_VIOLATIONS = Bound(
+    100, "broken rules that a refusal lists", protects=MEMORY, past="`omitted` says how many more there are"
+)
+MAX_REFUSAL_BYTES = Bound(65_536, "bytes of a refusal's list", protects=MEMORY, past="as the row above")
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")

@@ -2,49 +2,20 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
-from pydantic_core import PydanticCustomError
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
-from service.domain.accounts.emails import normalize_email
 from service.domain.sessions.access_tokens import public_keys
 from service.query.parse import parse_query
 from service.storage.ids import new_id
+from service.web.accounts.bodies import Login, Signup, list_view, profile_view, signed_in_view
 from service.web.http.forms import read_submission
 from service.web.http.json_body import read_object, validated
-from service.web.http.render import json_response, signed_in, user_list, user_view
+from service.web.http.render import json_response
 from service.web.http.services import services
-
-
-def _email(text: str) -> str:
-    try:
-        return normalize_email(text)
-    except ValueError as error:
-        reason = str(error)
-    raise PydanticCustomError("value_error", "value is not a valid email address: {reason}", {"reason": reason})
-
-
-Email = Annotated[str, AfterValidator(_email)]
-
-
-class Signup(BaseModel):
-    """`email` and `password`; every other field of the body is profile data."""
-
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-    email: Email
-    password: str
-
-
-class Login(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    email: Email
-    password: str
 
 
 async def signup(request: Request, caller: SecretKeyCaller) -> Response:
@@ -56,7 +27,7 @@ async def signup(request: Request, caller: SecretKeyCaller) -> Response:
 
     async with read_submission(request, caller.project, new_id(), check) as submission:
         account = _new_account(submission.required_fields())
-        return signed_in(await accounts.signup(caller.project, *account, submission), 201)
+        return json_response(signed_in_view(await accounts.signup(caller.project, *account, submission)), 201)
 
 
 def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
@@ -68,12 +39,14 @@ def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
 async def login(request: Request, caller: SecretKeyCaller) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
-    return signed_in(await services(request).accounts.login(caller.project, form.email, form.password))
+    return json_response(
+        signed_in_view(await services(request).accounts.login(caller.project, form.email, form.password))
+    )
 
 
 async def profile(request: Request, caller: UserCaller) -> Response:
     """Get the authenticated user."""
-    return json_response(user_view(await services(request).accounts.profile(caller), updated=True))
+    return json_response(profile_view(await services(request).accounts.profile(caller)))
 
 
 async def update_profile(request: Request, caller: UserCaller) -> Response:
@@ -82,13 +55,13 @@ async def update_profile(request: Request, caller: UserCaller) -> Response:
     async with read_submission(
         request, caller.project, caller.user_id, partial(accounts.check_update, caller)
     ) as submission:
-        return json_response(user_view(await accounts.update_profile(caller, submission), updated=True))
+        return json_response(profile_view(await accounts.update_profile(caller, submission)))
 
 
 async def list_users(request: Request, caller: SecretKeyCaller) -> Response:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return user_list(await services(request).accounts.list(caller.project, query))
+    return json_response(list_view(await services(request).accounts.list(caller.project, query)))
 
 
 async def jwks(request: Request, caller: AnonymousCaller) -> Response:  # noqa: ARG001 - a handler's signature

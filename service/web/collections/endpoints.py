@@ -1,16 +1,12 @@
 """Declared collections over HTTP: specification section 4.3 and what completes it."""
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.collections.catalog import Collection
-from service.domain.collections.conflicts import Findings
 from service.errors import Invalid
 from service.query.parse import parse_pairs
+from service.web.collections.bodies import NewCollection, SchemaChange, collection_view, findings_view, list_view
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 from service.web.http.services import services
@@ -19,38 +15,10 @@ from service.web.http.services import services
 CHANGE_ANSWER_SECONDS = 60.0
 
 
-class NewCollection(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    name: str
-    declared: dict[str, Any] = Field(alias="schema")
-
-
-class SchemaChange(BaseModel):
-    """Fields to declare anew; null removes one."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    declared: dict[str, Any] = Field(alias="schema")
-
-
-def collection_view(collection: Collection) -> dict[str, Any]:
-    return {
-        "name": collection.name,
-        "schema": collection.schema,
-        "created_at": collection.created_at,
-        "updated_at": collection.updated_at,
-    }
-
-
-def findings_view(findings: Findings) -> dict[str, Any]:
-    return {"applies": findings.total == 0, "repairs": findings.repairs, "conflicts": findings.conflicts}
-
-
 async def list_collections(request: Request, caller: SecretKeyCaller) -> Response:
     """List the collections."""
     found = await services(request).collections.list(caller.project)
-    return json_response({"collections": [collection_view(each) for each in found], "total": len(found)})
+    return json_response(list_view(found))
 
 
 async def create_collection(request: Request, caller: SecretKeyCaller) -> Response:

@@ -1,27 +1,16 @@
 """The documents of a declared collection over HTTP: specification section 4.3 and what completes it."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
 from service.query.parse import parse_query
+from service.web.documents.bodies import DocumentForm, document_view, list_view
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 from service.web.http.services import services
-
-
-class DocumentForm(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    data: dict[str, Any]
-
-
-def document_view(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": document["_id"], **{name: document[name] for name in ("data", "created_at", "updated_at")}}
 
 
 async def create_document(request: Request, caller: SecretKeyCaller) -> Response:
@@ -34,8 +23,7 @@ async def list_documents(request: Request, caller: SecretKeyCaller) -> Response:
     """List and query documents."""
     query = parse_query(request.scope["query_string"])
     found = await services(request).documents.list(caller.project, request.path_params["name"], query)
-    documents = [document_view(record) for record in found.records]
-    return json_response({"documents": documents, "total": found.total, "limit": found.limit, "offset": found.offset})
+    return json_response(list_view(found))
 
 
 async def get_document(request: Request, caller: SecretKeyCaller) -> Response:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, QueryTooSlow
-from service.web.documents.endpoints import DocumentForm
+from service.web.documents.bodies import Document, DocumentForm, DocumentList
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Component, Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, Operation, SuccessResponse
 from service.web.openapi.query_parameters import list_parameters
 
 EXAMPLE_DATA = {"title": "Les Misérables", "in_print": True, "author_id": shapes.EXAMPLE_ID}
@@ -15,20 +15,12 @@ EXAMPLE = {
     "created_at": shapes.EXAMPLE_TIME,
     "updated_at": shapes.EXAMPLE_TIME,
 }
-DOCUMENT = Component(
-    "Document",
-    shapes.object_of(id=shapes.ID, data=shapes.DATA.ref, created_at=shapes.TIME, updated_at=shapes.TIME),
-)
-DOCUMENTS = shapes.page_of("documents", DOCUMENT)
-FORM = DocumentForm.model_json_schema()
-BODY = Component("DocumentForm", {**FORM, "properties": {"data": shapes.DATA.ref}})
-ONE = Content(schema=DOCUMENT, examples={"a book": EXAMPLE})
+ONE = Content(type=Document, examples={"a book": EXAMPLE})
 CONFORM = "`data` conforms to the collection's schema; fields that are not declared are refused."
 
 LIST = Operation(
     id="listDocuments",
     tag=tags.DOCUMENTS,
-    components=(DOCUMENT,),
     description="Filters, sorting and populate take the fields and references that the schema declares.",
     parameters=list_parameters({"title_icontains": "les", "in_print_eq": "true"}, "author"),
     answers=(
@@ -36,7 +28,7 @@ LIST = Operation(
             description="One page of documents",
             content=(
                 Content(
-                    schema=DOCUMENTS,
+                    type=DocumentList,
                     examples={"a page": {"documents": [EXAMPLE], "total": 1, "limit": 50, "offset": 0}},
                 ),
             ),
@@ -48,7 +40,7 @@ CREATE = Operation(
     id="createDocument",
     tag=tags.DOCUMENTS,
     description=CONFORM,
-    body=(Content(schema=BODY, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
+    body=(Content(type=DocumentForm, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
     answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(ONE,)),),
     errors=(CollectionNotFound, DuplicateValue("data.title")),
 )

@@ -6,7 +6,11 @@ from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 
 MEDIA_TYPES = sorted({file_type.media_type for file_type in FILE_TYPES.values()})
-BYTES = tuple(Content(schema={}, media_type=media_type) for media_type in MEDIA_TYPES)
+# Generators that know no image type find bytes under the last, which no file is sent as.
+BYTES = tuple(
+    Content(schema={"type": "string", "format": "binary"}, media_type=media_type)
+    for media_type in (*MEDIA_TYPES, "application/octet-stream")
+)
 HEADERS = {
     "ETag": "Tells this file from every other; a name is never given to other bytes",
     "Content-Disposition": "The name it was uploaded under; images are shown, others are saved",

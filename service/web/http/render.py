@@ -11,11 +11,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from service.domain.accounts.users import SignedIn
-from service.domain.lists import Listing
-from service.errors import ServiceError, Unavailable
+from service.errors import Invalid, ServiceError, Unavailable
 from service.observe.metrics import ERRORS
 from service.schema.values import write_time
+from service.web.http.violations import list_violations
 
 log = structlog.get_logger()
 
@@ -44,22 +43,6 @@ def _plain(value: Any) -> Any:
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Json(content, status, headers)
-
-
-def user_view(user: Mapping[str, Any], *, updated: bool = False) -> dict[str, Any]:
-    """A stored user as the specification shows it (section 2.1): `updated_at` only of a single user."""
-    view = {"id": user["_id"], "email": user["email"], "data": user["data"], "created_at": user["created_at"]}
-    return view | {"updated_at": user["updated_at"]} if updated else view
-
-
-def signed_in(result: SignedIn, status: int = 200) -> Response:
-    view = {"access_token": result.access_token, "token_type": "bearer", "user": user_view(result.user)}
-    return json_response(view, status)
-
-
-def user_list(listing: Listing) -> Response:
-    users = [user_view(record) for record in listing.records]
-    return json_response({"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset})
 
 
 def _allow(request: Request) -> dict[str, str]:
@@ -93,4 +76,5 @@ async def render_error(request: Request, error: Exception) -> Response:
     if isinstance(error, Unavailable):
         log.warning("unavailable", request_id=request_id, code=error.code, cause=_cause(error))
         return json_response({**error.body(), "request_id": request_id}, error.status, error.headers)
-    return json_response(error.body(), error.status, error.headers)
+    body = list_violations(error) if isinstance(error, Invalid) else error.body()
+    return json_response(body, error.status, error.headers)

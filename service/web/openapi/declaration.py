@@ -10,18 +10,6 @@ Schema = Mapping[str, Any]
 JSON = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A schema that stands once in the document, under its name, and is referred to elsewhere."""
-
-    name: str
-    schema: Schema
-
-    @property
-    def ref(self) -> dict[str, str]:
-        return {"$ref": f"#/components/schemas/{self.name}"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """A parameter of the query or a header. One whose schema is an object stands for any number of parameters.
@@ -40,9 +28,13 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """One media type of a body or an answer. `examples` maps a title to a value; `encoding` is for multipart parts."""
+    """One media type of a body or an answer: a declared type, or `schema` where it is not JSON.
 
-    schema: Component | Schema
+    `examples` maps a title to a value; `encoding` is for multipart parts.
+    """
+
+    type: Any = None
+    schema: Schema = field(default_factory=dict)
     examples: Mapping[str, Any] = field(default_factory=dict)
     media_type: str = JSON
     encoding: Schema | None = None
@@ -62,7 +54,7 @@ class SuccessResponse:
 class Operation:
     """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added.
 
-    `components` are schemas that others refer to; `path_parameters` describe those of the path that no other endpoint has.
+    `path_parameters` describe those of the path that no other endpoint has.
     """
 
     id: str
@@ -72,5 +64,4 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()
     errors: tuple[type[ServiceError] | ServiceError, ...] = ()
-    components: tuple[Component, ...] = ()
     path_parameters: Mapping[str, Schema] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """ROUTES → the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from inspect import getdoc
 from typing import Any
@@ -9,16 +9,17 @@ import orjson
 from starlette.routing import BaseRoute
 
 from service.web.auth.authenticate import Credential
-from service.web.openapi import failures, shapes
+from service.web.openapi import failures
 from service.web.openapi.api_route import ApiRoute
 from service.web.openapi.declaration import (
-    Component,
     Content,
     Operation,
     Parameter,
+    Schema,
     SuccessResponse,
 )
 from service.web.openapi.path_parameters import PATH_PARAMETERS
+from service.web.openapi.shapes import schemas_of
 from service.web.openapi.tags import TAGS
 
 DESCRIPTION = """\
@@ -47,6 +48,12 @@ SECURITY_SCHEMES = {
     },
 }
 
+REQUEST_ID = Parameter(
+    name="X-Request-ID",
+    location="header",
+    description="A name for this request, in the log and on its answer: 8 to 64 letters, digits, '-' and '_'.",
+    schema={"type": "string"},
+)
 SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.PROJECT_IN_PATH: [],
@@ -58,14 +65,19 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
 }
 
 
+Schemas = Mapping[int, Schema]
+
+
 def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """The document of all routes that are declared."""
     declared = [route for route in routes if isinstance(route, ApiRoute)]
+    contents = [content for route in declared for content in _contents_of(route.operation) if content.type is not None]
+    found, components = schemas_of([*(content.type for content in contents), failures.Error, failures.ValidationError])
+    schemas = {id(content): schema for content, schema in zip(contents, found, strict=False)}
     paths: dict[str, dict[str, Any]] = {}
     for route in declared:
         item = paths.setdefault(route.path_format, _path_item(route))
-        item[route.method.lower()] = _operation(route)
-    components = {component.name: component.schema for component in _components(declared)}
+        item[route.method.lower()] = _operation(route, schemas)
     document = {
         "openapi": "3.1.1",
         "info": {"title": "Auth Collections", "version": version("auth-collections"), "description": DESCRIPTION},
@@ -79,7 +91,7 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     return plain
 
 
-def _operation(route: ApiRoute) -> dict[str, Any]:
+def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
     operation = route.operation
     summary = (getdoc(route.handler) or "").partition("\n")[0].rstrip(".")
     described: dict[str, Any] = {
@@ -88,14 +100,19 @@ def _operation(route: ApiRoute) -> dict[str, Any]:
         "summary": summary,
         "description": operation.description,
         "security": SECURITY[route.credential],
-        "parameters": [_parameter(parameter) for parameter in operation.parameters],
-        "responses": {str(a.status): _answer(a) for a in operation.answers} | failures.error_answers(route),
+        "parameters": [_parameter(parameter) for parameter in _parameters(operation)],
+        "responses": {str(a.status): _answer(a, schemas) for a in operation.answers} | failures.error_answers(route),
     }
     if operation.body:
-        described["requestBody"] = {"required": True, "content": _contents(operation.body)}
+        described["requestBody"] = {"required": True, "content": _contents(operation.body, schemas)}
     return {name: value for name, value in described.items() if value != "" and value != []} | {
         "security": described["security"]
     }
+
+
+def _parameters(operation: Operation) -> tuple[Parameter, ...]:
+    """Those that are declared; openapi-python-client makes code that does not run of two bodies without any."""
+    return (*operation.parameters, REQUEST_ID) if len(operation.body) > 1 else operation.parameters
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
@@ -121,10 +138,10 @@ def _path_item(route: ApiRoute) -> dict[str, Any]:
     return {"parameters": found} if found else {}
 
 
-def _answer(answer: SuccessResponse) -> dict[str, Any]:
+def _answer(answer: SuccessResponse, schemas: Schemas) -> dict[str, Any]:
     described: dict[str, Any] = {"description": answer.description}
     if answer.content:
-        described["content"] = _contents(answer.content)
+        described["content"] = _contents(answer.content, schemas)
     if answer.headers:
         described["headers"] = {
             name: {"description": text, "schema": {"type": "string"}} for name, text in answer.headers.items()
@@ -132,27 +149,17 @@ def _answer(answer: SuccessResponse) -> dict[str, Any]:
     return described
 
 
-def _contents(contents: Iterable[Content]) -> dict[str, Any]:
-    return {content.media_type: _content(content) for content in contents}
+def _contents(contents: Iterable[Content], schemas: Schemas) -> dict[str, Any]:
+    return {content.media_type: _content(content, schemas) for content in contents}
 
 
-def _content(content: Content) -> dict[str, Any]:
-    schema = content.schema
-    described: dict[str, Any] = {"schema": schema.ref if isinstance(schema, Component) else schema}
+def _content(content: Content, schemas: Schemas) -> dict[str, Any]:
+    described: dict[str, Any] = {"schema": schemas.get(id(content), content.schema)}
     if content.examples:
         described["examples"] = {name: {"value": value} for name, value in content.examples.items()}
     return described | ({"encoding": content.encoding} if content.encoding else {})
 
 
-def _components(routes: Iterable[ApiRoute]) -> Iterator[Component]:
-    yield from (*shapes.SHARED, *failures.COMPONENTS)
-    for route in routes:
-        yield from route.operation.components
-        for content in _all_contents(route.operation):
-            if isinstance(content.schema, Component):
-                yield content.schema
-
-
-def _all_contents(operation: Operation) -> Iterator[Content]:
+def _contents_of(operation: Operation) -> Iterator[Content]:
     yield from operation.body
     yield from (content for answer in operation.answers for content in answer.content)

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
 
 from service.errors import (
     FileNotFound,
@@ -20,44 +23,34 @@ from service.errors import (
 )
 from service.web.auth.authenticate import Credential
 from service.web.openapi.api_route import ApiRoute, Query
-from service.web.openapi.declaration import Component
-from service.web.openapi.shapes import object_of
 
 Failure = type[ServiceError] | ServiceError
 
-ERROR = Component(
-    "Error",
-    {
-        "type": "object",
-        "properties": {
-            "detail": {"type": "string", "description": "What went wrong, for a person"},
-            "code": {"type": "string", "description": "What went wrong, for a program; it does not change"},
-            "request_id": {"type": "string", "description": "With 5xx only: name it when you report the failure"},
-        },
-        "required": ["detail", "code"],
-    },
-)
-VIOLATION = Component(
-    "Violation",
-    object_of(
-        loc={
-            "type": "array",
-            "items": {"type": ["string", "integer"]},
-            "minItems": 1,
-            "description": "Where: body, query or path, then field names and positions",
-        },
-        msg={"type": "string", "description": "What to change"},
-        type={"type": "string", "description": "Which rule; it does not change"},
-    ),
-)
-INVALID = Component(
-    "ValidationError",
-    object_of(
-        detail={"type": "array", "items": VIOLATION.ref, "minItems": 1},
-        code={"type": "string", "const": Invalid.code},
-    ),
-)
-COMPONENTS = (ERROR, VIOLATION, INVALID)
+
+class Error(TypedDict):
+    """Some codes bring more: 409 `schema_conflict` its `conflicts`."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+
+    detail: Annotated[str, Field(description="What went wrong, for a person")]
+    code: Annotated[str, Field(description="What went wrong, for a program; it does not change")]
+    request_id: NotRequired[Annotated[str, Field(description="With 5xx only: name it when you report the failure")]]
+
+
+class BrokenRule(TypedDict):
+    loc: Annotated[
+        list[str | int],
+        Field(min_length=1, description="Where: body, query or path, then field names and positions"),
+    ]
+    msg: Annotated[str, Field(description="What to change")]
+    type: Annotated[str, Field(description="Which rule; it does not change")]
+
+
+class ValidationError(TypedDict):
+    detail: Annotated[list[BrokenRule], Field(min_length=1)]
+    omitted: NotRequired[Annotated[int, Field(ge=1, description="How many broken rules more there are")]]
+    code: Literal["validation_error"]
+
 
 OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.NONE: (),
@@ -124,8 +117,10 @@ def _answer(status: int, failures: Iterable[Failure]) -> dict[str, Any]:
 
 def _schema(status: int, codes: list[str]) -> dict[str, Any]:
     if status == Invalid.status:
-        return dict(INVALID.ref)
-    return {"allOf": [ERROR.ref, {"type": "object", "properties": {"code": {"enum": codes}}}]}
+        return {"$ref": "#/components/schemas/ValidationError"}
+    return {
+        "allOf": [{"$ref": "#/components/schemas/Error"}, {"type": "object", "properties": {"code": {"enum": codes}}}]
+    }
 
 
 def _body(failure: Failure) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from service.schema.options import COLLECTION_NAME
-from service.web.openapi.shapes import EXAMPLE_ID, ID
+from service.web.openapi.shapes import EXAMPLE_ID, ID_SCHEMA
 
 PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "project_id": {
@@ -16,7 +16,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": f"^{COLLECTION_NAME.pattern}$"},
         "example": "books",
     },
-    "id": {"description": "The record's id.", "schema": ID, "example": EXAMPLE_ID},
+    "id": {"description": "The record's id.", "schema": ID_SCHEMA, "example": EXAMPLE_ID},
     "file_name": {
         "description": "The file's name, as it stands at the end of its URL.",
         "schema": {"type": "string", "pattern": r"^[a-z0-9-]{1,100}\.[a-z]{1,5}$"},

@@ -1,9 +1,12 @@
 """Sign-in through an identity provider over HTTP: specification section 4.2."""
 
 import re
+from typing import Annotated
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
 from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback
@@ -22,6 +25,12 @@ PARAMETERS = {"project_id": MAX_PROJECT_ID, "client_state": MAX_CLIENT_STATE}
 # The prefix makes browsers refuse the cookie from other hosts, over http and for a part of the site (RFC 6265bis 4.1.3).
 COOKIE = "__Host-sign-in"
 COOKIE_IN_HEADER = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?=;|$)")
+
+
+class AuthorizationUrl(TypedDict):
+    """Where to send the browser."""
+
+    url: Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
 async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller) -> Response:
@@ -61,7 +70,8 @@ def _browser(request: Request) -> str | None:
 
 
 def _begun(begun: AuthorizationStart) -> Response:
-    response = json_response({"url": begun.url})
+    answer: AuthorizationUrl = {"url": begun.url}
+    response = json_response(answer)
     if begun.browser:
         seconds = int(LIFETIME.total_seconds())
         response.set_cookie(COOKIE, begun.browser, seconds, path="/", secure=True, httponly=True, samesite="lax")

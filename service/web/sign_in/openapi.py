@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from service.errors import Busy, ConfigurationMissing, ProjectNotFound, SignInFailed, Unavailable
-from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Component, Content, Operation, Parameter, SuccessResponse
+from service.web.openapi import tags
+from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
-from service.web.sign_in.endpoints import PARAMETERS
+from service.web.sign_in.endpoints import PARAMETERS, AuthorizationUrl
 
 EXAMPLE_URL = "https://provider.example/authorize?response_type=code&client_id=app&state=Yk3v"
 ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
@@ -35,7 +35,7 @@ LOGIN = Operation(
             description="Where to send the browser",
             content=(
                 Content(
-                    schema=Component("AuthorizationUrl", shapes.object_of(url={"type": "string", "format": "uri"})),
+                    type=AuthorizationUrl,
                     examples={"a provider": {"url": EXAMPLE_URL}},
                 ),
             ),

@@ -1,0 +1,171 @@
+"""What the account endpoints read and answer: specification sections 2.1 and 4.1."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypeAliasType, TypedDict
+
+from service.bounds import MAX_FILE_BYTES, MAX_FILES
+from service.domain.accounts.emails import normalize_email
+from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
+from service.domain.accounts.users import RESERVED
+from service.domain.accounts.users import SignedIn as SignIn
+from service.domain.files.types import FILE_TYPES
+from service.domain.lists import Listing
+from service.domain.projects.settings import ProjectSettings
+from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
+
+MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
+FORM = (
+    "`data` is the JSON of {fields}; every other part is a file, and its name the field in `data` that gets the file's URL. "
+    f"At most {MAX_FILES} files of at most {MAX_FILE_BYTES:,} bytes: {', '.join(FILE_TYPES)}."
+)
+
+
+def _email(text: str) -> str:
+    try:
+        return normalize_email(text)
+    except ValueError as error:
+        reason = str(error)
+    raise PydanticCustomError("value_error", "value is not a valid email address: {reason}", {"reason": reason})
+
+
+def _without(*names: str) -> dict[str, Any]:
+    return {"not": {"anyOf": [{"required": [name]} for name in names]}}
+
+
+EmailText = Annotated[str, Field(json_schema_extra={"format": "email", "examples": ["ann@example.com"]})]
+Email = Annotated[EmailText, AfterValidator(_email)]
+Password = Annotated[str, Field(json_schema_extra={"format": "password"})]
+# How long it must be is a setting of the project, which judges it.
+NewPassword = Annotated[
+    str,
+    Field(
+        description=f"At least {MIN_PASSWORD} characters, unless the project's PASSWORD_MIN_LENGTH is another number, and "
+        f"at most {MAX_PASSWORD_BYTES} bytes in UTF-8",
+        json_schema_extra={
+            "format": "password",
+            "minLength": MIN_PASSWORD,
+            "maxLength": MAX_PASSWORD_BYTES,
+            "pattern": r"^[^\x00]*$",
+        },
+    ),
+]
+File = Annotated[bytes, WithJsonSchema({"type": "string", "format": "binary"})]
+
+
+class Signup(BaseModel):
+    """`email` and `password`; every other field of the body is profile data."""
+
+    model_config = ConfigDict(
+        strict=True, extra="ignore", json_schema_extra={"additionalProperties": True, **_without(*RESERVED)}
+    )
+
+    email: Email
+    password: NewPassword
+
+
+class Login(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    email: Email
+    password: Password
+
+
+ProfileChanges = TypeAliasType(
+    "ProfileChanges",
+    Annotated[
+        dict[str, Any],
+        Field(
+            description="The fields of `data` to set; the others stay. `id` and `email` may be sent as they were read. "
+            + NAMES,
+            json_schema_extra=_without(*RESERVED, "password", "email"),
+        ),
+    ],
+)
+
+
+class _Form(BaseModel):
+    """A form is read part by part, see `web/http/multipart`; this says what the parts are."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": MAX_FILES + 1})
+    __pydantic_extra__: dict[str, File]
+
+
+class SignupForm(_Form):
+    __doc__ = FORM.format(fields="Signup")
+
+    data: Signup
+
+
+class ProfileForm(_Form):
+    __doc__ = FORM.format(fields="ProfileChanges")
+
+    data: ProfileChanges = Field(default_factory=dict)
+
+
+class User(TypedDict):
+    id: Id
+    email: EmailText
+    data: Data
+    created_at: Time
+
+
+class Profile(User):
+    updated_at: Time
+
+
+class UserList(TypedDict):
+    users: list[User]
+    total: Total
+    limit: Limit
+    offset: Offset
+
+
+class SignedIn(TypedDict):
+    access_token: str
+    token_type: Literal["bearer"]
+    user: User
+
+
+class PublicKey(TypedDict):
+    __pydantic_config__ = ConfigDict(json_schema_extra=_without("d"))  # type: ignore[misc]
+
+    kty: str
+    crv: str
+    x: str
+    y: str
+    kid: str
+    use: NotRequired[str]
+    alg: NotRequired[str]
+
+
+class PublicKeys(TypedDict):
+    keys: list[PublicKey]
+
+
+def user_view(user: Mapping[str, Any]) -> User:
+    """A stored user as the specification shows it (section 2.1)."""
+    return {"id": user["_id"], "email": user["email"], "data": user["data"], "created_at": user["created_at"]}
+
+
+def profile_view(user: Mapping[str, Any]) -> Profile:
+    """A single user, who has `updated_at` as well."""
+    return {
+        "id": user["_id"],
+        "email": user["email"],
+        "data": user["data"],
+        "created_at": user["created_at"],
+        "updated_at": user["updated_at"],
+    }
+
+
+def signed_in_view(result: SignIn) -> SignedIn:
+    return {"access_token": result.access_token, "token_type": "bearer", "user": user_view(result.user)}
+
+
+def list_view(listing: Listing) -> UserList:
+    users = [user_view(record) for record in listing.records]
+    return {"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset}

@@ -1,0 +1,102 @@
+"""What the endpoints of collections read and answer: specification section 2.2."""
+
+from typing import Annotated, Any, Required
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from typing_extensions import TypedDict
+
+from service.bounds import MAX_ENUM, MAX_PATTERN
+from service.domain.collections.catalog import Collection as DeclaredCollection
+from service.domain.collections.conflicts import Findings
+from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_LENGTH_OPTION, OPTIONS
+from service.web.openapi.failures import BrokenRule
+from service.web.openapi.shapes import Id, ShownAs, Time, WholeNumber
+
+# The domain judges names and definitions, for the command line too.
+CollectionName = Annotated[
+    str, Field(description=COLLECTION_NAME_RULE, json_schema_extra={"pattern": f"^{COLLECTION_NAME.pattern}$"})
+]
+FieldType = Annotated[str, WithJsonSchema({"type": "string", "enum": [kind.value for kind in OPTIONS]})]
+Length = Annotated[int, Field(ge=0, le=MAX_LENGTH_OPTION)]
+
+
+class FieldDefinition(TypedDict, total=False):
+    """What a field holds. Which options a type takes, docs/schemas.md says; `collection` is that of a reference."""
+
+    type: Required[FieldType]
+    required: Annotated[bool, Field(description="Whether the field must be present")]
+    default: Annotated[Any, Field(description="Used when the field is absent; it must fit the definition")]
+    nullable: bool
+    unique: bool
+    index: bool
+    enum: Annotated[list[Any], Field(min_length=1, max_length=MAX_ENUM)]
+    min: float
+    max: float
+    min_length: Length
+    max_length: Length
+    pattern: Annotated[str, Field(min_length=1, max_length=MAX_PATTERN, description="A regular expression")]
+    items: "FieldDefinition"
+    properties: "dict[str, FieldDefinition]"
+    collection: Annotated[str, Field(description="The collection that a reference points at, or `users`")]
+
+
+class NewCollection(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: CollectionName
+    declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition])] = Field(alias="schema")
+
+
+class SchemaChange(BaseModel):
+    """Fields to declare; null removes one."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition | None])] = Field(alias="schema")
+
+
+class Collection(TypedDict):
+    name: CollectionName
+    schema: dict[str, FieldDefinition]
+    created_at: Time
+    updated_at: Time
+
+
+class CollectionList(TypedDict):
+    collections: list[Collection]
+    total: WholeNumber
+
+
+class ConflictingDocument(TypedDict):
+    id: Id
+    errors: list[BrokenRule]
+
+
+class Conflicts(TypedDict):
+    total: WholeNumber
+    documents: list[ConflictingDocument]
+
+
+class SchemaFindings(TypedDict):
+    applies: bool
+    repairs: WholeNumber
+    conflicts: Conflicts
+
+
+def collection_view(collection: DeclaredCollection) -> Collection:
+    return {
+        "name": collection.name,
+        "schema": collection.schema,
+        "created_at": collection.created_at,
+        "updated_at": collection.updated_at,
+    }
+
+
+def list_view(collections: list[DeclaredCollection]) -> CollectionList:
+    return {"collections": [collection_view(each) for each in collections], "total": len(collections)}
+
+
+def findings_view(findings: Findings) -> SchemaFindings:
+    documents: list[ConflictingDocument] = [{"id": each["id"], "errors": each["errors"]} for each in findings.documents]
+    conflicts: Conflicts = {"total": findings.total, "documents": documents}
+    return {"applies": findings.total == 0, "repairs": findings.repairs, "conflicts": conflicts}

@@ -1,0 +1,40 @@
+"""Broken rules are listed up to a bound, and counted beyond it."""
+
+import json
+import time
+
+import pytest
+
+from service.bounds import MAX_REFUSAL_BYTES, MAX_VIOLATIONS
+from service.errors import Invalid, Violation
+from service.web.http.violations import list_violations
+from tests.conftest import Api
+
+BODY = {"email": "ann@example.com", "password": "correct horse"}
+
+
+@pytest.mark.parametrize("count", [1, MAX_VIOLATIONS])
+def test_what_fits_is_listed_whole(count: int) -> None:
+    violations = [Violation(("body", "data", place), "Must be true", "bool") for place in range(count)]
+    assert list_violations(Invalid(violations)) == Invalid(violations).body()
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 1_000_000, "\x00" * 128, "é" * 5_000], ids=["short", "long", "NUL", "é"])
+async def test_n7_a_refusal_is_bounded_whatever_the_names_are(api: Api, name: str) -> None:
+    count = 40_000 if len(name) == 1 else max(1, 900_000 // len(json.dumps(name)))
+    started = time.monotonic()
+    answer = await api.request(
+        "POST", "/auth-collections/login", json=BODY | {f"{place}{name}": 1 for place in range(count)}
+    )
+    assert time.monotonic() - started < 5
+    body = answer.json()
+    assert (answer.status_code, body["code"]) == (422, "validation_error")
+    assert 1 <= len(body["detail"]) <= MAX_VIOLATIONS
+    assert len(body["detail"]) + body.get("omitted", 0) == count
+    assert len(answer.content) <= MAX_REFUSAL_BYTES
+
+
+async def test_n7_a_refusal_of_a_few_omits_nothing(api: Api) -> None:
+    answer = await api.request("POST", "/auth-collections/login", json={"email": "ann"})
+    assert [each["loc"] for each in answer.json()["detail"]] == [["body", "email"], ["body", "password"]]
+    assert "omitted" not in answer.json()
