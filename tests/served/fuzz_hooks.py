@@ -33,7 +33,8 @@ def _fits(value: Any, depth: int) -> bool:
 
 def _follows_few(query: Any) -> bool:
     """Whether the filters go along few relations; a dot is taken for one."""
-    return sum(name.count(".") for name in query or ()) <= MAX_RELATIONS
+    names: list[str] = list(query or ())
+    return sum(name.count(".") for name in names) <= MAX_RELATIONS
 
 
 def _has_short_password(body: Any) -> bool:
