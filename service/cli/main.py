@@ -1,6 +1,7 @@
 """The command line: `auth-collections`. Every error is one line on stderr and exit status 1 or 2."""
 
 import fcntl
+import os
 import sys
 from functools import partial
 from typing import Annotated, NoReturn
@@ -40,6 +41,7 @@ app.command()(seed)
 
 def main() -> None:
     """Runs one command; whatever goes wrong becomes one line and an exit status."""
+    _open_closed_streams()
     try:
         status = app(standalone_mode=False)
     except TyperException as error:
@@ -49,6 +51,15 @@ def main() -> None:
     except (Abort, KeyboardInterrupt):
         sys.exit(130)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Where one of the three is closed, the next file to be opened would take its place, and get what is meant for it."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _fail(message: str, status: int) -> NoReturn:

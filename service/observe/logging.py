@@ -5,10 +5,13 @@ import logging
 import sys
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import orjson
 import structlog
+
+from service.observe.log_stream import LogStream
+from service.observe.metrics import LOG_LINES_DROPPED
 
 # Whatever becomes of the event loop that was to write them, no more lines than this wait.
 MANY_LINES = 100
@@ -16,20 +19,35 @@ MANY_LINES = 100
 Event = MutableMapping[str, Any]
 
 
+class Stream(Protocol):
+    """What lines are written to."""
+
+    def write(self, lines: bytes, /) -> object: ...
+
+
 def configure_logging(level: str, log_format: str) -> None:
     """Sets up structlog, and sends what libraries log by way of the standard library through the same renderer."""
+    lines = Lines(LogStream(_stderr()))
     shared: list[Any] = [structlog.processors.format_exc_info, _stamped]
     console, as_json = log_format == "console", structlog.processors.JSONRenderer(_dumps)
     renderer = structlog.dev.ConsoleRenderer() if console else as_json
     structlog.configure(
-        processors=[*shared, renderer] if console else [_json_line],
+        processors=[*shared, renderer, _encode] if console else [_json_line],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr) if console else Lines(sys.stderr.buffer).itself,
+        logger_factory=lines.itself,
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = LineHandler(lines)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+
+
+def _stderr() -> int | None:
+    """Its descriptor. Python has no `sys.stderr` where the process was started without one."""
+    try:
+        return sys.stderr.fileno() if sys.stderr is not None else None
+    except (OSError, ValueError):
+        return None
 
 
 class Lines:
@@ -38,7 +56,7 @@ class Lines:
     What is worse than `info` is written at once, with all that came before, and so is everything outside an event loop.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._lines: list[bytes] = []
 
@@ -70,7 +88,20 @@ class Lines:
         lines, self._lines = self._lines, []
         if lines:
             self._stream.write(b"\n".join([*lines, b""]))
-            self._stream.flush()
+
+
+class LineHandler(logging.Handler):
+    """What libraries log, on the same stream. The standard library's own handler waits for whoever reads it."""
+
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._lines.error(_encode(None, "", self.format(record)))
+        except Exception:
+            LOG_LINES_DROPPED.inc()
 
 
 def _stamped(_logger: object, method: str, event: Event) -> Event:
@@ -79,13 +110,21 @@ def _stamped(_logger: object, method: str, event: Event) -> Event:
     return event
 
 
+def _encode(_logger: object, _method: str, text: Any) -> bytes:
+    return str(text).encode(errors="backslashreplace")
+
+
 def _json_line(logger: object, method: str, event: Event) -> bytes:
     """The whole chain in one step, for one line is written for every request."""
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, method, event)
     event["level"] = method
     event["timestamp"] = datetime.now(UTC)
-    return orjson.dumps(event, str)
+    try:
+        return orjson.dumps(event, str)
+    except TypeError:
+        # A lone surrogate, in what a driver or a provider said, has no form in UTF-8.
+        return orjson.dumps({key: ascii(value) for key, value in event.items()})
 
 
 def _dumps(value: Any, default: Any = None, **_: Any) -> str:
