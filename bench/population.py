@@ -68,6 +68,7 @@ def generated_users(count: int) -> Iterator[dict[str, Any]]:
             "data": _profile(number, dice),
             "created_at": moment,
             "updated_at": moment,
+            "files": {},
             "token_version": 1,
         }
 

@@ -72,6 +72,9 @@ MAX_SIGN_INS_WAITING = Bound(32, "sign-ins that wait for one provider", protects
 MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP, past="the rest are passed over")
 
 # Of a record.
+MAX_USER_BYTES = Bound(
+    1_048_576, "bytes of a user's `data`, as MongoDB keeps it", protects=MEMORY, past="413 too_large"
+)
 MAX_DEPTH = Bound(32, "objects and arrays inside one another in `data`", protects=LOOP, past=INVALID)
 MAX_NAMES = Bound(
     1_000,

@@ -27,6 +27,7 @@ from service.domain.sessions.access_tokens import Tokens
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
 from service.providers import Gateway
+from service.schema.file_urls import FileUrls
 from service.settings import Settings
 from service.storage.client import connect
 from service.storage.counters import Counters
@@ -75,7 +76,9 @@ class Services:
 
 def build_services(settings: Settings) -> Services:
     """One of each service, on a MongoDB that need not be there yet. Belongs to the event loop that uses it first."""
-    databases = Databases(connect(settings.database_uri), settings.database_prefix)
+    databases = Databases(
+        connect(settings.database_uri), settings.database_prefix, FileUrls(f"{settings.files_url}/files/")
+    )
     passwords = Passwords(settings.bcrypt_cost)
     store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
     canary = Canary(store, secret_box)
@@ -95,7 +98,7 @@ def build_services(settings: Settings) -> Services:
         schema_changes=SchemaChanges(catalogs, pattern_judge),
         pattern_judge=pattern_judge,
         documents=Documents(catalogs, lists, pattern_judge),
-        files=Files(settings.files_url, projects),
+        files=Files(projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,
         jobs=_jobs(databases, limits),

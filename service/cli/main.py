@@ -92,12 +92,11 @@ def _demo(settings: Settings) -> Demo:
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with (settings.data_dir / "demo.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return run_on(settings, lambda services: _ensure_demo(services, settings.files_url))
+        return run_on(settings, _ensure_demo)
 
 
-async def _ensure_demo(services: Services, storage_url: str) -> Demo:
-    pictures, collections = partial(add_pictures, storage_url), partial(_load_demo, services)
-    return await ensure_demo(services.admin, services.passwords, pictures, collections)
+async def _ensure_demo(services: Services) -> Demo:
+    return await ensure_demo(services.admin, services.passwords, add_pictures, partial(_load_demo, services))
 
 
 async def _load_demo(services: Services, project: Project) -> None:

@@ -2,16 +2,16 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 from service.bounds import MAX_LISTS, MAX_LISTS_WAITING
 from service.domain.shares import Shares
 from service.errors import QueryTooSlow
 from service.query import commands
+from service.query.file_filters import find_by_names
 from service.query.matcher import decide
 from service.query.nodes import BoundQuery, Match, RelationMatch
 from service.query.operators import Filter
-from service.query.populate import attach
+from service.query.populate import Row, attach
 from service.query.tree import Leaf, Related, Tree, leaves
 from service.storage.databases import ProjectDatabase
 from service.storage.records import Records
@@ -21,14 +21,12 @@ LIST_SECONDS = 2.0
 # Past this offset a window would save nothing.
 LARGEST_OFFSET = 10_000
 
-Rows = list[dict[str, Any]]
-
 
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One page of records, `_id` and the fields asked for, and how many match in all (None when not asked)."""
 
-    records: Rows
+    rows: list[Row]
     total: int | None
     limit: int
     offset: int
@@ -59,8 +57,10 @@ class _Reading:
         self._deadline = time.monotonic() + LIST_SECONDS
 
     async def run(self, query: BoundQuery) -> Listing:
-        if commands.is_streamed(query.match):
-            query = replace(query, match=await self._resolve(query.match))
+        match = find_by_names(query.match, query.collection, self._database.file_urls)
+        if commands.is_streamed(match):
+            match = await self._resolve(match)
+        query = replace(query, match=match)
         rows = await self._page(query)
         total = await self._total(query, len(rows)) if query.count else None
         return Listing(rows, total, query.limit, query.offset)
@@ -72,7 +72,7 @@ class _Reading:
             raise QueryTooSlow
         return left
 
-    async def _page(self, query: BoundQuery) -> Rows:
+    async def _page(self, query: BoundQuery) -> list[Row]:
         """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
         if commands.is_streamed(query.match) and query.offset <= LARGEST_OFFSET:
             rows = await self._rows(query, window=commands.window(query))
@@ -80,10 +80,13 @@ class _Reading:
                 return rows
         return await self._rows(query)
 
-    async def _rows(self, query: BoundQuery, *, window: int | None = None) -> Rows:
+    async def _rows(self, query: BoundQuery, *, window: int | None = None) -> list[Row]:
         found = await self._records(query.collection).page(commands.page(query, window=window), seconds=self._left())
+        show = self._database.file_urls.show
         if query.expansions:
-            return attach(found[0], query.expansions, query.view) if found else []
+            return attach(found[0], query.expansions, show=show, view=query.view) if found else []
+        for row in found:
+            show(row)
         return found if query.view is None else [query.view(row) for row in found]
 
     async def _total(self, query: BoundQuery, rows: int) -> int:

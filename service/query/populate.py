@@ -4,7 +4,7 @@ A record that is named a thousand times came once, and would be written a thousa
 not what came.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -13,20 +13,26 @@ from service.bounds import MAX_POPULATED, MAX_POPULATED_BYTES
 from service.errors import page_too_large
 from service.query.commands import ROWS, related_key
 from service.query.nodes import EVERY_RELATION, Expansion, View
+from service.query.shapes import FILES
 
-Record = dict[str, Any]
-Reply = Mapping[str, list[Record]]
+# A record as a list reads it: `_id` and the fields asked for.
+Row = dict[str, Any]
+Reply = Mapping[str, list[Row]]
+# Puts the URLs of a row's files where its record has their names.
+ShowFiles = Callable[[Row], object]
 
 
-def attach(reply: Reply, expansions: Sequence[Expansion], view: View | None = None) -> list[Record]:
+def attach(reply: Reply, expansions: Sequence[Expansion], *, show: ShowFiles, view: View | None = None) -> list[Row]:
     """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
     the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
     every `_id` field is a relation. Raises Invalid where too much would be attached.
     """
+    for row in reply[ROWS]:
+        show(row)
     # What may not be shown goes first: by an id that nobody may see, nothing is attached.
     rows = reply[ROWS] if view is None else [view(row) for row in reply[ROWS]]
-    _fill_all(rows, _related(reply, expansions, "r"), expansions, _Attached())
+    _fill_all(rows, _related(reply, expansions, "r", show=show), expansions, _Attached())
     return rows
 
 
@@ -49,30 +55,36 @@ class _Attached:
 
 
 # A related record as it is shown, and what it is together with all that is attached to it.
-_Related = tuple[Record, _Attached]
+_Related = tuple[Row, _Attached]
 
 
-def _related(reply: Reply, expansions: Sequence[Expansion], prefix: str) -> list[dict[str, _Related]]:
+def _related(
+    reply: Reply, expansions: Sequence[Expansion], prefix: str, *, show: ShowFiles
+) -> list[dict[str, _Related]]:
     """The related records of each expansion by their ids, what is inside them filled in first."""
     found = []
     for number, expansion in enumerate(expansions):
         key = related_key(prefix, number)
-        inner = _related(reply, expansion.inner, f"{key}_")
+        inner = _related(reply, expansion.inner, f"{key}_", show=show)
+        for row in reply[key]:
+            show(row)
         found.append({row["_id"]: _shown(row, expansion, inner) for row in reply[key]})
     return found
 
 
-def _shown(row: Record, expansion: Expansion, inner: Sequence[Mapping[str, _Related]]) -> _Related:
-    row = row if expansion.view is None else expansion.view(row)
-    fields = expansion.fields if expansion.view is None else [name for name in expansion.fields if name in row]
-    shown = {"id": row["_id"], **{name: row.get(name) for name in fields}}
+def _shown(row: Row, expansion: Expansion, inner: Sequence[Mapping[str, _Related]]) -> _Related:
+    names = [name for name in expansion.fields if name != FILES]
+    if expansion.view is not None:
+        row = expansion.view(row)
+        names = [name for name in names if name in row]
+    shown = {"id": row["_id"], **{name: row.get(name) for name in names}}
     attached = _Attached(1, len(orjson.dumps(shown, str)))
     _fill_all([shown], inner, expansion.inner, attached)
     return shown, attached
 
 
 def _fill_all(
-    records: Sequence[Record],
+    records: Sequence[Row],
     related: Sequence[Mapping[str, _Related]],
     expansions: Sequence[Expansion],
     attached: _Attached,
@@ -82,7 +94,7 @@ def _fill_all(
             _fill(record["data"], expansion.name, found, attached)
 
 
-def _fill(data: Record, name: str, found: Mapping[str, _Related], attached: _Attached) -> None:
+def _fill(data: Row, name: str, found: Mapping[str, _Related], attached: _Attached) -> None:
     if name != EVERY_RELATION:
         if f"{name}_id" in data:
             data[name] = _resolve(data[f"{name}_id"], found, attached)

@@ -12,6 +12,9 @@ from service.query.nodes import Match, View
 from service.query.tree import Tree
 from service.schema.values import Kind
 
+# Which fields of `data` hold files is read with them, and never shown.
+FILES = "files"
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -65,8 +68,8 @@ class UserShape:
     """Users: four named fields, and free-form `data` in which every `<name>_id` may name another user."""
 
     collection = "users"
-    listed = ("email", "data", "created_at")
-    related = ("email", "data")
+    listed = ("email", "data", FILES, "created_at")
+    related = ("email", "data", FILES)
     match = Match()
     view = None
     _named: Mapping[str, Field] = {

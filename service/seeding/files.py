@@ -12,13 +12,14 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.users import Accounts
 from service.domain.files import parts
 from service.domain.files.files import Files
-from service.domain.files.names import named_file
 from service.domain.projects.lookup import Project
 from service.errors import FileNotFound, ServiceError
+from service.schema.file_urls import named_file
 from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
 from service.seeding.references import known_as
 from service.seeding.report import Report
+from service.storage.users import User
 
 KIND = "files"
 PIECE_BYTES = 1024 * 1024
@@ -53,12 +54,12 @@ class FileSeeder:
                 raise FileNotFound(f"user: there is no user {entry.user}")
             self.report.created(KIND, name)
             return
-        stored = named_file(user["data"].get(entry.field))
+        stored = named_file(user.data.get(entry.field))
         if stored is not None and await self._holds(stored, digest):
             self.report.unchanged(KIND)
             return
         if not self.report.dry_run:
-            await self._upload(UserCaller(project, user["_id"], user["token_version"]), entry)
+            await self._upload(UserCaller(project, user.id, user.version), entry)
         self.report.created(KIND, name)
 
     async def _holds(self, name: str, digest: str) -> bool:
@@ -80,9 +81,8 @@ class FileSeeder:
             await self.accounts.update_profile(caller, submission)
 
 
-async def _user(project: Project, email: str) -> dict[str, Any] | None:
-    match = {"email": known_as(email)}
-    return await project.database.users.find(match, {"data": 1, "token_version": 1})
+async def _user(project: Project, email: str) -> User | None:
+    return await project.users.find_by_email(known_as(email))
 
 
 async def _digest(pieces: AsyncIterator[bytes]) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.passwords import Passwords, check_password
-from service.domain.accounts.users import RESERVED, check_profile, new_user
+from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.projects.lookup import Project
-from service.errors import ServiceError
-from service.schema.values import now
+from service.errors import ServiceError, TooLarge
 from service.seeding.changes import find_changes
 from service.seeding.references import user_id
 from service.seeding.report import Report
+from service.storage.users import NewUser, ProfileUpdate, User
 
 KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
@@ -72,7 +72,7 @@ async def seed_users(
     project: Project | None, users: Sequence[SeedUser], passwords: Passwords, report: Report, *, dry_run: bool
 ) -> None:
     """Brings one batch of users about: one command to find them, one to store the new, one for each that differs."""
-    found = await _found(project, [user.email for user in users]) if project else {}
+    found = await project.users.find_by_emails([user.email for user in users]) if project else {}
     for user in users:
         if project is not None and user.email in found:
             await _update(project, found[user.email], user, report, dry_run=dry_run)
@@ -87,24 +87,25 @@ async def seed_users(
 
 async def _create(project: Project, new: Sequence[SeedUser], passwords: Passwords) -> dict[int, ServiceError]:
     hashes = await _hashes(new, passwords)
-    records = [_record(project, user, hashed) for user, hashed in zip(new, hashes, strict=True)]
-    return await project.database.users.insert_each(records) if records else {}
+    users = [
+        NewUser(user.email, hashed, user.data, user_id(project.id, user.email))
+        for user, hashed in zip(new, hashes, strict=True)
+    ]
+    return await project.users.insert_each(users)
 
 
-async def _found(project: Project, emails: list[str]) -> dict[str, RowData]:
-    stages: list[RowData] = [{"$match": {"email": {"$in": emails}}}, {"$project": {"email": 1, "data": 1}}]
-    return {record["email"]: record for record in await project.database.users.aggregate(stages, size=len(emails))}
-
-
-async def _update(project: Project, record: RowData, user: SeedUser, report: Report, *, dry_run: bool) -> None:
-    before = record["data"]
+async def _update(project: Project, stored: User, user: SeedUser, report: Report, *, dry_run: bool) -> None:
+    before = stored.data
     changes = find_changes(before, user.data)
     if not changes:
         report.unchanged(KIND)
         return
     if not dry_run:
-        sets = {"updated_at": now(), **{f"data.{name}": value for name, value in changes.items()}}
-        await project.database.users.update({"_id": record["_id"]}, {"$set": sets}, {"_id": 1})
+        try:
+            await project.users.update_profile(ProfileUpdate(stored.id, stored.version, changes))
+        except TooLarge as error:
+            report.refuse(KIND, user.place, error.detail)
+            return
     report.updated(KIND, user.email, {name: before[name] for name in changes if name in before}, changes)
 
 
@@ -119,7 +120,3 @@ async def _hashes(users: Sequence[SeedUser], passwords: Passwords) -> list[str]:
 
 async def _hash(user: SeedUser, passwords: Passwords) -> str:
     return user.password_hash or await passwords.hash(user.password or "")
-
-
-def _record(project: Project, user: SeedUser, hashed: str) -> RowData:
-    return {**new_user(user.email, hashed, user.data), "_id": user_id(project.id, user.email)}

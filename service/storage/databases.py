@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from pymongo import ASCENDING, IndexModel, timeout
 
+from service.schema.file_urls import FileUrls
 from service.storage.client import Client, Database
 from service.storage.errors import translated
 from service.storage.files.stored import ensure_file_indexes
@@ -15,13 +16,22 @@ from service.storage.transactions import ClientSession, in_transaction
 Result = TypeVar("Result")
 
 INDEX_BUILD_SECONDS = 600
+# Of a service that knows no address of its files, and so takes no URL for one of them.
+NO_FILE_URLS = FileUrls("\0")
 
 USER_INDEXES = (
     IndexModel([("email", ASCENDING)], name="email", unique=True),
+    # One key for each identity of a user, and no two users with the same one.
     IndexModel(
-        [("oauth_id", ASCENDING)],
-        name="oauth_id",
+        [("identities.issuer", ASCENDING), ("identities.subject", ASCENDING)],
+        name="identities",
         unique=True,
+        sparse=True,
+    ),
+    # Finds who signed in before there were identities. Not unique: two providers may use one subject.
+    IndexModel(
+        [("oauth_id", ASCENDING), ("_id", ASCENDING)],
+        name="subject",
         partialFilterExpression={"oauth_id": {"$exists": True}},
     ),
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
@@ -46,14 +56,17 @@ class ServerState:
 class ProjectDatabase:
     """One project's data: `users`, and the records of its collections. No query leaves it.
 
-    With a `session` every call of its records is part of that transaction.
+    With a `session` every call of its records is part of that transaction. `file_urls` are those of the files it names.
     """
 
-    __slots__ = ("_records", "database", "session", "users")
+    __slots__ = ("_records", "database", "file_urls", "session", "users")
 
-    def __init__(self, database: Database, session: ClientSession | None = None) -> None:
+    def __init__(
+        self, database: Database, session: ClientSession | None = None, *, file_urls: FileUrls = NO_FILE_URLS
+    ) -> None:
         self.database = database
         self.session = session
+        self.file_urls = file_urls
         self.users = Records(database["users"], session)
         self._records = {"users": self.users}
 
@@ -70,7 +83,10 @@ class ProjectDatabase:
         """
         if self.session is not None:
             return await work(self)
-        return await in_transaction(self.database.client, lambda session: work(ProjectDatabase(self.database, session)))
+        return await in_transaction(self.database.client, lambda session: work(self._bound(session)))
+
+    def _bound(self, session: ClientSession) -> "ProjectDatabase":
+        return ProjectDatabase(self.database, session, file_urls=self.file_urls)
 
     async def ensure_indexes(self) -> None:
         """Creates what is missing; does nothing where all is there."""
@@ -92,13 +108,14 @@ class ProjectDatabase:
 class Databases:
     """The databases of one service on one MongoDB, told apart from others' by their prefix."""
 
-    def __init__(self, client: Client, prefix: str) -> None:
+    def __init__(self, client: Client, prefix: str, file_urls: FileUrls = NO_FILE_URLS) -> None:
         self.client = client
         self.prefix = prefix
+        self.file_urls = file_urls
         self.system: Database = client[f"{prefix}system"]
 
     def project(self, project_id: str) -> ProjectDatabase:
-        return ProjectDatabase(self.client[f"{self.prefix}p_{project_id}"])
+        return ProjectDatabase(self.client[f"{self.prefix}p_{project_id}"], file_urls=self.file_urls)
 
     async def ensure_indexes(self) -> None:
         with translated():

@@ -1,5 +1,6 @@
 """Sign-ins that were begun: one document each, used once. The TTL index only cleans up; the stored time decides."""
 
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from service.storage.client import Document
@@ -7,24 +8,67 @@ from service.storage.databases import Databases
 from service.storage.errors import translated
 
 
+@dataclass(frozen=True, slots=True)
+class SignInState:
+    """What the callback needs of a sign-in that was begun.
+
+    `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it.
+    """
+
+    id: str = field(repr=False)
+    project_id: str
+    client_binding: str
+    nonce: str = field(repr=False)
+    code_verifier: str = field(repr=False)
+    browser: str | None = field(repr=False)
+    client_state: str | None
+    expires_at: datetime
+
+
 class SignInStates:
-    """`sign_in_states`: {_id: SHA-256 of the state, project_id, expires_at, and what the callback needs}."""
+    """`sign_in_states`: {_id, project_id, expires_at, and what else is in a SignInState}."""
 
     __slots__ = ("_states",)
 
     def __init__(self, databases: Databases) -> None:
         self._states = databases.system["sign_in_states"]
 
-    async def insert(self, record: Document) -> None:
+    async def insert(self, state: SignInState) -> None:
         with translated():
-            await self._states.insert_one(record)
+            await self._states.insert_one(_document(state))
 
-    async def take(self, key: str, *, project_id: str, moment: datetime) -> Document | None:
-        """Finds and deletes, in one step, the record of `key` that is the project's and not expired at `moment`.
+    async def take(self, id_: str, *, project_id: str, moment: datetime) -> SignInState | None:
+        """Finds and deletes, in one step, the state of `id_` that is the project's and not expired at `moment`.
 
-        Of any number of callers at once one gets it. Another project's record stays, so that nobody can spend it there.
+        Of any number of callers at once one gets it. Another project's state stays, so that nobody can spend it there.
         """
+        match = {"_id": id_, "project_id": project_id, "expires_at": {"$gt": moment}}
         with translated():
-            return await self._states.find_one_and_delete(
-                {"_id": key, "project_id": project_id, "expires_at": {"$gt": moment}}
-            )
+            found = await self._states.find_one_and_delete(match)
+        return _state(found) if found is not None else None
+
+
+def _document(state: SignInState) -> Document:
+    return {
+        "_id": state.id,
+        "project_id": state.project_id,
+        "party": state.client_binding,
+        "nonce": state.nonce,
+        "code_verifier": state.code_verifier,
+        "browser": state.browser,
+        "client_state": state.client_state,
+        "expires_at": state.expires_at,
+    }
+
+
+def _state(document: Document) -> SignInState:
+    return SignInState(
+        id=document["_id"],
+        project_id=document["project_id"],
+        client_binding=document["party"],
+        nonce=document["nonce"],
+        code_verifier=document["code_verifier"],
+        browser=document["browser"],
+        client_state=document["client_state"],
+        expires_at=document["expires_at"],
+    )

@@ -230,7 +230,7 @@ async def test_a_file_is_uploaded_once_and_again_when_its_bytes_change(
     (file,) = database["files.files"].find()
     ann = database["users"].find_one({"email": "ann@example.com"})
     assert ann is not None
-    assert ann["data"]["picture"].endswith(f"/files/{file['_id']}")
+    assert ann["data"]["picture"] == ann["files"]["picture"] == file["_id"]
     assert ann["data"]["name"] == "Ann"
 
 

@@ -1,5 +1,6 @@
-"""Rows N1, N2 and N34: how much one body may hold, and that reading it is linear."""
+"""Rows N1, N2, N33 and N34: how much one body and one user may hold, and that reading it is linear."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
@@ -8,11 +9,11 @@ from typing import Any
 import pytest
 
 from faults.samples import FORM_TYPE, data_part, form
-from service.bounds import MAX_NAMES, MAX_VALUES
+from service.bounds import MAX_NAMES, MAX_USER_BYTES, MAX_VALUES
 from service.errors import Invalid
 from service.schema.strict_json import loads
 from service.schema.values import check_data
-from tests.conftest import Api
+from tests.conftest import Api, CommandRecorder
 from tests.declared import declare, violations
 from tests.threats.conftest import Victim, assert_refused
 
@@ -130,3 +131,56 @@ async def test_n34_the_most_values_are_stored(api: Api) -> None:
         "POST", SIGNUP, content=filled(MAX_VALUES - 1), headers={"content-type": "application/json"}
     )
     assert response.status_code == 201, response.text
+
+
+HALF = "x" * (MAX_USER_BYTES // 2 - 100)
+
+
+async def test_n33_a_user_does_not_grow_past_the_bound(fresh_victim: Victim) -> None:
+    assert (await fresh_victim.as_user("PUT", json={"a": HALF})).status_code == 200
+    assert (await fresh_victim.as_user("PUT", json={"b": HALF})).status_code == 200
+    before = fresh_victim.stored()
+    response = await fresh_victim.as_user("PUT", json={"c": "x" * 1_000})
+    assert_refused(response, 413)
+    assert str(MAX_USER_BYTES) in response.json()["detail"]
+    assert fresh_victim.stored() == before
+    assert (await fresh_victim.api.users()).status_code == 200
+
+
+async def test_n33_what_an_update_replaces_makes_room(fresh_victim: Victim) -> None:
+    for value in "y", "z":
+        for name in "a", "b":
+            text = HALF.replace("x", value)
+            assert (await fresh_victim.as_user("PUT", json={name: text})).status_code == 200
+    assert (await fresh_victim.as_user("PUT", json={"a": None})).status_code == 200
+    assert (await fresh_victim.as_user("PUT", json={"c": HALF})).status_code == 200
+
+
+async def test_n33_of_updates_at_once_none_goes_past_the_bound(fresh_victim: Victim) -> None:
+    text = "x" * (MAX_USER_BYTES // 4)
+    answers = await asyncio.gather(*(fresh_victim.as_user("PUT", json={f"f{number}": text}) for number in range(8)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 3 + [413] * 5
+    assert len((await fresh_victim.as_user("GET")).content) < MAX_USER_BYTES
+
+
+async def test_n33_a_user_larger_than_before_the_bound_can_be_read_and_shrunk(fresh_victim: Victim) -> None:
+    users = fresh_victim.api.database["users"]
+    users.update_one({}, {"$set": {"data.old": "x" * 3 * MAX_USER_BYTES}})
+    assert (await fresh_victim.as_user("GET")).status_code == 200
+    assert (await fresh_victim.as_user("PUT", json={"a": 1})).status_code == 413
+    assert (await fresh_victim.as_user("PUT", json={"old": None})).status_code == 200
+
+
+async def test_n33_a_signup_that_is_larger_in_mongodb_than_in_json(victim: Victim) -> None:
+    """1 MiB of JSON whose BSON is larger: an item of an array has its position as its name there."""
+    text = '"' + "x" * 16 + '"'
+    body = filled(MAX_VALUES - 10, text)
+    assert len(body) < 1_048_576
+    assert_refused(await victim.raw(SIGNUP, body), 413)
+
+
+async def test_n33_a_user_within_the_bound_is_one_command(fresh_victim: Victim, commands: CommandRecorder) -> None:
+    await fresh_victim.as_user("PUT", json={"a": HALF})
+    commands.commands.clear()
+    await fresh_victim.as_user("PUT", json={"b": 1})
+    assert commands.names == ["findAndModify"]

@@ -1,4 +1,4 @@
-"""A project's users: signup, login, the profile, and the list. Records go out as stored, without what is hidden."""
+"""A project's users: signup, login, the profile, and the list."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,20 +26,19 @@ from service.errors import (
 from service.query.bind import bind
 from service.query.nodes import ListQuery
 from service.query.shapes import USERS
-from service.schema.values import check_data, now
-from service.storage.ids import new_id
+from service.schema.values import check_data
+from service.storage.users import Credentials, NewUser, ProfileUpdate, User
 
-SHOWN = {"email": 1, "data": 1, "created_at": 1, "updated_at": 1}
 # The service's own names, which would hide in `data` what they mean beside it.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A user `{_id, email, data, created_at, ...}` with a new token."""
+    """A user with a new token."""
 
     access_token: str
-    user: dict[str, Any]
+    user: User
 
 
 class Accounts:
@@ -57,7 +56,7 @@ class Accounts:
         if violations:
             raise Invalid(violations)
         # The unique index decides; this only saves the hash where the answer is known already.
-        if await project.database.users.find({"email": email}, {"_id": 1}):
+        if await project.users.has_email(email):
             raise EmailTaken
 
     async def signup(
@@ -65,38 +64,36 @@ class Accounts:
     ) -> SignedIn:
         """Stores a new user with the submission's files; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
         await self.check_signup(project, email, password, data)
-        user = new_user(email, await self._passwords.hash(password, project.id), {**data, **submission.urls}) | {
-            "_id": submission.owner
-        }
+        hashed = await self._passwords.hash(password, project.id)
+        new = NewUser(email, hashed, {**data, **submission.urls}, submission.owner)
         try:
-            await submission.insert(project.database.users, user)
+            user = await project.users.insert(new, submission.upload)
         except DuplicateValue:
             raise EmailTaken from None
         return self._signed_in(project, user)
 
     async def login(self, project: Project, email: str, password: str) -> SignedIn:
         """Raises UserNotFound, WrongCredentials, Busy."""
-        user = await project.database.users.find({"email": email}, {**SHOWN, "password": 1, "token_version": 1})
-        if user is None:
+        credentials = await project.users.find_credentials(email)
+        if credentials is None:
             raise UserNotFound
-        if not await self._passwords.verify(password, user["password"], project.id):
+        if not await self._passwords.verify(password, credentials.password, project.id):
             raise WrongCredentials
-        if is_argon2id(user["password"]):
-            await self._adopt(project, user, password)
-        return self._signed_in(project, user)
+        if is_argon2id(credentials.password):
+            await self._adopt(project, credentials, password)
+        return self._signed_in(project, credentials.user)
 
-    async def _adopt(self, project: Project, user: Mapping[str, Any], password: str) -> None:
+    async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
         """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
         if not check_password(password, 0):
             with suppress(Busy):
-                match = {"_id": user["_id"], "password": user["password"]}
                 hashed = await self._passwords.hash(password, project.id)
-                await project.database.users.update(match, {"$set": {"password": hashed}}, {"_id": 1})
+                await project.users.replace_password(credentials, hashed)
 
-    async def profile(self, caller: UserCaller) -> dict[str, Any]:
+    async def profile(self, caller: UserCaller) -> User:
         """The user of `caller`. Raises InvalidToken when there is none any more."""
-        user = await caller.project.database.users.find(_match(caller), SHOWN)
-        if user is None:
+        user = await caller.project.users.find_profile(caller.user_id)
+        if user is None or user.version != caller.version:
             raise InvalidToken
         return user
 
@@ -110,16 +107,16 @@ class Accounts:
             raise Invalid(violations)
         return data
 
-    async def update_profile(self, caller: UserCaller, submission: Submission) -> dict[str, Any]:
+    async def update_profile(self, caller: UserCaller, submission: Submission) -> User:
         """Sets the named fields of `data`, leaves the others, returns the user afterwards. Raises Invalid, InvalidToken.
 
         `id` and `email` may be sent back as they were read, which changes nothing.
         """
         fields = submission.fields or {}
         data = {**await self.check_update(caller, fields), **submission.urls}
-        match = _match(caller) | ({"email": _comparable(fields["email"])} if "email" in fields else {})
-        changes = {"updated_at": now(), **{f"data.{name}": value for name, value in data.items()}}
-        user = await submission.update(caller.project.database.users, match, changes, SHOWN)
+        email = _comparable(fields["email"]) if "email" in fields else None
+        update = ProfileUpdate(caller.user_id, caller.version, data, email)
+        user = await caller.project.users.update_profile(update, submission.upload)
         if user is None:
             await self.profile(caller)
             raise Invalid([_unchangeable("email")])
@@ -129,22 +126,8 @@ class Accounts:
         """One page of users. Raises Invalid, and as `Lists.read`."""
         return await self._lists.read(project.database, bind(query, USERS))
 
-    def _signed_in(self, project: Project, user: dict[str, Any]) -> SignedIn:
-        return SignedIn(self._tokens.issue(project, user["_id"], user["token_version"]), user)
-
-
-def new_user(email: str, password_hash: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a user who signs up now."""
-    moment = now()
-    return {
-        "_id": new_id(),
-        "email": email,
-        "password": password_hash,
-        "data": dict(data),
-        "created_at": moment,
-        "updated_at": moment,
-        "token_version": 1,
-    }
+    def _signed_in(self, project: Project, user: User) -> SignedIn:
+        return SignedIn(self._tokens.issue(project, user.id, user.version), user)
 
 
 def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:
@@ -155,11 +138,7 @@ def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Lo
     ]
 
 
-def _match(caller: UserCaller) -> dict[str, Any]:
-    return {"_id": caller.user_id, "token_version": caller.version}
-
-
-def _comparable(email: Any) -> Any:
+def _comparable(email: Any) -> str:
     """What to compare with the stored address; anything but text equals none."""
     return email.strip(" ").lower() if isinstance(email, str) else ""
 

@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bounds import MAX_UPLOADS
-from service.domain.files.names import dropped_files, file_url, project_of
+from service.domain.files.names import project_of
 from service.domain.files.parts import FormParts
 from service.domain.files.receive import CheckFields, receive
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
 from service.errors import FileNotFound, Invalid, ProjectNotFound, ServiceError
-from service.storage.client import Document
-from service.storage.databases import ProjectDatabase
-from service.storage.files.linked_writes import insert_with_files, update_with_files
 from service.storage.files.stored import FileDamaged, StoredFile, find_file, read_range
 from service.storage.files.uploads import Upload
-from service.storage.records import Projection, Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,7 @@ class Submission:
     owner: str
     fields: Mapping[str, Any] | None
     urls: Mapping[str, str]
-    _upload: Upload | None = None
+    upload: Upload | None = None
 
     def required_fields(self) -> Mapping[str, Any]:
         """Raises Invalid where there are none."""
@@ -38,43 +34,11 @@ class Submission:
             raise Invalid.one(("body", "data"), "Field required", type_="missing")
         return self.fields
 
-    async def insert(self, records: Records, record: Document) -> None:
-        """Stores a new record that names the files, if there are any."""
-        if self._upload is None:
-            await records.insert(record)
-        else:
-            await insert_with_files(records, self._upload, record)
-
-    async def update(self, records: Records, match: Document, changes: Document, fields: Projection) -> Document | None:
-        """Sets `changes` of a record's `data`, and what else they name; as `update_with_files`.
-
-        `changes` is a `$set` of fields and dotted fields of `data`. Files that the record names no more are removed.
-        """
-        data = {name.removeprefix("data."): value for name, value in changes.items() if name.startswith("data.")}
-        if not self.urls:
-            # One command does, where no field that changes holds a file: the filter makes sure of it as it writes.
-            user = await records.update(match | _without_files(data), {"$set": changes}, fields)
-            if user is not None:
-                return user
-        return await update_with_files(
-            records,
-            self._upload or Upload(ProjectDatabase(records.collection.database)),
-            match,
-            {"$set": changes},
-            fields=fields,
-            dropped=lambda before: dropped_files(before, data),
-        )
-
-
-def _without_files(data: Mapping[str, Any]) -> Document:
-    return {f"data.{name}": {"$not": {"$regex": "/files/[a-z0-9-]+\\."}} for name in data}
-
 
 class Files:
-    """The files of all projects. `storage_url` is what their URLs begin with."""
+    """The files of all projects."""
 
-    def __init__(self, storage_url: str, projects: Projects) -> None:
-        self._storage_url = storage_url
+    def __init__(self, projects: Projects) -> None:
         self._projects = projects
         self._uploads = Shares(MAX_UPLOADS)
 
@@ -89,7 +53,8 @@ class Files:
         upload = Upload(project.database)
         async with self._uploads.take(project.id), _aborting(upload):
             form = await receive(parts, upload, check, project_id=project.id, owner=owner)
-            urls = {field: file_url(self._storage_url, name) for field, name in form.files.items()}
+            prefix = project.database.file_urls.prefix
+            urls = {field: prefix + name for field, name in form.files.items()}
             yield Submission(owner, form.fields, urls, upload)
 
     async def find_project(self, name: str) -> Project:

@@ -16,6 +16,7 @@ from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, r
 from service.errors import InvalidApiKey, ProjectNotFound
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.projects import ProjectStore
+from service.storage.users import Users
 
 PROJECT_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 API_KEY = re.compile(r"ac_[a-z0-9-]{1,8}_[A-Za-z0-9]{32}")
@@ -34,6 +35,10 @@ class Project:
     signing_key: ECKey
     database: ProjectDatabase
     created_at: datetime
+
+    @property
+    def users(self) -> Users:
+        return Users(self.database)
 
 
 def hash_api_key(api_key: str) -> str:

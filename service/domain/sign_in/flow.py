@@ -6,7 +6,6 @@ import secrets
 import traceback
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 import structlog
 
@@ -29,7 +28,8 @@ from service.errors import (
 )
 from service.providers import AuthorizationResponse, FlowSecrets, Gateway, Profile, Registration
 from service.schema.values import now
-from service.storage.sign_in_states import SignInStates
+from service.storage.sign_in_states import SignInState, SignInStates
+from service.storage.users import Identity
 
 log = structlog.get_logger()
 
@@ -79,16 +79,16 @@ class SignIn:
         browser = (browser or new_random()) if project.settings.idp_bind_browser else None
         url = await self._authorize_url(registration, proofs)
         await self._states.insert(
-            {
-                "_id": _digest(proofs.state),
-                "project_id": project.id,
-                "party": registration.client_binding,
-                "nonce": proofs.nonce,
-                "code_verifier": proofs.code_verifier,
-                "browser": _digest(browser) if browser else None,
-                "client_state": client_state,
-                "expires_at": now() + LIFETIME,
-            }
+            SignInState(
+                id=_digest(proofs.state),
+                project_id=project.id,
+                client_binding=registration.client_binding,
+                nonce=proofs.nonce,
+                code_verifier=proofs.code_verifier,
+                browser=_digest(browser) if browser else None,
+                client_state=client_state,
+                expires_at=now() + LIFETIME,
+            )
         )
         return AuthorizationStart(url, browser)
 
@@ -97,7 +97,7 @@ class SignIn:
         client_state = None
         try:
             begun = await self._take(project, callback.state)
-            client_state = begun["client_state"]
+            client_state = begun.client_state
             token = await self._finish(project, callback, begun=begun)
         except Exception as error:
             return SignInResult(error=_reported(project, error), client_state=client_state)
@@ -106,25 +106,25 @@ class SignIn:
     async def aclose(self) -> None:
         await self._gateway.aclose()
 
-    async def _take(self, project: Project, state: str | None) -> dict[str, Any]:
+    async def _take(self, project: Project, state: str | None) -> SignInState:
         begun = await self._states.take(_digest(state), project_id=project.id, moment=now()) if state else None
         if begun is None:
             raise SignInFailed("the state is missing, unknown, used or expired")
         return begun
 
-    async def _finish(self, project: Project, callback: Callback, *, begun: dict[str, Any]) -> str:
+    async def _finish(self, project: Project, callback: Callback, *, begun: SignInState) -> str:
         """The token of the user who signed in. The state is spent by now, whatever happens here."""
         registration = registration_of(project.settings, self._defaults)
-        if begun["party"] != registration.client_binding:
+        if begun.client_binding != registration.client_binding:
             raise SignInFailed("the project's provider was changed in the meantime")
-        if begun["browser"] and not hmac.compare_digest(begun["browser"], _digest(callback.browser or "")):
+        if begun.browser and not hmac.compare_digest(begun.browser, _digest(callback.browser or "")):
             raise SignInFailed("another browser asked for this sign-in")
         if not callback.code:
             raise SignInFailed("the provider sent no code; most likely the user declined")
-        proofs = FlowSecrets(state="", nonce=begun["nonce"], code_verifier=begun["code_verifier"])
+        proofs = FlowSecrets(state="", nonce=begun.nonce, code_verifier=begun.code_verifier)
         answer = AuthorizationResponse(callback.code, callback.issuer)
         profile = await self._profile(registration, proofs, answer=answer)
-        user = await link_or_create(project.database.users, profile)
+        user = await link_or_create(project.users, Identity(registration.provider_name, profile.subject), profile)
         return self._tokens.issue(project, user.id, user.version)
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:

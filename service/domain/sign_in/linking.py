@@ -2,26 +2,16 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from service.domain.accounts.emails import normalize_email
-from service.domain.accounts.users import new_user
 from service.domain.sign_in.usernames import username
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
 from service.providers import Profile
-from service.storage.records import Records
+from service.storage.ids import new_id
+from service.storage.users import ExistingUser, Identity, NewUser, Users
 
 # The second look finds whoever was faster; a third is for a user who was deleted in between.
 ATTEMPTS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ExistingUser:
-    """A user of the project; `oauth_id` is None for one who registered with a password. A token needs `version`."""
-
-    id: str
-    oauth_id: str | None
-    version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,39 +60,33 @@ def decide(profile: Profile, *, by_subject: ExistingUser | None, by_email: Exist
     raise SignInFailed("the e-mail address belongs to another subject of the provider")
 
 
-async def link_or_create(users: Records, profile: Profile) -> ExistingUser:
+async def link_or_create(users: Users, identity: Identity, profile: Profile) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
     Raises what `decide` raises, and the errors of the database.
     """
     email = verified_email(profile)
     for _ in range(ATTEMPTS):
-        by_subject, by_email = await _find(users, profile.subject, email)
-        decision = decide(profile, by_subject=by_subject, by_email=by_email)
-        if isinstance(decision, UseExisting):
-            return decision.user
+        found = await users.find_for_sign_in(identity, email)
+        decision = decide(profile, by_subject=found.by_subject, by_email=found.by_email)
         # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
         with suppress(DuplicateValue):
-            return await _create(users, decision)
+            if isinstance(decision, UseExisting):
+                return await _use(users, decision.user, identity)
+            return await _create(users, decision, identity)
     raise Unavailable
 
 
-async def _find(users: Records, subject: str, email: str) -> tuple[ExistingUser | None, ExistingUser | None]:
-    """The user with this subject and the one with this e-mail, in one round trip."""
-    match = {"$match": {"$or": [{"oauth_id": subject}, {"email": email}]}}
-    rows = await users.aggregate([match, {"$project": {"email": 1, "oauth_id": 1, "token_version": 1}}], size=2)
-    by_subject = next((_known(row) for row in rows if row.get("oauth_id") == subject), None)
-    return by_subject, next((_known(row) for row in rows if row["email"] == email), None)
+async def _use(users: Users, user: ExistingUser, identity: Identity) -> ExistingUser:
+    """A user from before there were identities gets the first one: that of the only provider there was."""
+    if not user.has_identity:
+        await users.add_first_identity(user.id, identity)
+    return user
 
 
-def _known(row: dict[str, Any]) -> ExistingUser:
-    return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"])
-
-
-async def _create(users: Records, new: Create) -> ExistingUser:
+async def _create(users: Users, new: Create, identity: Identity) -> ExistingUser:
+    id_ = new_id()
     # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
-    record = new_user(new.email, new.email, {})
-    record["oauth_id"] = new.oauth_id
-    record["data"]["username"] = username(new.name, record["_id"])
-    await users.insert(record)
-    return _known(record)
+    user = NewUser(new.email, new.email, {"username": username(new.name, id_)}, id_, identity)
+    stored = await users.insert(user)
+    return ExistingUser(stored.id, new.oauth_id, stored.version)

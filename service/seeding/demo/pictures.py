@@ -1,14 +1,13 @@
 """The demo users' profile pictures: drawn, not photographed."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 from xml.sax.saxutils import escape
 
-from service.domain.files.names import file_url, new_file_name
+from service.domain.files.names import new_file_name
 from service.domain.projects.lookup import Project
-from service.storage.files.linked_writes import set_with_files
 from service.storage.files.stored import FileMetadata
 from service.storage.files.uploads import Upload
+from service.storage.users import User
 
 FIELD = "profile_picture"
 MAX_USERS = 1_000
@@ -28,19 +27,19 @@ COLOURS = (
 )
 
 
-async def add_pictures(storage_url: str, project: Project) -> None:
+async def add_pictures(project: Project) -> None:
     """Gives every user, who has a name and a group, a picture of their own."""
     upload = Upload(project.database)
-    users = await project.database.users.aggregate([{"$limit": MAX_USERS}], size=MAX_USERS)
-    urls = {user["_id"]: file_url(storage_url, await _store(user, upload, project.id)) for user in users}
-    await set_with_files(project.database.users, upload, {user: {f"data.{FIELD}": url} for user, url in urls.items()})
+    users = await project.users.find_first(MAX_USERS)
+    names = {user.id: await _store(user, upload, project.id) for user in users}
+    await project.users.add_files(upload, FIELD, names)
 
 
-async def _store(user: dict[str, Any], upload: Upload, project_id: str) -> str:
+async def _store(user: User, upload: Upload, project_id: str) -> str:
     """The name of the user's new picture."""
     name = new_file_name(project_id, "svg")
-    metadata = FileMetadata(name, user["_id"], FIELD, f"{FIELD}.svg")
-    await upload.write(metadata, _whole(draw_picture(user["data"]["name"], user["data"]["group"])))
+    metadata = FileMetadata(name, user.id, FIELD, f"{FIELD}.svg")
+    await upload.write(metadata, _whole(draw_picture(user.data["name"], user.data["group"])))
     return name
 
 

@@ -10,10 +10,12 @@ from importlib.resources import files
 from typing import Any
 
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.users import new_user
 from service.domain.projects.admin import Fill, ProjectAdmin
 from service.domain.projects.lookup import Project
 from service.errors import ProjectNotFound
+from service.schema.values import now
+from service.storage.ids import new_id
+from service.storage.users import NewUser
 
 DEMO_ID = "demo"
 # Ten times the defaults: enough to try everything out, and still the limits answer as they would.
@@ -39,30 +41,27 @@ async def ensure_demo(admin: ProjectAdmin, passwords: Passwords, *more: Fill) ->
 
 
 async def _fill(passwords: Passwords, more: Sequence[Fill], project: Project) -> None:
-    if await project.database.users.count_all():
+    if await project.users.has_any():
         # A first run that was cut short left data of a project that nobody could find.
         await project.database.drop()
         await project.database.ensure_indexes()
     # All share one password, so one hash serves.
     password = await passwords.hash(DEMO_PASSWORD)
-    await project.database.users.insert_many(list(_characters(password)))
+    await project.users.insert_each(list(_characters(password)))
     for fill in more:
         await fill(project)
 
 
-def _characters(password: str) -> Iterator[dict[str, Any]]:
+def _characters(password: str) -> Iterator[NewUser]:
     """The 77 users, in the order of the data, a millisecond apart so that the order lasts."""
     graph = json.loads((files("service.seeding.demo") / "data" / "miserables.json").read_text("utf-8"))
-    users = [
-        new_user(_email(node["name"]), password, {"name": node["name"], "group": node["group"]})
-        for node in graph["nodes"]
-    ]
-    ids = [user["_id"] for user in users]
-    for index, user in enumerate(users):
+    ids = [new_id() for _ in graph["nodes"]]
+    moment = now()
+    for index, node in enumerate(graph["nodes"]):
         links = [link for link in graph["links"] if index in (link["source"], link["target"])]
-        user["data"] |= _relations(index, links, ids)
-        user["created_at"] = user["updated_at"] = user["created_at"] + timedelta(milliseconds=index)
-        yield user
+        data = {"name": node["name"], "group": node["group"], **_relations(index, links, ids)}
+        created_at = moment + timedelta(milliseconds=index)
+        yield NewUser(_email(node["name"]), password, data, ids[index], created_at=created_at)
 
 
 def _relations(index: int, links: list[dict[str, int]], ids: list[str]) -> dict[str, Any]:

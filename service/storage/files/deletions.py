@@ -32,21 +32,26 @@ async def condemn(database: ProjectDatabase, intent: ObjectId) -> bool:
     return await database.records(INTENTS).update_one({"_id": intent, **STANDING}, {"$set": {"condemned": True}})
 
 
-async def condemn_owned(database: ProjectDatabase, owner: str, names: Mapping[str, str]) -> ObjectId | None:
-    """Condemns, within a transaction, those files of `names` (field → file name) that `owner` uploaded to that field.
-
-    The intent to pass to `remove` after the commit; None where there is nothing to remove.
-    """
+async def find_owned(database: ProjectDatabase, owner: str, names: Mapping[str, str]) -> set[str]:
+    """Those files of `names` (field → file name) that `owner` uploaded to that field."""
     owned: list[Document] = [
         {"_id": name, "metadata.owner": owner, "metadata.field": field} for field, name in names.items()
     ]
     if not owned:
-        return None
+        return set()
     stages: list[Document] = [{"$match": {"$or": owned}}, {"$project": {"_id": 1}}]
-    found = await database.records(FILES).aggregate(stages, size=len(owned))
+    return {file["_id"] for file in await database.records(FILES).aggregate(stages, size=len(owned))}
+
+
+async def condemn_owned(database: ProjectDatabase, owner: str, names: Mapping[str, str]) -> ObjectId | None:
+    """Condemns, within a transaction, the files of `find_owned`.
+
+    The intent to pass to `remove` after the commit; None where there is nothing to remove.
+    """
+    found = await find_owned(database, owner, names)
     if not found:
         return None
-    intent: dict[str, Any] = {"_id": ObjectId(), "files": [file["_id"] for file in found], "condemned": True}
+    intent: dict[str, Any] = {"_id": ObjectId(), "files": sorted(found), "condemned": True}
     await database.records(INTENTS).insert(intent)
     return ObjectId(intent["_id"])
 

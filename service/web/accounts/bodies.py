@@ -1,6 +1,5 @@
 """What the account endpoints read and answer: specification sections 2.1 and 4.1."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
@@ -15,6 +14,8 @@ from service.domain.accounts.users import SignedIn as SignIn
 from service.domain.files.types import FILE_TYPES
 from service.domain.lists import Listing
 from service.domain.projects.settings import ProjectSettings
+from service.query.populate import Row
+from service.storage.users import User as StoredUser
 from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
 
 MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
@@ -146,20 +147,19 @@ class PublicKeys(TypedDict):
     keys: list[PublicKey]
 
 
-def user_view(user: Mapping[str, Any]) -> User:
+def user_view(user: StoredUser) -> User:
     """A stored user as the specification shows it (section 2.1)."""
-    return {"id": user["_id"], "email": user["email"], "data": user["data"], "created_at": user["created_at"]}
+    return {"id": user.id, "email": user.email, "data": user.data, "created_at": user.created_at}
 
 
-def profile_view(user: Mapping[str, Any]) -> Profile:
+def profile_view(user: StoredUser) -> Profile:
     """A single user, who has `updated_at` as well."""
-    return {
-        "id": user["_id"],
-        "email": user["email"],
-        "data": user["data"],
-        "created_at": user["created_at"],
-        "updated_at": user["updated_at"],
-    }
+    return {**user_view(user), "updated_at": user.updated_at}
+
+
+def row_view(row: Row) -> User:
+    """A user of a list, which makes no object of each row."""
+    return {"id": row["_id"], "email": row["email"], "data": row["data"], "created_at": row["created_at"]}
 
 
 def signed_in_view(result: SignIn) -> SignedIn:
@@ -167,5 +167,5 @@ def signed_in_view(result: SignIn) -> SignedIn:
 
 
 def list_view(listing: Listing) -> UserList:
-    users = [user_view(record) for record in listing.records]
+    users = [row_view(row) for row in listing.rows]
     return {"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset}

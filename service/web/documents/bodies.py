@@ -40,5 +40,5 @@ def document_view(document: Mapping[str, Any]) -> Document:
 
 
 def list_view(listing: Listing) -> DocumentList:
-    documents = [document_view(record) for record in listing.records]
+    documents = [document_view(record) for record in listing.rows]
     return {"documents": documents, "total": listing.total, "limit": listing.limit, "offset": listing.offset}

@@ -1,6 +1,5 @@
 """The sweep of all projects, by hand and on the timer; and the demo users' pictures, which are files too."""
 
-from functools import partial
 from xml.etree import ElementTree
 
 import httpx2
@@ -56,10 +55,10 @@ async def test_the_service_sweeps_on_its_own(services: Services, api: Api) -> No
 
 async def test_every_demo_user_has_a_picture(admin: ProjectAdmin, make_api: MakeApi, http: httpx2.AsyncClient) -> None:
     passwords = Passwords(4)
-    demo = await ensure_demo(admin, passwords, partial(add_pictures, BASE_URL))
+    demo = await ensure_demo(admin, passwords, add_pictures)
     passwords.close()
-    for user in await demo.project.database.users.aggregate([{"$limit": 100}], size=100):
-        answer = await http.get(user["data"]["profile_picture"].removeprefix(BASE_URL))
+    for user in await demo.project.users.find_first(100):
+        answer = await http.get(user.data["profile_picture"].removeprefix(BASE_URL))
         assert answer.headers["content-type"] == "image/svg+xml"
         assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
 

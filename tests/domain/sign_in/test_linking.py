@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from service.domain.sign_in.linking import Create, ExistingUser, UseExisting, decide
+from service.domain.sign_in.linking import Create, UseExisting, decide
 from service.errors import SignInFailed
 from service.providers import Profile
+from service.storage.users import ExistingUser
 
 ADA = Profile("sub-ada", "Ada@Example.com", True, "Ada Lovelace")
 ADA_USER = ExistingUser("1", "sub-ada")

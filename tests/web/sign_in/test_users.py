@@ -8,10 +8,11 @@ import httpx2
 import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet
+from pymongo.errors import DuplicateKeyError
 
 from service.app import create_app
 from service.settings import Settings
-from tests.conftest import BASE_URL, Api
+from tests.conftest import BASE_URL, Api, CommandRecorder
 from tests.web.sign_in.site import Site
 
 
@@ -23,7 +24,9 @@ async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
         "email": "ada@example.com",
         "password": "ada@example.com",
         "oauth_id": "sub-ada",
+        "identities": [{"issuer": site.provider.issuer(), "subject": "sub-ada"}],
         "data": {"username": "ada_lovelace"},
+        "files": {},
         "created_at": stored["created_at"],
         "updated_at": stored["created_at"],
         "token_version": 1,
@@ -203,3 +206,67 @@ async def test_a_provider_user_and_a_password_user_live_side_by_side(site: Site)
         "ada@example.com",
         "bob@example.com",
     }
+
+
+async def test_a_user_from_before_identities_signs_in_and_gets_one(site: Site) -> None:
+    first = await site.sign_in("ada")
+    site.api.database["users"].update_one({}, {"$unset": {"identities": 1}})
+    second = await site.sign_in("ada")
+    assert (await site.user(first.token))["id"] == (await site.user(second.token))["id"]
+    (stored,) = site.users()
+    assert stored["identities"] == [{"issuer": site.provider.issuer(), "subject": "sub-ada"}]
+
+
+async def test_of_twenty_sign_ins_of_a_user_from_before_identities_all_end_well(site: Site) -> None:
+    await site.sign_in("ada")
+    site.api.database["users"].update_one({}, {"$unset": {"identities": 1}})
+    answers = [await site.answer(await site.begin(), "ada") for _ in range(20)]
+    responses = await asyncio.gather(*(site.finish(parameters) for parameters in answers))
+    assert all("svc-super-token" in response.headers["location"] for response in responses)
+    assert [len(user["identities"]) for user in site.users()] == [1]
+
+
+async def test_the_same_subject_at_another_issuer_is_somebody_else(site: Site) -> None:
+    await site.sign_in("ada")
+    elsewhere = [{"issuer": "https://elsewhere.example.com", "subject": "sub-ada"}]
+    site.api.database["users"].update_one({}, {"$set": {"identities": elsewhere, "email": "eve@example.com"}})
+    end = await site.sign_in("ada")
+    assert (await site.user(end.token))["email"] == "ada@example.com"
+    assert {user["email"] for user in site.users()} == {"eve@example.com", "ada@example.com"}
+
+
+async def test_one_of_several_identities_is_enough(site: Site) -> None:
+    await site.sign_in("ada")
+    (mine,) = site.users()[0]["identities"]
+    several = [{"issuer": "https://elsewhere.example.com", "subject": "other"}, mine]
+    site.api.database["users"].update_one({}, {"$set": {"identities": several, "email": "changed@example.com"}})
+    end = await site.sign_in("ada")
+    assert (await site.user(end.token))["email"] == "changed@example.com"
+
+
+async def test_no_two_users_have_one_identity(site: Site) -> None:
+    await site.sign_in("ada")
+    await site.sign_in("björn")
+    ada, bjorn = site.users()
+    users = site.api.database["users"]
+    with pytest.raises(DuplicateKeyError):
+        users.update_one({"_id": bjorn["_id"]}, {"$push": {"identities": ada["identities"][0]}})
+    # The issuer of one and the subject of the other make a third.
+    users.update_one(
+        {"_id": bjorn["_id"]}, {"$push": {"identities": {**ada["identities"][0], "issuer": "https://x.y"}}}
+    )
+
+
+async def test_a_sign_in_looks_only_at_users_that_an_index_finds(site: Site, commands: CommandRecorder) -> None:
+    await site.sign_in("ada")
+    for number in range(50):
+        await site.api.signup(f"user{number}@example.com")
+    commands.commands.clear()
+    await site.sign_in("ada")
+    (command,) = (sent for name, sent in commands.commands if name == "aggregate" and sent["aggregate"] == "users")
+    explained = site.api.database.command(
+        "explain",
+        {"aggregate": "users", "pipeline": command["pipeline"], "cursor": {}},
+        verbosity="executionStats",
+    )
+    assert explained["executionStats"]["totalDocsExamined"] <= 3

@@ -1,0 +1,51 @@
+"""File fields: a record keeps the names of files, an answer shows their URLs, `{storage_url}/files/<name>`. Pure.
+
+A record with files has a map `files` beside `data`, field → file name, and `data` has the name in that field too, so that
+filters and indexes find it there. So the address of the storage may change, and no URL is ever kept.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NAME = r"[a-z0-9-]{1,40}-[0-9a-f]{32}\.[a-z]{3,4}"
+_NAME = re.compile(NAME)
+# Whatever the address of the storage was when the text was written.
+_ANY_URL = re.compile(rf"https?://[^\s?#]+/files/({NAME})")
+
+
+@dataclass(frozen=True, slots=True)
+class FileUrls:
+    """The URLs of one storage; `prefix` is what they begin with, as in `https://files.example.com/files/`."""
+
+    prefix: str
+
+    def show(self, record: dict[str, Any]) -> dict[str, Any]:
+        """`record` without `files`, and with the URL of each in its field of `data`."""
+        files = record.pop("files", None)
+        if files:
+            data = record["data"]
+            for field, name in files.items():
+                # Another program may have written the field since; then it is as that wrote it.
+                if data.get(field) == name:
+                    data[field] = self.prefix + name
+        return record
+
+    def names(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """Field → file name, of the fields whose whole value is a URL of this storage."""
+        found = ((field, self.name(value)) for field, value in data.items() if isinstance(value, str))
+        return {field: name for field, name in found if name is not None}
+
+    def name(self, text: str) -> str | None:
+        """The file that `text` is the URL of, in this storage."""
+        if not text.startswith(self.prefix):
+            return None
+        name = text[len(self.prefix) :]
+        return name if _NAME.fullmatch(name) else None
+
+
+def named_file(value: Any) -> str | None:
+    """The name of the file that `value` is a URL of, at whatever address, or None. It need not exist."""
+    found = _ANY_URL.fullmatch(value) if isinstance(value, str) else None
+    return found.group(1) if found else None
