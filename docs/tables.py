@@ -122,7 +122,7 @@ def coded(past: str) -> str:
 def every_error() -> Iterator[tuple[int, str, str]]:
     """Status, code and the first paragraph of the docstring of all that is sent over HTTP."""
     for error in _tree(errors.ServiceError):
-        if error not in (errors.ConfigurationError, errors.RejectedByValidator):
+        if not issubclass(error, (errors.ConfigurationError, errors.RejectedByValidator)):
             yield error.status, error.code, OF_THE_SERVER.get(error.code) or _first_paragraph(error)
     refused = [(status, json.loads(body)["code"]) for status, (_, body) in REFUSALS.items()]
     for status, code in [*HTTP_CODES.items(), *refused]:
@@ -137,9 +137,9 @@ def _tree(base: type[errors.ServiceError]) -> Iterator[type[errors.ServiceError]
 
 
 def _first_paragraph(error: type[errors.ServiceError]) -> str:
-    if "__doc__" not in vars(error) or not error.__doc__:
-        raise SystemExit(f"{error.__name__} has no docstring that says when it is raised")
-    return one_line(error.__doc__.partition("\n\n")[0]).rstrip(".:")
+    """Of its docstring; where it has none, what its client is told."""
+    said = error.__doc__ if "__doc__" in vars(error) and error.__doc__ else error.detail
+    return one_line(said.partition("\n\n")[0]).rstrip(".:")
 
 
 def error_codes() -> Iterator[Row]:

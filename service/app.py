@@ -10,7 +10,6 @@ from starlette.types import ASGIApp
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
-from service.web.asgi.concurrency import Concurrency
 from service.web.asgi.deadlines import Deadlines
 from service.web.asgi.request_context import RequestContext
 from service.web.asgi.router import RouteDispatch
@@ -68,4 +67,4 @@ class Application(Starlette):
     services: Services
 
     def build_middleware_stack(self) -> ASGIApp:
-        return RequestContext(Concurrency(Deadlines(RouteDispatch(self.router, render_error))), render_error)
+        return RequestContext(Deadlines(RouteDispatch(self.router, render_error)), render_error)

@@ -118,6 +118,8 @@ class Forbidden(ServiceError):
 
 
 class SecretKeyRequired(Forbidden):
+    """A publishable key where the secret key is needed, which belongs on servers only."""
+
     code = "secret_key_required"
     detail = "This takes the project's secret key, which belongs on servers only"
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
@@ -89,7 +90,7 @@ class ProjectSettings(BaseModel):
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 
-    @property
+    @cached_property
     def requests_per_day(self) -> int:
         """The tier's daily limit; 0 is no limit."""
         return TIER_LIMITS.get(self.tier, self.daily_limit)

@@ -1,4 +1,4 @@
-"""How long a request may take: its client to send it, the service to answer. Pure ASGI."""
+"""How many requests a worker answers at once, and how long each may take: its client to send it, the service to answer."""
 
 import asyncio
 import math
@@ -9,8 +9,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import Unavailable
-from service.web.asgi.concurrency import EXEMPT
+from service.bounds import MAX_IN_FLIGHT
+from service.errors import Busy, Unavailable
+
+# How an overloaded process still tells that it lives, and why it is slow.
+EXEMPT = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 # From the last byte of the request that was read to the first of its answer. What clients endure, and more than the queue
 # of passwords takes; each call of MongoDB has a shorter deadline of its own.
@@ -89,10 +92,10 @@ class RequestDeadline:
 
 
 class Deadlines:
-    """Ends what takes too long: 408 where the client is slow, 503 where the service is.
+    """Refuses the request that is one too many, and ends what takes too long: 408 where the client is slow, else 503.
 
-    One timer looks at all requests, for one of each request's own would cost more than all else here. Raises Unavailable
-    and HTTPException 408 for the middleware outside to answer.
+    One timer looks at all requests, for one of each request's own would cost more than all else here. Raises Busy,
+    Unavailable and HTTPException 408 for the middleware outside to answer.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -104,6 +107,8 @@ class Deadlines:
         if scope["type"] != "http" or scope["path"] in EXEMPT:
             await self.app(scope, receive, send)
             return
+        if len(self._deadlines) >= MAX_IN_FLIGHT:
+            raise Busy
         deadline = self._begin(scope)
         try:
             await self.app(scope, deadline.received_by(receive), deadline.answered_by(send))

@@ -8,12 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from service.domain.access.caller import AnonymousCaller, Caller
 from service.domain.limits.limiter import Policy
-from service.errors import Invalid, Violation
+from service.errors import Invalid, LimitExceeded, Violation
 from service.query.parse import parse_pairs
 from service.web.asgi.deadlines import extend_deadline
-from service.web.auth.authenticate import AUTHENTICATE, Credential
-from service.web.auth.rate_limits import count_request
+from service.web.auth.authenticate import AUTHENTICATE, Credential, headers_of
+from service.web.auth.client_address import client_address
+from service.web.http.services import services
 from service.web.openapi.declaration import Operation
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -80,13 +82,38 @@ def _endpoint(route: ApiRoute) -> Endpoint:
             extend_deadline(request, seconds)
         caller = await authenticate(request)
         if policy is not None:
-            await count_request(request, caller, policy)
+            await _count(request, caller, policy)
         if refuses_query and request.scope["query_string"]:
             _refuse_query(request)
         return await handler(request, caller)
 
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
     return endpoint
+
+
+async def _count(request: Request, caller: Caller, policy: Policy) -> None:
+    """Counts a request of a project under `policy`, or what the policy has for those without a credential.
+
+    Raises LimitExceeded, which names the limit, and Unavailable.
+    """
+    if policy.anonymous is not None and isinstance(caller, AnonymousCaller):
+        policy = policy.anonymous
+    state = request.scope["state"]
+    address = _address(request) if policy.per_address else ""
+    quotas = state["quotas"] = await services(request).limits.count(state["project"], policy, address)
+    if quotas and (last := quotas[-1]).exceeded:
+        detail = f"The limit of {last.limit} {last.policy.what} is reached"
+        raise LimitExceeded(detail, headers={"retry-after": str(last.reset)})
+
+
+def _address(request: Request) -> str:
+    peer = request.scope.get("client")
+    return client_address(
+        peer[0] if peer else None,
+        services(request).trusted_proxies,
+        x_forwarded_for=headers_of(request, b"x-forwarded-for"),
+        forwarded=headers_of(request, b"forwarded"),
+    )
 
 
 def _refuse_query(request: Request) -> None:

@@ -8,7 +8,7 @@ import pytest
 from faults.samples import FORM_TYPE, account, file_part, form
 from service.errors import Unavailable
 from service.services import Services
-from service.web.asgi import concurrency, deadlines
+from service.web.asgi import deadlines
 from tests.conftest import BASE_URL, Api, MakeApi
 
 ORIGIN = "https://app.example.com"
@@ -39,7 +39,7 @@ async def test_n13_files_and_keys_are_for_the_pages_of_their_own_project(api: Ap
 
 
 async def test_n8_a_page_may_read_that_the_service_is_busy(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concurrency, "MAX_IN_FLIGHT", 0)
+    monkeypatch.setattr(deadlines, "MAX_IN_FLIGHT", 0)
     answer = await api.request("GET", "/auth-collections/users", headers={"origin": ORIGIN})
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")
     assert answer.headers["access-control-allow-origin"] == ORIGIN
