@@ -1,0 +1,64 @@
+"""Clients that generators make of the OpenAPI document: nothing is left out, types hold, and a real service answers them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.served.conftest import Served
+
+HERE = Path(__file__).parent
+# `scripts/generators` installs them, apart from our own dependencies.
+GENERATORS = HERE.parents[2] / ".generators"
+PYTHON, NODE_MODULES = GENERATORS / "python/bin/python", GENERATORS / "node_modules"
+
+
+def run(folder: Path, *command: str | Path) -> str:
+    """What the command writes. Fails where the command does, or warns of anything."""
+    done = subprocess.run(  # noqa: S603 - commands of these tests
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert not re.search("warning|skipping|unable", done.stdout, re.IGNORECASE), done.stdout
+    return done.stdout
+
+
+@pytest.fixture
+def folder(served: Served, tmp_path: Path) -> Path:
+    """A folder with the document of the running service, and what uses the clients."""
+    (tmp_path / "openapi.json").write_bytes(httpx2.get(f"{served.base_url}/openapi.json").content)
+    for name in ("calls.py", "calls.ts", "tsconfig.json", "package.json"):
+        shutil.copy(HERE / name, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.skipif(not PYTHON.exists(), reason="scripts/setup dev installs the generators")
+def test_openapi_python_client_makes_a_client_of_every_operation(served: Served, folder: Path) -> None:
+    (folder / "config.yaml").write_text("post_hooks: []\n")
+    options = ("--meta", "none", "--config", "config.yaml", "--fail-on-warning")
+    generate = ("-m", "openapi_python_client", "generate", "--path", "openapi.json", *options)
+    run(folder, PYTHON, *generate, "--output-path", "auth_collections_client")
+    paths = httpx2.get(f"{served.base_url}/openapi.json").json()["paths"]
+    operations = [operation for item in paths.values() for name, operation in item.items() if name != "parameters"]
+    modules = [path for path in folder.glob("auth_collections_client/api/*/*.py") if path.name != "__init__.py"]
+    assert len(modules) == len(operations)
+    run(folder, PYTHON, "-m", "mypy", "--strict", "--cache-dir", "cache", "auth_collections_client", "calls.py")
+    run(folder, PYTHON, "calls.py", served.base_url, served.api_key)
+
+
+@pytest.mark.skipif(not NODE_MODULES.exists(), reason="scripts/setup dev installs the generators where npm is")
+def test_openapi_typescript_makes_types_that_compile(served: Served, folder: Path) -> None:
+    node = shutil.which("node")
+    assert node is not None
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    run(folder, node, "node_modules/openapi-typescript/bin/cli.js", "openapi.json", "--output", "api.d.ts")
+    run(folder, node, "node_modules/typescript/bin/tsc", "--project", "tsconfig.json")
+    run(folder, node, "calls.js", served.base_url, served.api_key)
+
+
+def test_the_lock_files_name_no_index() -> None:
+    for name in ("package-lock.json", "requirements.txt"):
+        assert "://" not in re.sub(r'"url": "https://[^"]*"', "", (HERE / name).read_text()), name
