@@ -69,8 +69,7 @@ async def _ids(project: Project | None, target: str, keys: Iterable[Any]) -> dic
 
 async def _user_ids(project: Project | None, emails: set[str]) -> dict[Any, str]:
     normalized = {email: known_as(email) for email in emails}
-    found = await _find(project, USERS, "email", list(normalized.values()))
-    known = {record["email"]: record["_id"] for record in found}
+    known = await project.users.find_ids(normalized.values()) if project else {}
     place = project.id if project else ""
     return {email: known.get(stored, user_id(place, stored)) for email, stored in normalized.items()}
 

@@ -3,7 +3,7 @@
 Knows no rule of accounts. Lists of users are queries like any other and go past here, see `domain/lists`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -124,6 +124,12 @@ class Users:
         stages: list[Document] = [{"$match": {"email": {"$in": list(emails)}}}, {"$project": PROFILE}]
         rows = await self._records.aggregate(stages, size=len(emails))
         return {row["email"]: self._user(row) for row in rows}
+
+    async def find_ids(self, emails: Collection[str]) -> dict[str, str]:
+        """E-mail → id."""
+        stages: list[Document] = [{"$match": {"email": {"$in": list(emails)}}}, {"$project": {"email": 1}}]
+        rows = await self._records.aggregate(stages, size=len(emails)) if emails else []
+        return {row["email"]: row["_id"] for row in rows}
 
     async def find_first(self, count: int) -> list[User]:
         rows = await self._records.aggregate([{"$limit": count}, {"$project": PROFILE}], size=count)
