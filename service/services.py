@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 
+from service.domain.access.administration import RulesAdministration
+from service.domain.access.control import AccessControl
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
 from service.domain.collections.catalog import Catalogs
@@ -58,6 +60,8 @@ class Services:
     files: Files
     limits: Limits
     jobs: Jobs
+    access: AccessControl
+    rules: RulesAdministration
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str | None
 
@@ -86,6 +90,7 @@ def build_services(settings: Settings) -> Services:
     tokens = Tokens(settings.base_url, projects)
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
+    access = AccessControl()
     return Services(
         databases=databases,
         projects=projects,
@@ -102,6 +107,8 @@ def build_services(settings: Settings) -> Services:
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,
         jobs=_jobs(databases, limits),
+        access=access,
+        rules=RulesAdministration(access),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )

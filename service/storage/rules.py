@@ -1,6 +1,6 @@
-"""A project's access rules, one record beside the definitions of its collections: {_id: "$project", version, text}.
+"""A project's access rules: one record {_id: "rules", version, text} in a collection of its own.
 
-No collection can have that name. The document is kept as JSON text, for its keys are no names of MongoDB's. `version` tells one
+The document is kept as JSON text, for its keys are no names of MongoDB's. `version` tells one
 state of the rules from every other.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from service.errors import SchemaChanging
 from service.storage.databases import ProjectDatabase
 
-REGISTRY = "collections"
-RECORD = "$project"
+RULES = "rules"
+DEFINITIONS = "collections"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ NEVER_SAVED = StoredRules("0", "{}")
 
 
 async def find_rules(database: ProjectDatabase) -> StoredRules:
-    found = await database.records(REGISTRY).find({"_id": RECORD})
+    found = await database.records(RULES).find({"_id": RULES})
     return NEVER_SAVED if found is None else StoredRules(found["version"], found["text"])
 
 
@@ -45,12 +45,12 @@ async def save_rules(
     async def write(bound: ProjectDatabase) -> StoredRules | None:
         if (await find_rules(bound)).version != over:
             return None
-        records = bound.records(REGISTRY)
+        definitions = bound.records(DEFINITIONS)
         for name in collections:
             mark = {"$set": {"rules_version": version}}
-            if not await records.update_one({"_id": name, "change": {"$exists": False}}, mark):
+            if not await definitions.update_one({"_id": name, "change": {"$exists": False}}, mark):
                 raise SchemaChanging
-        await records.put({"_id": RECORD, "version": version, "text": text})
+        await bound.records(RULES).put({"_id": RULES, "version": version, "text": text})
         return StoredRules(version, text)
 
     return await database.in_transaction(write)

@@ -19,6 +19,8 @@ from service.web.files import openapi as describe_files
 from service.web.openapi.api_route import ApiRoute, Query
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
+from service.web.rules import endpoints as rules
+from service.web.rules import openapi as describe_rules
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import openapi as describe_sign_in
 
@@ -33,6 +35,7 @@ COLLECTIONS = "/api/collections"
 COLLECTION = f"{COLLECTIONS}/{{name}}"
 DOCUMENTS = f"{COLLECTION}/documents"
 DOCUMENT = f"{DOCUMENTS}/{{id}}"
+RULES = "/api/rules"
 
 # fmt: off
 ROUTES: list[ApiRoute] = [
@@ -66,6 +69,11 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("PUT", DOCUMENT, documents.replace_document, KEY, DAILY, describe_documents.REPLACE, max_body=MAX_JSON_BYTES),
     ApiRoute("PATCH", DOCUMENT, documents.merge_document, KEY, DAILY, describe_documents.MERGE, max_body=MAX_JSON_BYTES),
     ApiRoute("DELETE", DOCUMENT, documents.delete_document, KEY, DAILY, describe_documents.DELETE),
+    ApiRoute("GET", RULES, rules.read_rules, KEY, DAILY, describe_rules.READ),
+    ApiRoute("PUT", RULES, rules.save_rules, KEY, DAILY, describe_rules.SAVE,
+             query=READ, max_body=MAX_JSON_BYTES, answer_seconds=rules.SAVE_ANSWER_SECONDS),
+    ApiRoute("POST", f"{RULES}/explain", rules.explain_rules, KEY, DAILY, describe_rules.EXPLAIN_RULES,
+             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", "/files/{file_name}", files.read_file, FILE_NAME, FILES, describe_files.READ),
     ApiRoute("GET", "/health/live", operations.liveness, NOBODY, None, describe_operations.LIVE, query=IGNORED),
     ApiRoute("GET", "/health/ready", operations.readiness, NOBODY, None, describe_operations.READY, query=IGNORED),

@@ -8,6 +8,7 @@ from typing import Any
 from service.domain.access.advice import Advice, advise_indexes, lint
 from service.domain.access.control import AccessControl, declared_shapes
 from service.domain.access.declared import DeclaredShapes
+from service.domain.access.explain import Explanation, Question, explain
 from service.domain.access.ruleset import KEYS, Rules, read_rules
 from service.domain.access.verdicts import failed_tests
 from service.domain.projects.lookup import Project
@@ -55,6 +56,10 @@ class RulesAdministration:
             if build_indexes:
                 await _build(project, advice)
         return SavedRules(_whole(document), _etag(stored), advice, warnings)
+
+    async def explain(self, project: Project, question: Question) -> Explanation:
+        """As `explain.explain`."""
+        return await explain(project, self._control, question)
 
     async def _save(
         self, project: Project, document: Mapping[str, Any], over: StoredRules, rules: Rules, *, if_match: str | None

@@ -4,10 +4,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
-from service.errors import Invalid
-from service.query.parse import parse_pairs
 from service.web.collections.bodies import NewCollection, SchemaChange, collection_view, findings_view, list_view
 from service.web.http.json_body import read_object, validated
+from service.web.http.query_flags import read_flags
 from service.web.http.render import json_response
 from service.web.http.services import services
 
@@ -36,7 +35,7 @@ async def get_collection(request: Request, caller: SecretKeyCaller) -> Response:
 
 async def change_collection(request: Request, caller: SecretKeyCaller) -> Response:
     """Change the schema of a collection, or tell what a change would meet."""
-    dry_run = _dry_run(request)
+    dry_run = read_flags(request, ("dry_run",))["dry_run"]
     form, name = validated(SchemaChange, await read_object(request)), request.path_params["name"]
     changes = services(request).schema_changes
     if dry_run:
@@ -48,14 +47,3 @@ async def delete_collection(request: Request, caller: SecretKeyCaller) -> Respon
     """Delete a collection with its documents."""
     await services(request).collections.delete(caller.project, request.path_params["name"])
     return Response(status_code=204)
-
-
-def _dry_run(request: Request) -> bool:
-    """The one parameter of a schema change. Raises Invalid for any other, and for what is neither true nor false."""
-    pairs = dict(parse_pairs(request.scope["query_string"]))
-    text = pairs.pop("dry_run", "false")
-    if pairs:
-        raise Invalid.one(("query", next(iter(pairs))), "The only parameter here is dry_run", type_="extra_forbidden")
-    if text not in {"true", "false"}:
-        raise Invalid.one(("query", "dry_run"), "Must be true or false", type_="bool_parsing")
-    return text == "true"

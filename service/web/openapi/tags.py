@@ -6,6 +6,7 @@ USERS = "Users"
 COLLECTIONS = "Collections"
 DOCUMENTS = "Documents"
 FILES = "Files"
+ACCESS = "Access"
 OPERATIONS = "Operations"
 DOCUMENTATION = "Documentation"
 
@@ -15,6 +16,7 @@ TAGS = {
     USERS: "List and query a project's users.",
     COLLECTIONS: "Declare containers for documents, each with a schema that the database enforces.",
     DOCUMENTS: "Create, query and change the documents of a collection.",
+    ACCESS: "Say who may do what, and learn why.",
     FILES: "Read what users uploaded.",
     OPERATIONS: "For those who run the service.",
     DOCUMENTATION: "This document, and the page that shows it.",

@@ -1,0 +1,1 @@
+"""Access rules over HTTP."""

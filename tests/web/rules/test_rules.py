@@ -1,0 +1,153 @@
+"""Saving, reading and explaining rules over HTTP."""
+
+from typing import Any
+
+from tests.conftest import Api
+from tests.domain.access.examples import COLLECTIONS, RULES
+from tests.web.rules.conftest import declare, save
+
+EMPTY: dict[str, Any] = {"sets": {}, "users": {}, "assign": {}, "tests": [], "collections": {}}
+TEST = {
+    "name": "an author sees a draft",
+    "as": {"id": "1" * 24},
+    "sets": {"blocked": []},
+    "action": "read",
+    "collection": "posts",
+    "given": {"status": "draft", "author_id": "1" * 24},
+    "expect": "allowed",
+}
+
+
+async def test_a_project_begins_with_five_empty_parts(api: Api) -> None:
+    answer = await api.request("GET", "/api/rules")
+    assert answer.status_code == 200
+    assert answer.json() == EMPTY
+    assert answer.headers["etag"]
+
+
+async def test_rules_come_back_as_they_were_sent(declared: Api) -> None:
+    saved = await save(declared, RULES)
+    assert saved.status_code == 200, saved.text
+    assert saved.json()["rules"] == EMPTY | RULES
+    found = await declared.request("GET", "/api/rules")
+    assert found.json() == EMPTY | RULES
+    assert found.headers["etag"] == saved.headers["etag"]
+
+
+async def test_a_mistake_is_named_with_its_place_and_nothing_changes(declared: Api) -> None:
+    answer = await save(
+        declared, {"collections": {"posts": {"update": {"before": {"state_eq": "x"}, "after": "users"}}}}
+    )
+    assert answer.status_code == 422
+    assert [each["loc"] for each in answer.json()["detail"]] == [
+        ["body", "collections", "posts", "update", "before", "state_eq"]
+    ]
+    assert (await declared.request("GET", "/api/rules")).json() == EMPTY
+
+
+async def test_rules_are_replaced_only_over_the_version_that_was_read(declared: Api) -> None:
+    first = await save(declared, RULES, **{"if-match": (await declared.request("GET", "/api/rules")).headers["etag"]})
+    assert first.status_code == 200
+    second = await save(declared, {}, **{"if-match": '"0"'})
+    assert second.status_code == 412
+    assert second.json()["code"] == "version_conflict"
+    assert second.headers["etag"] == first.headers["etag"]
+    assert (await save(declared, {}, "?dry_run=true", **{"if-match": '"0"'})).status_code == 412
+    assert (await save(declared, {}, **{"if-match": first.headers["etag"]})).status_code == 200
+
+
+async def test_a_dry_run_changes_nothing(declared: Api) -> None:
+    answer = await save(declared, RULES, "?dry_run=true")
+    assert answer.status_code == 200
+    assert answer.json()["rules"]["collections"] == COLLECTIONS
+    assert (await declared.request("GET", "/api/rules")).json() == EMPTY
+
+
+async def test_a_stored_test_that_fails_keeps_the_rules_as_they_are(declared: Api) -> None:
+    assert (await save(declared, {**RULES, "tests": [TEST]})).status_code == 200
+    tightened = {
+        **RULES,
+        "collections": {**COLLECTIONS, "posts": {"read": {"status_eq": "published"}}},
+        "tests": [TEST],
+    }
+    answer = await save(declared, tightened)
+    assert answer.status_code == 409
+    assert answer.json()["code"] == "rule_tests_failed"
+    assert answer.json()["failed"] == [{"name": TEST["name"], "expected": "allowed", "got": "refused"}]
+    assert (await declared.request("GET", "/api/rules")).json()["collections"] == COLLECTIONS
+
+
+async def test_indexes_are_advised_and_built_where_asked_for(declared: Api) -> None:
+    advice = (await save(declared, RULES, "?indexes=true")).json()["advice"]
+    assert {"collection": "tasks", "index": ["team_id", "created_at"]} in [
+        {name: each[name] for name in ("collection", "index")} for each in advice
+    ]
+    keys = [tuple(index["key"]) for index in declared.database["c_tasks"].list_indexes()]
+    assert ("data.team_id", "created_at", "_id") in keys
+
+
+async def test_a_warning_names_what_means_more_than_it_seems(api: Api) -> None:
+    await declare(api, "posts", "reports")
+    rules = {"collections": {"posts": {"read": {"status_ne": "draft"}, "create": "anyone"}}}
+    warnings = {each["type"] for each in (await save(api, rules)).json()["warnings"]}
+    assert warnings == {"absent_field", "public_write"}
+
+
+async def test_explain_says_which_condition_refused(declared: Api) -> None:
+    await save(declared, RULES)
+    body = {"as": "anyone", "action": "read", "collection": "notes"}
+    answer = await declared.request("POST", "/api/rules/explain", json=body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == {
+        "allowed": False,
+        "because": [{"at": ["read", "owner_id_eq"], "wanted": None, "found": None, "holds": False}],
+        "sets": {},
+    }
+
+
+async def test_explain_judges_a_stored_record_and_its_change(declared: Api) -> None:
+    await save(declared, RULES)
+    user = (await declared.signup("me@x.com")).json()["user"]["id"]
+    made = await declared.request(
+        "POST", "/api/collections/articles/documents", json={"data": {"status": "draft", "author_id": user}}
+    )
+    question = {"as": {"user_id": user}, "action": "update", "collection": "articles", "id": made.json()["id"]}
+    allowed = await declared.request("POST", "/api/rules/explain", json={**question, "data": {"status": "submitted"}})
+    assert allowed.json()["allowed"] is True
+    refused = (
+        await declared.request("POST", "/api/rules/explain", json={**question, "data": {"status": "published"}})
+    ).json()
+    assert refused["allowed"] is False
+    assert {
+        "at": ["update", 0, "after", "status_in"],
+        "wanted": ["draft", "submitted"],
+        "found": "published",
+        "holds": False,
+    } in refused["because"]
+
+
+async def test_explain_shows_how_a_list_would_be_found(declared: Api) -> None:
+    await save(declared, RULES)
+    user = (await declared.signup("me@x.com")).json()["user"]["id"]
+    body = {"as": {"user_id": user}, "action": "read", "collection": "notes"}
+    answer = (await declared.request("POST", "/api/rules/explain", json=body)).json()
+    assert answer["allowed"] is True
+    assert answer["plan"].keys() == {"index", "keys", "docs"}
+
+
+async def test_d26_explain_of_what_is_not_there(declared: Api) -> None:
+    await save(declared, RULES)
+    for question, code in (
+        ({"as": {"user_id": "0" * 24}, "action": "read", "collection": "notes"}, "user_not_found"),
+        ({"as": "anyone", "action": "read", "collection": "nothing"}, "collection_not_found"),
+        ({"as": "anyone", "action": "delete", "collection": "posts", "id": "0" * 24}, "document_not_found"),
+    ):
+        answer = await declared.request("POST", "/api/rules/explain", json=question)
+        assert (answer.status_code, answer.json()["code"]) == (404, code)
+
+
+async def test_rules_are_for_the_secret_key(api: Api) -> None:
+    token = (await api.signup()).json()["access_token"]
+    for method, path in (("GET", "/api/rules"), ("PUT", "/api/rules"), ("POST", "/api/rules/explain")):
+        answer = await api.as_user(token, method, path)
+        assert (answer.status_code, answer.json()["code"]) == (401, "invalid_api_key")
