@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from service.errors import CollectionExists, CollectionNotFound, DuplicateValue, SchemaChanging, SchemaConflict
+from service.errors import (
+    CollectionExists,
+    CollectionNotFound,
+    DuplicateValue,
+    RuleConflict,
+    SchemaChanging,
+    SchemaConflict,
+)
 from service.web.collections.bodies import Collection, CollectionList, NewCollection, SchemaChange, SchemaFindings
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import (
@@ -32,6 +39,7 @@ CONFLICT = {
         }
     ],
 }
+RULE_CONFLICT = RuleConflict("A rule names title: posts.read")
 ONE = Content(type=Collection, examples={"books": EXAMPLE})
 
 LIST = Operation(
@@ -90,11 +98,11 @@ CHANGE = replace(
             ),
         ),
     ),
-    errors=(CollectionNotFound, SchemaConflict(CONFLICT), SchemaChanging, DuplicateValue("data.title")),
+    errors=(CollectionNotFound, SchemaConflict(CONFLICT), SchemaChanging, RULE_CONFLICT, DuplicateValue("data.title")),
 )
 DELETE = replace(
     READ,
     id="deleteCollection",
     answers=(SuccessResponse(status=204, description="It and its documents are gone"),),
-    errors=(CollectionNotFound, SchemaChanging),
+    errors=(CollectionNotFound, SchemaChanging, RULE_CONFLICT),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, QueryTooSlow
+from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, Forbidden, QueryTooSlow
 from service.web.documents.bodies import Document, DocumentForm, DocumentList
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
@@ -34,7 +34,7 @@ LIST = Operation(
             ),
         ),
     ),
-    errors=(CollectionNotFound, QueryTooSlow),
+    errors=(CollectionNotFound, Forbidden, QueryTooSlow),
 )
 CREATE = Operation(
     id="createDocument",
@@ -42,13 +42,13 @@ CREATE = Operation(
     description=CONFORM,
     body=(Content(type=DocumentForm, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
     answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(ONE,)),),
-    errors=(CollectionNotFound, DuplicateValue("data.title")),
+    errors=(CollectionNotFound, Forbidden, DuplicateValue("data.title")),
 )
 READ = Operation(
     id="readDocument",
     tag=tags.DOCUMENTS,
     answers=(SuccessResponse(description="The document", content=(ONE,)),),
-    errors=(CollectionNotFound, DocumentNotFound),
+    errors=(CollectionNotFound, DocumentNotFound, Forbidden),
 )
 REPLACE = replace(
     CREATE,

@@ -8,11 +8,10 @@ from service.errors import (
     UserNotFound,
     VersionConflict,
 )
-from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Component, Content, Operation, Parameter, Schema, SuccessResponse
-from service.web.rules.endpoints import ExplainForm
+from service.web.openapi import tags
+from service.web.openapi.declaration import Content, Operation, Parameter, Schema, SuccessResponse
+from service.web.rules.bodies import AccessRules, ExplainForm, Explanation, SavedRules
 
-ANYTHING: Schema = {"type": "object", "additionalProperties": True}
 BOOLEAN: Schema = {"type": "boolean"}
 EXAMPLE = {
     "sets": {},
@@ -29,48 +28,6 @@ EXAMPLE = {
         }
     },
 }
-RULES = Component(
-    "Rules",
-    {
-        "type": "object",
-        "description": "Who may do what with the records of which collection; docs/access.md has the language.",
-        "properties": {
-            "sets": ANYTHING,
-            "users": ANYTHING,
-            "assign": ANYTHING,
-            "tests": {"type": "array", "items": ANYTHING},
-            "collections": ANYTHING,
-        },
-        "additionalProperties": False,
-    },
-)
-ADVICE = shapes.object_of(
-    collection={"type": "string"}, index={"type": "array", "items": {"type": "string"}}, because={"type": "string"}
-)
-SAVED = Component(
-    "SavedRules",
-    shapes.object_of(
-        rules=RULES.ref,
-        advice={"type": "array", "items": ADVICE},
-        warnings={"type": "array", "items": {"$ref": "#/components/schemas/Violation"}},
-    ),
-)
-EXPLAIN = Component("ExplainForm", ExplainForm.model_json_schema(ref_template="#/components/schemas/{model}"))
-CONDITION = shapes.object_of(
-    at={"type": "array", "items": {"type": ["string", "integer"]}}, wanted={}, found={}, holds=BOOLEAN
-)
-EXPLANATION = Component(
-    "Explanation",
-    {
-        **shapes.object_of(allowed=BOOLEAN, because={"type": "array", "items": CONDITION}, sets=ANYTHING),
-        "properties": {
-            "allowed": BOOLEAN,
-            "because": {"type": "array", "items": CONDITION},
-            "sets": ANYTHING,
-            "plan": ANYTHING,
-        },
-    },
-)
 FAILED = RuleTestsFailed([{"name": "guests see nothing", "expected": "refused", "got": "allowed"}])
 ETAG = {"ETag": "The version of the rules, for If-Match"}
 
@@ -81,7 +38,7 @@ READ = Operation(
     answers=(
         SuccessResponse(
             description="The rules as they were sent",
-            content=(Content(schema=RULES, examples={"notes of one's own": EXAMPLE}),),
+            content=(Content(type=AccessRules, examples={"notes of one's own": EXAMPLE}),),
             headers=ETAG,
         ),
     ),
@@ -101,11 +58,11 @@ SAVE = Operation(
             schema={"type": "string"},
         ),
     ),
-    body=(Content(schema=RULES, examples={"notes of one's own": EXAMPLE}),),
+    body=(Content(type=AccessRules, examples={"notes of one's own": EXAMPLE}),),
     answers=(
         SuccessResponse(
             description="The rules, with advice and warnings",
-            content=(Content(schema=SAVED, examples={"saved": {"rules": EXAMPLE, "advice": [], "warnings": []}}),),
+            content=(Content(type=SavedRules, examples={"saved": {"rules": EXAMPLE, "advice": [], "warnings": []}}),),
             headers=ETAG,
         ),
     ),
@@ -117,7 +74,7 @@ EXPLAIN_RULES = Operation(
     description="`because` has each condition of the rules that were asked, its place, and what it found.",
     body=(
         Content(
-            schema=EXPLAIN,
+            type=ExplainForm,
             examples={"a guest": {"as": "anyone", "action": "read", "collection": "notes"}},
         ),
     ),
@@ -126,7 +83,7 @@ EXPLAIN_RULES = Operation(
             description="The verdict",
             content=(
                 Content(
-                    schema=EXPLANATION,
+                    type=Explanation,
                     examples={
                         "refused": {
                             "allowed": False,
