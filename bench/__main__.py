@@ -29,7 +29,9 @@ BLOCK = 250
 
 def main(
     growth: Annotated[bool, typer.Option("--growth", help="Lists, from 10,000 users to --users.")] = False,
-    requests: Annotated[bool, typer.Option("--requests", help="CPU per request beside the bare floor.")] = False,
+    requests: Annotated[
+        bool, typer.Option("--requests", help="CPU per request, MongoDB's too, beside the bare floor.")
+    ] = False,
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
@@ -39,6 +41,9 @@ def main(
     scaling: Annotated[
         bool, typer.Option("--scaling", help="Workers, services and members; only when asked for.")
     ] = False,
+    against: Annotated[
+        Path | None, typer.Option(help="Another checkout, measured beside this one by --requests.", file_okay=False)
+    ] = None,
     users: Annotated[
         int | None, typer.Option(help=f"How many users are many; {MANY:,} by default.", min=20_000)
     ] = None,
@@ -54,7 +59,7 @@ def main(
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
     with with_database(settings) as located:
-        for name, measure in _parts(located, many, quick):
+        for name, measure in _parts(located, many, quick, against):
             figures += _shown(measure()) if name in chosen else []
     if "resources" in chosen:
         figures += _shown(measure_start(settings, rounds=3 if quick else 7))
@@ -64,11 +69,13 @@ def main(
         write_report(figures)
 
 
-def _parts(located: Settings, many: int, quick: bool) -> list[tuple[str, Callable[[], list[Figure]]]]:
+def _parts(
+    located: Settings, many: int, quick: bool, against: Path | None
+) -> list[tuple[str, Callable[[], list[Figure]]]]:
     """What to measure on a running MongoDB, in this order, each under the option that selects it."""
     rounds, few = (15, 3) if quick else (40, 9)
     return [
-        ("requests", lambda: measure_requests(located, rounds=rounds, block=BLOCK)),
+        ("requests", lambda: measure_requests(located, rounds=rounds, block=BLOCK, against=against)),
         ("requests", lambda: measure_limiter(located, rounds=rounds, block=BLOCK)),
         ("requests", lambda: measure_round_trips(located)),
         ("uploads", lambda: measure_uploads(located, rounds=few)),

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from bench.figures import Figure
 from bench.load import Request
-from bench.requests import document_scenarios, staged
+from bench.stage import create_document, declare_documents, staged
 from faults.members import ReplicaSet, replica_set
 from service.settings import Settings
 
@@ -25,7 +25,8 @@ def measure_elections(settings: Settings, *, rounds: int) -> Iterator[Figure]:
         with tempfile.TemporaryDirectory() as folder, replica_set(Path(folder), election_ms=milliseconds) as members:
             located = settings.model_copy(update={"mongodb_uri": SecretStr(members.uri)})
             with staged(located) as (stage, _), httpx2.Client(base_url=stage.server.url, timeout=60) as http:
-                request = document_scenarios(stage)[0].service
+                declare_documents(stage)
+                request = create_document(stage)
                 found = [_kill_primary(members, http, request) for _ in range(rounds)]
         gaps, slowest, refused = zip(*found, strict=True)
         note = f"up to {max(gaps):.1f} s; slowest answer {max(slowest):.1f} s, {sum(refused)} of 503; {rounds} kills"

@@ -28,13 +28,6 @@ class Request:
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + self.body
 
 
-async def cpu_per_request(server: Server, request: Request, count: int) -> float:
-    """The server's CPU milliseconds for each of `count` requests, 16 at a time."""
-    before = server.cpu_seconds()
-    await send_many(server, request, count)
-    return (server.cpu_seconds() - before) * 1000 / count
-
-
 async def send_many(server: Server, request: Request, count: int, *, connections: int = CONNECTIONS) -> list[float]:
     """The milliseconds that each answer took. Raises RuntimeError for an answer that is not a success."""
     left = iter(repeat(request.encoded(), count))

@@ -12,7 +12,7 @@ import bcrypt
 
 from bench.figures import Figure, Goal
 from bench.load import Request, send_many
-from bench.requests import Stage, staged
+from bench.stage import Stage, staged
 from service.settings import Settings
 
 CORES = os.cpu_count() or 1

@@ -71,13 +71,23 @@ def service_process(settings: Settings, *arguments: str, **environment: str) -> 
 
 
 @contextmanager
-def server_process(module: str, *arguments: str, environment: Mapping[str, str]) -> Iterator[Server]:
-    """`python -m <module> <arguments> --port <free port>`, ready to answer, until the context ends."""
+def server_process(
+    module: str,
+    *arguments: str,
+    environment: Mapping[str, str],
+    directory: Path | None = None,
+    python: str = sys.executable,
+) -> Iterator[Server]:
+    """`python -m <module> <arguments> --port <free port>` in `directory`, ready to answer, until the context ends."""
     port = _free_port()
-    command = [sys.executable, "-m", module, *arguments, "--port", str(port)]
+    command = [python, "-m", module, *arguments, "--port", str(port)]
     # Log lines are made and written, as in production, but nobody keeps them.
     process = subprocess.Popen(  # noqa: S603 - our own modules
-        command, env={**os.environ, **environment}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=directory,
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         server = Server(process.pid, port)

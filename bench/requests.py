@@ -1,144 +1,104 @@
-"""CPU per request: the service beside the bare floor, block for block, in one run."""
+"""CPU per request, of the service and of MongoDB: a checkout, or two of them, beside the bare floor, block for block."""
 
 import asyncio
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from statistics import median
+from pathlib import Path
 from typing import Any
 
-import httpx2
-from pymongo import MongoClient
+from pymongo import IndexModel, MongoClient
+from pymongo.database import Database
 
+from bench.checkouts import HERE, Checkout, running
 from bench.figures import Figure, Goal
-from bench.load import Request, cpu_per_request
-from bench.population import populated_project
-from bench.processes import Server, server_process, service_process
-from service.domain.projects.lookup import Project
+from bench.floor import OLDER
+from bench.load import Request
+from bench.processes import server_process
+from bench.sides import Costs, Side, interleave, mongodb_process, show_costs
+from bench.stage import COLLECTION, DOCUMENT, DOCUMENTS, Stage, create_document, declare_documents, list_users
 from service.settings import Settings
 
-PROJECT, USERS = "requests", 1_000
-COLLECTION = "bench_documents"
-DOCUMENT = b'{"data": {"title": "A document", "done": false, "pages": 12, "tags": ["one", "two"]}}'
-SCHEMA = {
-    "title": {"type": "string"},
-    "done": {"type": "boolean"},
-    "pages": {"type": "integer"},
-    "tags": {"type": "array"},
+PREFIX, AGAINST_PREFIX = "bench_here_", "bench_there_"
+USERS = 20_000
+OURS, THEIRS, FLOOR = "this", "other", "floor"
+SERVICE_GOAL, BOTH_GOAL, POPULATE_GOAL = Goal("<=", 1.35), Goal("<=", 1.20), Goal("<=", 1.9)
+LIST, POPULATE = "list of 20", "list with populate"
+
+FLOOR_REQUESTS = {
+    "profile": Request("GET", "/profile"),
+    LIST: Request("GET", "/list"),
+    POPULATE: Request("GET", "/populate"),
+    "list with total": Request("GET", "/total"),
+    "create a document": Request("POST", "/create", (), DOCUMENT),
+    "get a document": Request("GET", "/get"),
 }
-WARM_UP = 300
-GOAL = Goal("<=", 1.35)
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """The same work asked of the service and of the floor."""
+def measure_requests(settings: Settings, *, rounds: int, block: int, against: Path | None = None) -> list[Figure]:
+    """For each operation the service ÷ the floor, alone and with MongoDB's share.
 
-    name: str
-    service: Request
-    floor: Request
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A running service with one project in it, as its clients see it."""
-
-    server: Server
-    api_key: str
-    token: str
-    user_id: str
-
-    @property
-    def keyed(self) -> tuple[tuple[str, str], ...]:
-        return (("x-api-key", self.api_key),)
-
-    @property
-    def signed_in(self) -> tuple[tuple[str, str], ...]:
-        return (("authorization", f"Bearer {self.token}"),)
+    Prints what it cost each side, the checkout at `against` among them.
+    """
+    here = Checkout(HERE, PREFIX)
+    with ExitStack() as running_sides:
+        stage = running_sides.enter_context(running(here, settings, USERS))
+        sides = {OURS: Side(stage.server, service_requests(stage))}
+        if against is not None:
+            other = running_sides.enter_context(running(Checkout(against, AGAINST_PREFIX), settings, USERS))
+            sides[THEIRS] = Side(other.server, service_requests(other))
+        environment = _prepare_floor(settings, here, stage)
+        floor = running_sides.enter_context(server_process("bench.floor", environment=environment))
+        sides[FLOOR] = Side(floor, FLOOR_REQUESTS)
+        costs = asyncio.run(interleave(sides, mongodb_process(settings), rounds=rounds, block=block))
+    note = f"{rounds} rounds of {block} requests"
+    show_costs(costs, FLOOR)
+    return list(_figures(costs, note))
 
 
-@contextmanager
-def staged(settings: Settings, *arguments: str, **environment: str) -> Iterator[tuple[Stage, Project]]:
-    """A service process and a project whose first user has the profile of any other, and a password."""
-    project, api_key = asyncio.run(populated_project(settings, PROJECT, USERS))
-    with service_process(settings, *arguments, **environment) as server:
-        yield _sign_up(server, api_key), project
-
-
-def _sign_up(server: Server, api_key: str) -> Stage:
-    """The user signs up once; in later runs the same one logs in."""
-    form = {"email": "someone@example.com", "password": "correct horse"}
-    profile = {"name": "Someone", "code": -1, "group": 1, "age": 40, "active": True, "tags": ["tag1", "tag2"]}
-    with httpx2.Client(base_url=server.url, headers={"x-api-key": api_key}, timeout=30) as http:
-        response = http.post("/auth-collections/signup", json={**form, **profile})
-        if response.status_code == 400:
-            response = http.post("/auth-collections/login", json=form)
-        found = response.raise_for_status().json()
-    return Stage(server, api_key, found["access_token"], found["user"]["id"])
-
-
-def measure_requests(settings: Settings, *, rounds: int, block: int) -> list[Figure]:
-    """CPU of the service ÷ CPU of the floor for each scenario: the median of `rounds` pairs of `block` requests."""
-    uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
-    with staged(settings) as (stage, project):
-        scenarios = [*_user_scenarios(stage), *document_scenarios(stage)]
-        environment = {
-            "FLOOR_URI": uri,
-            "FLOOR_DATABASE": project.database.database.name,
-            "FLOOR_USER": stage.user_id,
-        }
-        _store_known_document(uri, project)
-        with server_process("bench.floor", environment=environment) as floor:
-            return [asyncio.run(compare(s, stage.server, floor, rounds=rounds, block=block)) for s in scenarios]
-
-
-def _store_known_document(uri: str, project: Project) -> None:
-    """What the floor reads: the same as the service's documents hold."""
-    with MongoClient[dict[str, Any]](uri) as client:
-        documents = client[project.database.database.name]["floor_documents"]
-        documents.drop()
-        moment = datetime(2026, 1, 1, 12, 0, 0, 5000, tzinfo=UTC)
-        documents.insert_one({"_id": "known", **json.loads(DOCUMENT), "created_at": moment, "updated_at": moment})
-
-
-async def compare(scenario: Scenario, service: Server, floor: Server, *, rounds: int, block: int) -> Figure:
-    """The CPU of one ÷ that of the other: the median of `rounds` pairs of `block` requests to each."""
-    for server, request in ((service, scenario.service), (floor, scenario.floor)):
-        await cpu_per_request(server, request, WARM_UP)
-    pairs = [
-        (await cpu_per_request(service, scenario.service, block), await cpu_per_request(floor, scenario.floor, block))
-        for _ in range(rounds)
+def service_requests(stage: Stage) -> dict[str, Request]:
+    """The operations, in the order of FLOOR_REQUESTS."""
+    document = declare_documents(stage)
+    found = [
+        Request("GET", "/auth-collections/user", stage.signed_in),
+        list_users(stage),
+        list_users(stage, "count=false&populate=referred_by"),
+        list_users(stage, f"age_gte={OLDER}"),
+        create_document(stage),
+        Request("GET", f"{DOCUMENTS}/{document}", stage.keyed),
     ]
-    ours, theirs = (median(column) for column in zip(*pairs, strict=True))
-    ratio = median(one / other for one, other in pairs)
-    note = f"{ours:.3f} and {theirs:.3f} ms of CPU a request; {rounds} pairs of {block} requests"
-    return Figure(f"CPU per request, {scenario.name}: service ÷ floor", ratio, "x", GOAL, note)
+    return dict(zip(FLOOR_REQUESTS, found, strict=True))
 
 
-def _user_scenarios(stage: Stage) -> list[Scenario]:
-    return [
-        Scenario("profile", Request("GET", "/auth-collections/user", stage.signed_in), Request("GET", "/profile")),
-        Scenario(
-            "list of 20",
-            Request("GET", "/auth-collections/users?limit=20&count=false", stage.keyed),
-            Request("GET", "/list"),
-        ),
-    ]
+def _prepare_floor(settings: Settings, here: Checkout, stage: Stage) -> dict[str, str]:
+    """The floor reads the same users, and documents of a collection of the same validator and indexes."""
+    with MongoClient[dict[str, Any]](settings.database_uri) as client:
+        _copy_documents(client[here.database])
+    return {"FLOOR_URI": settings.database_uri, "FLOOR_DATABASE": here.database, "FLOOR_USER": stage.user_id}
 
 
-def document_scenarios(stage: Stage) -> list[Scenario]:
-    """Creating and reading a document, where the service has collections."""
-    with httpx2.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=30) as http:
-        http.delete(f"/api/collections/{COLLECTION}")
-        if http.post("/api/collections", json={"name": COLLECTION, "schema": SCHEMA}).status_code != 201:
-            return []
-        path = f"/api/collections/{COLLECTION}/documents"
-        document = http.post(path, content=DOCUMENT, headers={"content-type": "application/json"}).json()
-    return [
-        Scenario(
-            "create a document", Request("POST", path, stage.keyed, DOCUMENT), Request("POST", "/create", (), DOCUMENT)
-        ),
-        Scenario("get a document", Request("GET", f"{path}/{document['id']}", stage.keyed), Request("GET", "/get")),
-    ]
+def _copy_documents(database: Database[dict[str, Any]]) -> None:
+    (source,) = (each for each in database.list_collections() if each["name"].endswith(COLLECTION))
+    floor = database.create_collection("floor_documents", **source["options"])
+    indexes = database[source["name"]].index_information()
+    models = [IndexModel(index.pop("key"), name=name, **_options(index)) for name, index in indexes.items()]
+    floor.create_indexes(models)
+    moment = datetime(2026, 1, 1, 12, 0, 0, 5000, tzinfo=UTC)
+    floor.insert_one({"_id": "known", **json.loads(DOCUMENT), "created_at": moment, "updated_at": moment})
+
+
+def _options(index: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in index.items() if name not in {"v", "ns"}}
+
+
+def _figures(costs: Mapping[str, Mapping[str, Costs]], note: str) -> Iterator[Figure]:
+    """Of this checkout; what the other one cost stands in the table that was printed."""
+    for name, sides in costs.items():
+        ours, floor = sides[OURS], sides[FLOOR]
+        text = f"{ours} of service and MongoDB, the floor {floor}; {note}"
+        yield Figure(f"CPU per request, {name}: service ÷ floor", ours.server_ratio(floor), "x", SERVICE_GOAL, text)
+        yield Figure(f"CPU per request, {name}: with MongoDB's ÷ floor", ours.ratio(floor), "x", BOTH_GOAL, text)
+    ratio = costs[POPULATE][OURS].ratio(costs[LIST][OURS])
+    text = f"service and MongoDB; the floor's {costs[POPULATE][FLOOR].ratio(costs[LIST][FLOOR]):.2f} x; {note}"
+    yield Figure("CPU per request, list with populate ÷ without", ratio, "x", POPULATE_GOAL, text)

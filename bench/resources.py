@@ -11,7 +11,7 @@ from time import perf_counter, sleep
 from bench.figures import Figure, Goal
 from bench.load import Request, send_many
 from bench.processes import POLL_SECONDS, service_process
-from bench.requests import staged
+from bench.stage import staged
 from service.settings import Settings
 
 WARM_REQUESTS = 2_000

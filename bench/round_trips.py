@@ -11,7 +11,7 @@ from bench.asgi import call
 from bench.commands import CommandRecorder
 from bench.figures import Figure, Goal
 from bench.population import populated_project, user_id
-from bench.requests import COLLECTION, DOCUMENT, PROJECT, SCHEMA, USERS
+from bench.stage import COLLECTION, DOCUMENT, PROJECT, SCHEMA, USERS
 from service.app import create_app
 from service.settings import Settings
 

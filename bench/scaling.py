@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from bench.figures import Figure
 from bench.load import CONNECTIONS, Request, send_many
 from bench.processes import Server, service_process
-from bench.requests import Stage, document_scenarios, staged
+from bench.stage import Stage, create_document, declare_documents, staged
 from faults.members import replica_set
 from service.settings import Settings
 
@@ -94,7 +94,9 @@ def measure_members(settings: Settings, *, rounds: int, block: int) -> list[Figu
 
 async def _compare_times(stages: Mapping[int, Stage], *, rounds: int, block: int) -> dict[int, list[float]]:
     """Members → milliseconds of each request, the replica sets taking turns."""
-    requests = {count: document_scenarios(stage)[0].service for count, stage in stages.items()}
+    for stage in stages.values():
+        declare_documents(stage)
+    requests = {count: create_document(stage) for count, stage in stages.items()}
     times: dict[int, list[float]] = {count: [] for count in stages}
     for number in range(rounds + 1):
         for count, stage in stages.items():

@@ -11,7 +11,7 @@ from gridfs.asynchronous import AsyncGridFSBucket
 from pymongo import AsyncMongoClient
 
 from bench.figures import Figure, Goal
-from bench.requests import Stage, staged
+from bench.stage import Stage, staged
 from service.settings import Settings
 
 MEBIBYTE = 1024 * 1024
