@@ -1,4 +1,4 @@
-"""The declarations of web/users: specification sections 4.1 and 7.1."""
+"""The declarations of accounts: specification sections 4.1 and 7.1."""
 
 from service.errors import (
     Busy,
