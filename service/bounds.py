@@ -101,6 +101,12 @@ MAX_CONTAINS = Bound(256, "characters of `_contains`", protects=MONGODB, past=IN
 # Of a project and its collections.
 MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)
 MAX_INDEXES = Bound(60, "indexes that a schema asks for", protects="MongoDB's open files", past=INVALID)
+MAX_PROJECT_INDEXES = Bound(
+    300,
+    "indexes that the schemas of a project ask for together",
+    protects="MongoDB's open files",
+    past="409 index_limit",
+)
 MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB, past=INVALID)
 MAX_PATTERN = Bound(256, "characters of a pattern", protects=LOOP, past=INVALID)
 MAX_PATTERN_PROGRAM = Bound(65_536, "instructions of a schema's patterns, compiled", protects=MEMORY, past=INVALID)

@@ -5,7 +5,8 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
-├── Conflict 409 ── CollectionExists, DuplicateValue, SchemaChanging, SchemaConflict, RuleTestsFailed, RuleConflict
+├── Conflict 409 ── CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging, SchemaConflict,
+│                  RuleTestsFailed, RuleConflict
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
@@ -193,6 +194,24 @@ class DuplicateValue(Conflict):
     def __init__(self, field: str) -> None:
         self.field = field
         super().__init__(f"Another record already has this value of {field.removeprefix('data.')}")
+
+
+class CollectionLimit(Conflict):
+    """The project has as many collections as its setting `COLLECTION_LIMIT` allows."""
+
+    code = "collection_limit"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The project may have at most {most} collections")
+
+
+class IndexLimit(Conflict):
+    """The schemas of the project ask for more indexes together than one project may have."""
+
+    code = "index_limit"
+
+    def __init__(self, total: int, most: int) -> None:
+        super().__init__(f"The schemas of the project would ask for {total} indexes; together they may ask for {most}")
 
 
 class SchemaChanging(Conflict):

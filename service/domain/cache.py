@@ -60,6 +60,9 @@ class Cache(Generic[V]):
     def drop(self, name: str) -> None:
         self._entries.pop(name, None)
 
+    def forget(self, name: str) -> None:
+        self._entries.pop(name, None)
+
     def clear(self) -> None:
         self._entries.clear()
 

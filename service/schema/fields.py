@@ -68,6 +68,11 @@ def parse(schema: Mapping[str, Any]) -> Fields:
     violations = list(_schema_problems(schema))
     if violations:
         raise Invalid(violations)
+    return build(schema)
+
+
+def build(schema: Mapping[str, Any]) -> Fields:
+    """The fields of a schema that `parse` accepted before."""
     return {name: _field(definition) for name, definition in schema.items()}
 
 
@@ -110,7 +115,7 @@ def _walk_field(field: Field, loc: Location) -> Iterator[tuple[Location, Field]]
 
 def _schema_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
     yield from _map_problems(schema, LOC, 1)
-    if _count(schema) > MAX_FIELDS:
+    if _count(schema, 1) > MAX_FIELDS:
         yield Violation(LOC, f"A schema may declare at most {MAX_FIELDS} fields, nested ones included", "too_long")
     if sum(map(_indexes, schema.values())) > MAX_INDEXES:
         msg = f"At most {MAX_INDEXES} indexes: one for each index or reference, one for each unique"
@@ -121,18 +126,18 @@ def _schema_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
             yield Violation((*LOC, shown(name)[1:-1]), msg, "reference_name")
 
 
-def _count(fields: Any) -> int:
-    """How many definitions a schema holds, whatever else is wrong with it."""
-    if not isinstance(fields, dict):
+def _count(fields: Any, depth: int) -> int:
+    """How many definitions a schema holds, whatever else is wrong with it; those too deep are refused, not counted."""
+    if not isinstance(fields, dict) or depth > MAX_SCHEMA_DEPTH:
         return 0
-    return sum(1 + _count_inside(inner) for inner in fields.values())
+    return sum(1 + _count_inside(inner, depth + 1) for inner in fields.values())
 
 
-def _count_inside(definition: Any) -> int:
+def _count_inside(definition: Any, depth: int) -> int:
     if not isinstance(definition, dict):
         return 0
     items = definition.get("items")
-    return _count(definition.get("properties")) + (_count({"items": items}) if items else 0)
+    return _count(definition.get("properties"), depth) + (_count({"items": items}, depth) if items else 0)
 
 
 def _indexes(definition: Any) -> int:

@@ -84,7 +84,7 @@ def check_patterns(fields: Fields) -> Iterator[Violation]:
     sizes: dict[str, int] = {}
     for loc, pattern in patterns(fields):
         try:
-            sizes[pattern] = sizes.get(pattern) or _compile(pattern, never_capture=False).programsize
+            sizes[pattern] = sizes.get(pattern) or _compile(pattern).programsize
         except BadPattern as error:
             yield Violation(loc, f"{UNKNOWN}: {error}", "value_error")
         if sum(sizes.values()) > MAX_PATTERN_PROGRAM:
@@ -160,11 +160,11 @@ def _compile_or_none(pattern: str) -> "re2._Regexp | None":
         return None
 
 
-def _compile(pattern: str, *, never_capture: bool = True) -> "re2._Regexp":
+def _compile(pattern: str) -> "re2._Regexp":
     options = re2.Options()
     options.log_errors = False
-    # Nobody asks for what a group matched, and to remember it slows RE2 down. But so it passes names over that stand twice.
-    options.never_capture = never_capture
+    # Nobody asks for what a group matched, and to remember it slows RE2 down.
+    options.never_capture = True
     options.max_mem = PROGRAM_BYTES
     try:
         return re2.compile(pattern, options)

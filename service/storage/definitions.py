@@ -34,6 +34,24 @@ class Definitions:
         """All records, ordered by name."""
         return await self._records.aggregate([{"$sort": {"_id": 1}}], size=MAX_LISTED)
 
+    async def find(self, name: str) -> Document | None:
+        return await self._records.find({"_id": name})
+
+    async def names(self) -> set[str]:
+        """Those of all collections that are there."""
+        rows = await self._records.aggregate([{"$project": {"change.kind": 1}}], size=MAX_LISTED)
+        return {row["_id"] for row in rows if is_visible(row)}
+
+    async def count_indexes(self) -> dict[str, int]:
+        """Collection → how many indexes its schema asks for, or the one that it is being given, if that asks for more."""
+        asked = {"$max": [_indexes("$schema"), _indexes("$change.schema")]}
+        rows = await self._records.aggregate([{"$project": {"n": asked}}], size=MAX_LISTED)
+        return {row["_id"]: row["n"] for row in rows}
+
+    async def announce(self, record: Document, schema: dict[str, Any]) -> Document | None:
+        """Says in a leased record what its schema is to be; None where the lease was lost."""
+        return await self._records.update(_held(record), {"$set": {"change.schema": schema}})
+
     async def reserve(self, name: str, schema: dict[str, Any]) -> Document:
         """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides."""
         moment = now()
@@ -79,6 +97,15 @@ def is_abandoned(record: Document) -> bool:
 def is_visible(record: Document) -> bool:
     """A collection is there from when its creation ended until its deletion begins."""
     return "change" not in record or record["change"]["kind"] == "change"
+
+
+def _indexes(schema: str) -> Document:
+    """The expression that counts the indexes of the schema at a path."""
+    own = {"$or": [{"$eq": ["$$field.v.type", "reference"]}, {"$eq": ["$$field.v.index", True]}]}
+    unique = {"$eq": ["$$field.v.unique", True]}
+    each = {"$add": [{"$cond": [own, 1, 0]}, {"$cond": [unique, 1, 0]}]}
+    fields = {"$objectToArray": {"$ifNull": [schema, {}]}}
+    return {"$sum": {"$map": {"input": fields, "as": "field", "in": each}}}
 
 
 def _lease(kind: Kind) -> Document:

@@ -72,4 +72,4 @@ async def test_a_refused_write_looks_whether_the_definition_was_old(
     api: Api, thing: dict[str, Any], commands: CommandRecorder
 ) -> None:
     assert (await add(api, {"n": "x"})).status_code == 422
-    assert commands.names == ["insert", "aggregate"]
+    assert commands.names == ["insert", "find"]

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Api, MakeApi
-from tests.declared import Schema, add, added, change, declare, one, violations
+from service.bounds import MAX_PROJECT_INDEXES
+from service.domain.collections.catalog import Catalogs
+from service.domain.projects.lookup import CACHE_SECONDS
+from service.schema.values import now
+from tests.conftest import Api, CommandRecorder, MakeApi
+from tests.declared import Schema, add, added, change, declare, find, one, violations
 
 SLOW = "(?:a?){14}c|!$"
 TEXT = {"type": "string", "pattern": SLOW}
@@ -112,3 +116,112 @@ async def test_n17_more_documents_than_a_batch_are_looked_at(api: Api) -> None:
     conflicts = (await change(api, {"t": {"type": "string", "pattern": "b"}})).json()["conflicts"]
     assert conflicts["total"] == 1_701
     assert [each["id"] for each in conflicts["documents"]] == [f"{number:024x}" for number in range(10)]
+
+
+WIDE = {f"f{number}": {"type": "string"} for number in range(400)}
+
+
+def declare_past_the_service(api: Api, count: int) -> None:
+    """Collections `wide0`, `wide1` and so on, as they are stored once they were declared."""
+    moment = now()
+    times = {"created_at": moment, "updated_at": moment}
+    api.database["collections"].insert_many({"_id": f"wide{n}", "schema": WIDE, **times} for n in range(count))
+
+
+async def test_n3_of_200_collections_one_is_read_once_for_all_who_wait(api: Api, commands: CommandRecorder) -> None:
+    declare_past_the_service(api, 200)
+    commands.commands.clear()
+    responses = await asyncio.gather(*(find(api, "count=false", name="wide7") for _ in range(40)))
+    assert {response.status_code for response in responses} == {200}
+    read = [command for name, command in commands.commands if name == "find" and command["find"] == "collections"]
+    assert [command["filter"] for command in read] == [{"_id": "wide7"}]
+    assert not [name for name, command in commands.commands if command.get("aggregate") == "collections"]
+
+
+async def test_n3_all_who_wait_are_given_the_one_parsed_collection(api: Api) -> None:
+    declare_past_the_service(api, 3)
+    catalogs = Catalogs()
+    found = await asyncio.gather(*(catalogs.get(api.project, "wide1") for _ in range(40)))
+    assert len({id(each) for each in found}) == 1
+    assert CACHE_SECONDS <= 5
+
+
+async def test_n3_a_project_has_at_most_so_many_collections(make_api: MakeApi) -> None:
+    api = await make_api(COLLECTION_LIMIT="2")
+    responses = await asyncio.gather(
+        *(api.request("POST", "/api/collections", json={"name": f"c{n}", "schema": {}}) for n in range(6))
+    )
+    assert api.database["collections"].count_documents({}) <= 2
+    for number in range(3):
+        await api.request("POST", "/api/collections", json={"name": f"d{number}", "schema": {}})
+    assert api.database["collections"].count_documents({}) == 2
+    refused = await api.request("POST", "/api/collections", json={"name": "last", "schema": {}})
+    assert (refused.status_code, refused.json()["code"]) == (409, "collection_limit")
+    assert {response.status_code for response in responses} <= {201, 409}
+    (name, *_) = [each["_id"] for each in api.database["collections"].find()]
+    assert (await change(api, {"t": {"type": "string", "index": True}}, name=name)).status_code == 200
+    assert (await api.request("DELETE", f"/api/collections/{name}")).status_code == 204
+    await declare(api, {}, "last")
+
+
+async def test_n3_no_limit_of_collections_is_0(make_api: MakeApi) -> None:
+    api = await make_api(COLLECTION_LIMIT="0")
+    declare_past_the_service(api, 201)
+    await declare(api, {})
+    assert (await api.request("GET", "/api/collections")).json()["total"] == 202
+
+
+async def test_n21_the_indexes_of_a_project_have_a_bound(api: Api) -> None:
+    indexed = {f"f{number}": {"type": "string", "index": True, "unique": number < 10} for number in range(40)}
+    moment = now()
+    stored = {"schema": indexed, "created_at": moment, "updated_at": moment}
+    api.database["collections"].insert_many({"_id": f"c{number}", **stored} for number in range(5))
+    await declare(api, {f"f{number}": {"type": "string", "index": True} for number in range(MAX_PROJECT_INDEXES - 251)})
+    body = {
+        "name": "more",
+        "schema": {"a_id": {"type": "reference", "collection": "users"}, "b": {"type": "any", "index": True}},
+    }
+    refused = await api.request("POST", "/api/collections", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (409, "index_limit")
+    assert str(MAX_PROJECT_INDEXES) in refused.json()["detail"]
+    assert api.database["collections"].find_one({"_id": "more"}) is None
+    two = {name: {"type": "string", "index": True} for name in ("x", "y")}
+    assert (await change(api, two)).json()["code"] == "index_limit"
+    assert (await change(api, {"x": two["x"]})).status_code == 200
+    assert (await change(api, {"f0": {"type": "string"}})).status_code == 200
+    assert all("change" not in record for record in api.database["collections"].find())
+
+
+def nested(kind: str, depth: int) -> dict[str, Any]:
+    definition: dict[str, Any] = {"type": "string"}
+    for _ in range(depth - 1):
+        definition = (
+            {"type": "array", "items": definition}
+            if kind == "items"
+            else {"type": "object", "properties": {"a": definition}}
+        )
+    return definition
+
+
+@pytest.mark.parametrize("kind", ["items", "properties"])
+@pytest.mark.parametrize("depth", [11, 200, 400])
+async def test_n26_a_schema_nested_too_deeply_is_refused(api: Api, kind: str, depth: int) -> None:
+    body = {"name": "deep", "schema": {"f": nested(kind, depth)}}
+    found = violations(await api.request("POST", "/api/collections", json=body))
+    assert [each[-1] for each in found] == ["too_deep"]
+
+
+async def test_n26_900_nested_items_are_refused(api: Api) -> None:
+    raw = b'{"name":"deep","schema":{"f":' + b'{"type":"array","items":' * 900 + b'{"type":"string"}' + b"}" * 902
+    response = await api.request("POST", "/api/collections", content=raw, headers={"content-type": "application/json"})
+    assert [each[-1] for each in violations(response)] <= ["too_deep"] or response.json()["detail"][0][
+        "type"
+    ] == "json_invalid"
+    await declare(api, {})
+    change = await api.request(
+        "PATCH",
+        "/api/collections/things",
+        content=raw.replace(b'"name":"deep",', b""),
+        headers={"content-type": "application/json"},
+    )
+    assert change.status_code == 422

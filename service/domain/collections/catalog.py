@@ -1,111 +1,160 @@
-"""The collections of each project as requests see them: read once, remembered for at most five seconds.
+"""The collections of each project as requests see them: each read and parsed when it is asked for, and remembered for five
+seconds.
 
-An old definition can do no harm: the validator in the database judges every write, and a refused write looks again.
+An old definition can do little harm: the validator in the database judges every write, and a refused write looks again.
 """
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
+from service.bounds import MAX_RELATION_DEPTH
 from service.domain.cache import Cache
 from service.domain.collections.reconcile import reconcile
-from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Project
+from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound
 from service.query.document_shape import DocumentShape
+from service.query.nodes import ListQuery
 from service.query.shapes import USERS as USER_SHAPE
 from service.query.shapes import Shape
-from service.schema.fields import USERS, Fields, parse
+from service.schema.fields import USERS, Fields, build, references
+from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_abandoned, is_visible
 
+# A parsed collection of 500 fields takes 200 KB.
+CACHED_COLLECTIONS = 1_000
+
 
 @dataclass(frozen=True, slots=True)
-class Collection:
-    """A declared collection: `schema` is what the client declared, `fields` what it means.
-
-    `patterned` are the fields that have patterns; `targets` says for each reference in which MongoDB collection
-    the record is that it refers to.
-    """
+class Declaration:
+    """A collection as its client declared it."""
 
     name: str
     schema: dict[str, Any]
-    fields: Fields
-    patterned: Fields
-    targets: Mapping[str, str]
     created_at: datetime
     updated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
-    """All collections of one project at one moment, by name."""
+class Collection(Declaration):
+    """A declaration and what it means: `fields`, and those of them that have patterns.
 
-    collections: Mapping[str, Collection]
+    `targets` says for each reference in which MongoDB collection the record is that it refers to.
+    """
 
-    def find(self, name: str) -> Collection:
-        """Raises CollectionNotFound."""
-        if (collection := self.collections.get(name)) is None:
-            raise CollectionNotFound
-        return collection
-
-    def shape(self, name: str) -> Shape | None:
-        """What the names of a query on the documents of `name`, or on `users`, mean."""
-        if name == USERS:
-            return USER_SHAPE
-        collection = self.collections.get(name)
-        return self.shape_of(collection) if collection is not None else None
-
-    def shape_of(self, collection: Collection) -> DocumentShape:
-        return DocumentShape(mongo_collection_name(collection.name), collection.fields, self.shape)
+    fields: Fields
+    patterned: Fields
+    targets: Mapping[str, str]
 
 
 class Catalogs:
-    """The catalog of each project."""
+    """The declared collections of all projects."""
 
     def __init__(self) -> None:
-        self._known: Cache[Catalog] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._known: Cache[Collection] = Cache(CACHED_COLLECTIONS, CACHE_SECONDS)
 
-    async def get(self, project: Project, name: str) -> Catalog:
-        """A catalog that has the collection `name`: the remembered one, else a new one. Raises CollectionNotFound."""
-        known = self._known.get(project.id)
-        if known is None or name not in known.collections:
-            known = await self.refresh(project)
-        known.find(name)
-        return known
+    async def get(self, project: Project, name: str) -> Collection:
+        """The remembered collection, else as it is stored now. Raises CollectionNotFound."""
+        return await self._known.get_or_load(f"{project.id}/{name}", partial(_load, project, name))
 
-    async def refresh(self, project: Project) -> Catalog:
-        """The catalog as it is stored now. A change that its worker did not live to finish is finished first."""
+    async def refresh(self, project: Project, name: str) -> Collection:
+        """The collection as it is stored now. Raises CollectionNotFound."""
+        key = f"{project.id}/{name}"
+        try:
+            return await self._known.reload(key, partial(_load, project, name))
+        except CollectionNotFound:
+            self._known.forget(key)
+            raise
+
+    async def find(self, project: Project, name: str) -> Collection | None:
+        try:
+            return await self.get(project, name)
+        except CollectionNotFound:
+            return None
+
+    async def list(self, project: Project) -> list[Declaration]:
+        """All of them as they are stored now, by name; they are not parsed. Finishes what its worker did not."""
         records = await Definitions(project.database).list()
         for record in filter(is_abandoned, records):
-            await self._finish(project.database, record["_id"])
+            await _finish(project.database, record["_id"])
         if any(map(is_abandoned, records)):
             records = await Definitions(project.database).list()
-        collections = {record["_id"]: read_collection(record) for record in records if is_visible(record)}
-        return self._known.put(project.id, Catalog(collections))
+        return [_read_declaration(record) for record in records if is_visible(record)]
 
-    async def _finish(self, database: ProjectDatabase, name: str) -> None:
-        record = await Definitions(database).take_over(name)
-        if record is not None:
-            # A request that is given up must not leave the change unfinished once more.
-            await asyncio.shield(reconcile(database, record))
+    async def shape(self, project: Project, name: str, query: ListQuery) -> DocumentShape:
+        """What the names of `query` on the documents of `name` mean. Raises CollectionNotFound.
+
+        Looks up related collections only where the query names relations.
+        """
+        collection = await self.get(project, name)
+        known = {name: collection}
+        if query.populate or any(len(condition.path) > 1 for condition in query.conditions):
+            await self._add_related(project, collection, known)
+        return _shape(collection, known)
+
+    async def _add_related(self, project: Project, collection: Collection, known: dict[str, Collection]) -> None:
+        """Adds to `known` what can be reached from `collection`, each step's collections asked for side by side."""
+        reached = [collection]
+        for _ in range(MAX_RELATION_DEPTH):
+            names = {name for each in reached for name in references(each.fields).values()} - known.keys() - {USERS}
+            found = await asyncio.gather(*(self.find(project, name) for name in sorted(names)))
+            reached = [each for each in found if each is not None]
+            known |= {each.name: each for each in reached}
+
+
+async def _load(project: Project, name: str) -> Collection:
+    """A change that its worker did not live to finish is finished first."""
+    if not COLLECTION_NAME.fullmatch(name):
+        raise CollectionNotFound
+    definitions = Definitions(project.database)
+    record = await definitions.find(name)
+    if record is not None and is_abandoned(record):
+        await _finish(project.database, name)
+        record = await definitions.find(name)
+    if record is None or not is_visible(record):
+        raise CollectionNotFound
+    return read_collection(record)
+
+
+async def _finish(database: ProjectDatabase, name: str) -> None:
+    record = await Definitions(database).take_over(name)
+    if record is not None:
+        # A request that is given up must not leave the change unfinished once more.
+        await asyncio.shield(reconcile(database, record))
 
 
 def read_collection(record: Mapping[str, Any]) -> Collection:
     """A stored definition, which was checked before it was stored."""
-    schema, fields = record["schema"], parse(record["schema"])
+    fields = build(record["schema"])
     return Collection(
         name=record["_id"],
-        schema=schema,
+        schema=record["schema"],
+        created_at=record["created_at"],
+        updated_at=record["updated_at"],
         fields=fields,
         patterned=patterned(fields),
         targets=_targets(fields),
-        created_at=record["created_at"],
-        updated_at=record["updated_at"],
     )
+
+
+def _read_declaration(record: Mapping[str, Any]) -> Declaration:
+    return Declaration(record["_id"], record["schema"], record["created_at"], record["updated_at"])
+
+
+def _shape(collection: Collection, known: Mapping[str, Collection]) -> DocumentShape:
+    def find_shape(name: str) -> Shape | None:
+        if name == USERS:
+            return USER_SHAPE
+        related = known.get(name)
+        return _shape(related, known) if related is not None else None
+
+    return DocumentShape(mongo_collection_name(collection.name), collection.fields, find_shape)
 
 
 def _targets(fields: Fields) -> dict[str, str]:

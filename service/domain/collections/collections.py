@@ -2,12 +2,21 @@
 
 from typing import Any
 
-from service.domain.collections.catalog import Catalogs, Collection
+from service.bounds import MAX_PROJECT_INDEXES
+from service.domain.collections.catalog import Catalogs, Collection, Declaration
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
 from service.domain.projects.lookup import Project
-from service.errors import CollectionExists, CollectionNotFound, Invalid, SchemaChanging
+from service.errors import (
+    CollectionExists,
+    CollectionLimit,
+    CollectionNotFound,
+    IndexLimit,
+    Invalid,
+    SchemaChanging,
+    ServiceError,
+)
 from service.schema.fields import USERS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
 from service.storage.definitions import Definitions
@@ -20,36 +29,69 @@ class Collections:
         self._catalogs = catalogs
         self._judge = judge
 
-    async def list(self, project: Project) -> list[Collection]:
+    async def list(self, project: Project) -> list[Declaration]:
         """All of them, by name."""
-        return list((await self._catalogs.refresh(project)).collections.values())
+        return await self._catalogs.list(project)
 
     async def get(self, project: Project, name: str) -> Collection:
         """Raises CollectionNotFound."""
-        return (await self._catalogs.refresh(project)).find(name)
+        return await self._catalogs.refresh(project, name)
 
     async def create(self, project: Project, name: str, schema: dict[str, Any]) -> Collection:
-        """Raises CollectionExists, and Invalid with all that is wrong with the schema.
+        """Raises CollectionExists, CollectionLimit, IndexLimit, and Invalid with all that is wrong with the schema.
 
         The registry is written first: of many who create one name, one gets to make its collection.
         """
-        catalog = await self._catalogs.refresh(project)
         check_collection_name(name)
-        if name in catalog.collections:
+        if await self._exists(project, name):
             raise CollectionExists
-        await validate_schema(project, name, schema, catalog, self._judge)
-        record = await Definitions(project.database).reserve(name, schema)
+        definitions = Definitions(project.database)
+        # Looked at before as well, so that who has reached a limit does not pay for a look at the schema.
+        await check_limits(project, more=1)
+        await validate_schema(project, name, schema, self._judge)
+        record = await definitions.reserve(name, schema)
+        try:
+            await check_limits(project)
+        except ServiceError:
+            await definitions.remove(record)
+            raise
         await reconcile(project.database, record)
-        return (await self._catalogs.refresh(project)).find(name)
+        return await self._catalogs.refresh(project, name)
 
     async def delete(self, project: Project, name: str) -> None:
         """Drops a collection with its documents. Raises CollectionNotFound, SchemaChanging."""
-        (await self._catalogs.refresh(project)).find(name)
+        await self._catalogs.refresh(project, name)
         record = await Definitions(project.database).begin(name, "delete")
         if record is None:
-            raise SchemaChanging if name in (await self._catalogs.refresh(project)).collections else CollectionNotFound
+            raise SchemaChanging if await self._exists(project, name) else CollectionNotFound
         await reconcile(project.database, record)
-        await self._catalogs.refresh(project)
+        await self._exists(project, name)
+
+    async def _exists(self, project: Project, name: str) -> bool:
+        """As it is stored now, which is remembered."""
+        try:
+            await self._catalogs.refresh(project, name)
+        except CollectionNotFound:
+            return False
+        return True
+
+
+async def check_limits(project: Project, *, more: int = 0) -> None:
+    """Raises CollectionLimit where `more` collections would be too many, or those that are stored; and IndexLimit.
+
+    It counts what is stored, so it is asked once more after writing: of two at once who would pass a limit, none does.
+    """
+    declared = await Definitions(project.database).count_indexes()
+    most = project.settings.collection_limit
+    if most and len(declared) + more > most:
+        raise CollectionLimit(most)
+    refuse_indexes(sum(declared.values()))
+
+
+def refuse_indexes(total: int) -> None:
+    """Raises IndexLimit where `total` indexes are more than a project may ask for."""
+    if total > MAX_PROJECT_INDEXES:
+        raise IndexLimit(total, MAX_PROJECT_INDEXES)
 
 
 def check_collection_name(name: str) -> None:

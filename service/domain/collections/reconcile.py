@@ -3,7 +3,7 @@
 import structlog
 
 from service.errors import DuplicateValue
-from service.schema.fields import Fields, parse
+from service.schema.fields import Fields, build
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
 from service.schema.patterns import unknown_patterns
@@ -39,7 +39,7 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
 
 
 async def _conform(store: CollectionStore, record: Document) -> None:
-    name, fields = record["_id"], parse(record["schema"])
+    name, fields = record["_id"], build(record["schema"])
     if record["change"]["kind"] == "change" and has_defaults(fields):
         await store.repair(name, validator(fields), fill(fields))
     await store.set_validator(name, validator(fields))
@@ -56,7 +56,7 @@ async def find_drift(database: ProjectDatabase) -> dict[str, list[str]]:
     """Collection → what it should have by its definition and has not; for those that nobody is changing just now."""
     store = CollectionStore(database)
     records = [record for record in await Definitions(database).list() if "change" not in record]
-    found = {record["_id"]: await _find_drift(store, record["_id"], parse(record["schema"])) for record in records}
+    found = {record["_id"]: await _find_drift(store, record["_id"], build(record["schema"])) for record in records}
     return {name: what for name, what in found.items() if what}
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection, read_collection
+from service.domain.collections.collections import refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
@@ -58,24 +59,27 @@ class SchemaChanges:
                 record = await _switch(replace(examination, collection=read_collection(record)), record, schema)
             finally:
                 await reconcile(project.database, record)
-        return (await self._catalogs.refresh(project)).find(name)
+        return await self._catalogs.refresh(project, name)
 
     async def _prepare(
         self, project: Project, name: str, changes: Mapping[str, Any]
     ) -> tuple[Examination, dict[str, Any]]:
         """What is to be examined before the change, and the schema after it."""
-        catalog = await self._catalogs.refresh(project)
-        collection = catalog.find(name)
+        collection = await self._catalogs.refresh(project, name)
         merged = {**collection.schema, **changes}
         removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
         schema = {name: definition for name, definition in merged.items() if name not in removed}
-        fields = await validate_schema(project, name, schema, catalog, self._judge)
+        fields = await validate_schema(project, name, schema, self._judge, present=collection)
         return Examination(project, collection, fields, self._judge), schema
 
 
 async def _switch(examination: Examination, record: Document, schema: dict[str, Any]) -> Document:
     """The leased record with the new schema in it. Raises SchemaConflict with the old one still stored."""
     database, collection = examination.project.database, examination.collection
+    if await Definitions(database).announce(record, schema) is None:
+        raise SchemaChanging
+    if len(indexes(examination.fields)) > len(indexes(collection.fields)):
+        refuse_indexes(sum((await Definitions(database).count_indexes()).values()))
     store = CollectionStore(database)
     old, new = validator(collection.fields), validator(examination.fields)
     if old != new:

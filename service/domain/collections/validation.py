@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from service.domain.collections.catalog import Catalog
+from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Violation
@@ -12,20 +12,19 @@ from service.schema.fields import LOC, USERS, Fields, defaults, parse, reference
 from service.schema.json_schema import trial
 from service.schema.patterns import patterned
 from service.schema.violations import translate
+from service.storage.definitions import Definitions
 from service.storage.validation_probe import probe
 
 
 async def validate_schema(
-    project: Project, name: str, schema: Mapping[str, Any], catalog: Catalog, judge: PatternJudge
+    project: Project, name: str, schema: Mapping[str, Any], judge: PatternJudge, *, present: Collection | None = None
 ) -> Fields:
     """The fields of the schema of the collection `name`. Raises Invalid with everything that is wrong with it.
 
-    A reference that the collection has already may stay, though its target may have been deleted since.
+    A reference that the collection `present` has already may stay, though its target may have been deleted since.
     """
     fields = parse(schema)
-    present = catalog.collections.get(name)
-    known = {*catalog.collections, USERS, name, *(references(present.fields).values() if present else ())}
-    violations = [*_targets(fields, known), *await judge.check(project.id, fields)]
+    violations = [*await _check_targets(project, name, fields, present), *await judge.check(project.id, fields)]
     # A pattern that nobody can judge by would judge no default.
     violations = violations or await _check_defaults(project, fields, judge)
     if violations:
@@ -33,11 +32,14 @@ async def validate_schema(
     return fields
 
 
-def _targets(fields: Fields, known: set[str]) -> list[Violation]:
+async def _check_targets(project: Project, name: str, fields: Fields, present: Collection | None) -> list[Violation]:
+    wanted = set(references(fields).values()) - {USERS, name}
+    wanted -= set(references(present.fields).values()) if present else set()
+    known = await Definitions(project.database).names() if wanted else set()
     return [
         Violation((*LOC, name, "collection"), "There is no collection of this name", "collection_not_found")
         for name, field in fields.items()
-        if field.collection is not None and field.collection not in known
+        if field.collection in wanted - known
     ]
 
 

@@ -61,8 +61,8 @@ class Documents:
 
     async def list(self, project: Project, name: str, query: ListQuery) -> Listing:
         """One page of documents. Raises Invalid, and as `Lists.read`."""
-        place = await self._place(project, name)
-        return await self._lists.read(project.database, bind(query, place.catalog.shape_of(place.collection)))
+        shape = await self._catalogs.shape(project, name, query)
+        return await self._lists.read(project.database, bind(query, shape))
 
     async def get(self, project: Project, name: str, id_: str) -> Document:
         """Raises DocumentNotFound."""
@@ -97,8 +97,7 @@ class Documents:
             raise DocumentNotFound
 
     async def _place(self, project: Project, name: str) -> Target:
-        catalog = await self._catalogs.get(project, name)
-        return Target(project, catalog, catalog.find(name))
+        return Target(project, await self._catalogs.get(project, name))
 
     async def _judged(
         self, project: Project, name: str, data: Mapping[str, Any], write: Callable[[Target], Awaitable[T]]
@@ -110,8 +109,7 @@ class Documents:
         try:
             return await write(place)
         except RejectedByValidator as refusal:
-            catalog = await self._catalogs.refresh(project)
-            newest = Target(project, catalog, catalog.find(name))
+            newest = Target(project, await self._catalogs.refresh(project, name))
             if newest.collection == place.collection:
                 raise _as_client_error(refusal) from None
         try:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.collections.catalog import Catalog, Collection
+from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Location, Violation
@@ -23,7 +23,6 @@ class Target:
     """A collection as its definition is known to a request, and the records of it."""
 
     project: Project
-    catalog: Catalog
     collection: Collection
 
     @property

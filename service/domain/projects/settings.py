@@ -87,6 +87,8 @@ class ProjectSettings(BaseModel):
     """Other requests to `/auth-collections` an hour; 0 is no limit."""
     file_limit: Limit = 10_000
     """Reads of files an hour from one address; 0 is no limit."""
+    collection_limit: Limit = 200
+    """Collections of the project; 0 is no limit."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 

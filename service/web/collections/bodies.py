@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_ENUM, MAX_PATTERN
-from service.domain.collections.catalog import Collection as DeclaredCollection
+from service.domain.collections.catalog import Declaration
 from service.domain.collections.conflicts import Findings
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_LENGTH_OPTION, OPTIONS
 from service.web.openapi.failures import BrokenRule
@@ -83,7 +83,7 @@ class SchemaFindings(TypedDict):
     conflicts: Conflicts
 
 
-def collection_view(collection: DeclaredCollection) -> Collection:
+def collection_view(collection: Declaration) -> Collection:
     return {
         "name": collection.name,
         "schema": collection.schema,
@@ -92,7 +92,7 @@ def collection_view(collection: DeclaredCollection) -> Collection:
     }
 
 
-def list_view(collections: list[DeclaredCollection]) -> CollectionList:
+def list_view(collections: list[Declaration]) -> CollectionList:
     return {"collections": [collection_view(each) for each in collections], "total": len(collections)}
 
 

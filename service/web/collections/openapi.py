@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from service.errors import (
     CollectionExists,
+    CollectionLimit,
     CollectionNotFound,
     DuplicateValue,
+    IndexLimit,
     RuleConflict,
     SchemaChanging,
     SchemaConflict,
@@ -62,7 +64,7 @@ CREATE = Operation(
         ),
     ),
     answers=(SuccessResponse(status=201, description="The new collection", content=(ONE,)),),
-    errors=(CollectionExists,),
+    errors=(CollectionExists, CollectionLimit(200), IndexLimit(301, 300)),
 )
 READ = Operation(
     id="readCollection",
@@ -98,7 +100,14 @@ CHANGE = replace(
             ),
         ),
     ),
-    errors=(CollectionNotFound, SchemaConflict(CONFLICT), SchemaChanging, RULE_CONFLICT, DuplicateValue("data.title")),
+    errors=(
+        CollectionNotFound,
+        SchemaConflict(CONFLICT),
+        SchemaChanging,
+        RULE_CONFLICT,
+        IndexLimit(301, 300),
+        DuplicateValue("data.title"),
+    ),
 )
 DELETE = replace(
     READ,

@@ -105,7 +105,7 @@ async def test_a_default_that_breaks_its_own_definition(
     assert made_by_a_declaration(api) == []
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{1,99999}", "(?R)", "\\", "(?<n>a)(?<n>b)", "a++", "(?=a)", "(a)\\1"])
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{1,99999}", "(?R)", "\\", "a++", "(?=a)", "(a)\\1"])
 async def test_a_pattern_that_re2_does_not_know(api: Api, pattern: str) -> None:
     inner = {"type": "object", "properties": {"p": {"type": "string", "pattern": pattern}}}
     schema = {
