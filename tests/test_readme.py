@@ -46,3 +46,6 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert '"name":"Ann","age":33,"city":"Paris"' in ran.stdout
     assert "api_key: ac_my-app_" in ran.stdout
+    # The seed at the end finds all that the start made.
+    for unchanged in ("project: 1", "users: 77", "files: 77", "collections: 3", "movies: 3201", "flights: 2000"):
+        assert f"{unchanged} unchanged\n" in ran.stdout

@@ -1,30 +1,23 @@
 """The command line: `auth-collections`. Every error is one line on stderr and exit status 1 or 2."""
 
-import fcntl
 import os
 import sys
-from functools import partial
 from typing import Annotated, NoReturn
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 from service.cli.check import run_checks
-from service.cli.progress import progress_bars
+from service.cli.demo import describe_demo, ensure_demo
 from service.cli.projects import project_app
-from service.cli.runtime import refuse_wrong_key, run_command, run_on
+from service.cli.runtime import refuse_wrong_key, run_command
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
-from service.domain.projects.lookup import Project
 from service.embedded.local import with_database
 from service.errors import ServiceError
 from service.observe.logging import configure_logging
-from service.seeding.demo.collections import DemoCollections
-from service.seeding.demo.pictures import add_pictures
-from service.seeding.demo.project import DEMO_PASSWORD, Demo, ensure_demo
 from service.server.run import check_address, serve_http
-from service.services import Services
-from service.settings import Settings, read_settings
+from service.settings import read_settings
 from service.storage.files.deletions import Swept
 
 app = typer.Typer(
@@ -82,48 +75,10 @@ def serve(
     check_address(host, port)
     with with_database(settings) as located:
         refuse_wrong_key(located)
-        typer.echo(_banner(located, _demo(located) if demo else None))
+        about_demo = describe_demo(located.base_url, ensure_demo(located)) if demo else []
+        typer.echo("\n".join([f"Serving on {located.base_url} (Ctrl-C stops)", *about_demo]))
         embedded = settings.data_dir if settings.mongodb_uri is None else None
         serve_http(located, host=host, port=port, workers=workers, mongod_folder=embedded)
-
-
-def _demo(settings: Settings) -> Demo:
-    """The lock makes two first runs agree on one demo project."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-    with (settings.data_dir / "demo.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        return run_on(settings, _ensure_demo)
-
-
-async def _ensure_demo(services: Services) -> Demo:
-    return await ensure_demo(services.admin, services.passwords, add_pictures, partial(_load_demo, services))
-
-
-async def _load_demo(services: Services, project: Project) -> None:
-    with progress_bars() as progress:
-        report = await DemoCollections(services.collections, services.documents).load(project, progress)
-    typer.echo("\n".join(report))
-
-
-def _banner(settings: Settings, demo: Demo | None) -> str:
-    lines = [f"Serving on {settings.base_url} (Ctrl-C stops)"]
-    if demo is not None and demo.api_key is not None:
-        users = f"{settings.base_url}/auth-collections/users"
-        flights = f"{settings.base_url}/api/collections/flights/documents"
-        lines += [
-            f"Demo project: {demo.project.id}; the password of each of its users is {DEMO_PASSWORD}",
-            "Its API key, shown this once:",
-            f"  export API_KEY={demo.api_key}",
-            "Try:",
-            f"  curl -H 'x-api-key: {demo.api_key}' '{users}?name_eq=Valjean'",
-            f"  curl -H 'x-api-key: {demo.api_key}' '{flights}?origin.state_eq=CA&populate=origin,destination'",
-        ]
-    elif demo is not None:
-        lines.append(
-            "Demo project: demo; its API key was shown on the first run. "
-            "`auth-collections project rotate-key demo` makes another"
-        )
-    return "\n".join(lines)
 
 
 @app.command()

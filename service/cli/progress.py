@@ -1,24 +1,32 @@
 """What a person at a terminal sees of long work."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-from service.seeding.demo import collections as demo_collections
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 
-@contextmanager
-def progress_bars() -> Iterator[demo_collections.Progress]:
-    """A function that shows (name, done, total) as one bar for each name, on stderr."""
-    columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks = {}
+class Bars:
+    """A line for each kind of record with its count and rate, on a terminal only. Streams do not know their end."""
 
-        def show(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(name, total=total)
-            bars.update(tasks[name], completed=done)
+    def __init__(self) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed:,.0f}"))
+        rate = TextColumn("{task.fields[rate]}")
+        console = Console(file=sys.stderr)
+        self._progress = Progress(*columns, rate, TimeElapsedColumn(), console=console, disable=not console.is_terminal)
+        self._tasks: dict[str, TaskID] = {}
 
-        yield show
+    def __enter__(self) -> "Bars":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def advance(self, kind: str, count: int) -> None:
+        if kind not in self._tasks:
+            self._tasks[kind] = self._progress.add_task(kind, total=None, rate="")
+        task = self._tasks[kind]
+        self._progress.advance(task, count)
+        speed = self._progress.tasks[task].speed
+        self._progress.update(task, rate=f"{speed:,.0f}/s" if speed else "")

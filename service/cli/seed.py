@@ -1,20 +1,16 @@
 """`auth-collections seed`: runs a manifest, shows how far it is, and reports what it did."""
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from service.cli.progress import Bars
 from service.cli.runtime import run_command
-from service.seeding.files import FileSeeder
-from service.seeding.manifest import Manifest, read_manifest
+from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
-from service.seeding.run import Seeder
-from service.services import Services
+from service.seeding.run import make_seeder
 
 
 def seed(
@@ -26,7 +22,7 @@ def seed(
     started = time.perf_counter()
     with Bars() as bars:
         report = Report(bars.advance, dry_run)
-        api_key = run_command(lambda services: _seed(services, wanted, manifest.parent, report))
+        api_key = run_command(lambda services: make_seeder(services, manifest.parent, report).seed(wanted))
     for line in report.lines(differences=dry_run):
         typer.echo(line)
     seconds = time.perf_counter() - started
@@ -37,35 +33,3 @@ def seed(
         typer.echo(f"The API key of {wanted.project.id}, shown this once: {api_key}")
     if report.refused:
         raise typer.Exit(1)
-
-
-async def _seed(services: Services, wanted: Manifest, folder: Path, report: Report) -> str | None:
-    files = FileSeeder(services.accounts, services.files, folder, report)
-    seeder = Seeder(services.admin, services.passwords, services.collections, services.documents, files, folder, report)
-    return await seeder.seed(wanted)
-
-
-class Bars:
-    """A line for each kind of record with its count and rate, on a terminal only. Streams do not know their end."""
-
-    def __init__(self) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed:,.0f}"))
-        rate = TextColumn("{task.fields[rate]}")
-        console = Console(file=sys.stderr)
-        self._progress = Progress(*columns, rate, TimeElapsedColumn(), console=console, disable=not console.is_terminal)
-        self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> "Bars":
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def advance(self, kind: str, count: int) -> None:
-        if kind not in self._tasks:
-            self._tasks[kind] = self._progress.add_task(kind, total=None, rate="")
-        task = self._tasks[kind]
-        self._progress.advance(task, count)
-        speed = self._progress.tasks[task].speed
-        self._progress.update(task, rate=f"{speed:,.0f}/s" if speed else "")

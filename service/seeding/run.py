@@ -21,6 +21,7 @@ from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Sour
 from service.seeding.report import Report
 from service.seeding.users import KIND as USERS
 from service.seeding.users import read_user, seed_users
+from service.services import Services
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,31 @@ class Seeder:
 
     async def seed(self, manifest: Manifest) -> str | None:
         """The API key, if the project was made just now. Raises ConfigurationError for what stops the whole seed."""
-        settings = {name: _text(value) for name, value in manifest.project.settings.items()}
-        read_project_settings(settings)
+        settings = _settings(manifest)
         project, api_key = await self._project(manifest.project, settings)
-        in_force = read_project_settings({**(stored(project.settings) if project else {}), **settings})
+        in_force = {**(stored(project.settings) if project else {}), **settings}
+        await self._fill(project, manifest, in_force)
+        return api_key
+
+    async def seed_new(self, manifest: Manifest) -> str:
+        """The API key of a project that nobody finds before all of it is there.
+
+        What is cut short is continued by the next call. Raises Conflict where the project is, and as `seed`.
+        """
+        part, settings = manifest.project, _settings(manifest)
+        self.report.created("project", part.id)
+        _, api_key = await self.admin.create(
+            part.name, part.id, settings, lambda project: self._fill(project, manifest, settings)
+        )
+        return api_key
+
+    async def _fill(self, project: Project | None, manifest: Manifest, settings: Mapping[str, Any]) -> None:
+        in_force = read_project_settings(settings)
         for number, source in enumerate(manifest.users):
             await self._users(project, source, f"users[{number}]", in_force)
         await self.files.seed(project, manifest.files)
         for name, part in manifest.collections.items():
             await self._collection(project, name, part)
-        return api_key
 
     async def _project(self, part: ProjectPart, settings: Mapping[str, str]) -> tuple[Project | None, str | None]:
         """The project, which is None in a dry run before the first run, and its key if it is new."""
@@ -112,6 +128,17 @@ class Seeder:
             )
         self.report.unchanged("collections")
         return collection
+
+
+def make_seeder(services: Services, folder: Path, report: Report) -> Seeder:
+    files = FileSeeder(services.accounts, services.files, folder, report)
+    return Seeder(services.admin, services.passwords, services.collections, services.documents, files, folder, report)
+
+
+def _settings(manifest: Manifest) -> dict[str, str]:
+    settings = {name: _text(value) for name, value in manifest.project.settings.items()}
+    read_project_settings(settings)
+    return settings
 
 
 def _text(value: Any) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from service.domain.accounts.emails import normalize_email
@@ -11,6 +12,7 @@ from service.domain.accounts.passwords import Passwords, check_password
 from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.projects.lookup import Project
 from service.errors import ServiceError, TooLarge
+from service.schema.values import now
 from service.seeding.changes import find_changes
 from service.seeding.references import user_id
 from service.seeding.report import Report
@@ -87,9 +89,17 @@ async def seed_users(
 
 async def _create(project: Project, new: Sequence[SeedUser], passwords: Passwords) -> dict[int, ServiceError]:
     hashes = await _hashes(new, passwords)
+    # A millisecond apart, so that the order of the rows lasts.
+    begin = now() - timedelta(milliseconds=len(new))
     users = [
-        NewUser(user.email, hashed, user.data, user_id(project.id, user.email))
-        for user, hashed in zip(new, hashes, strict=True)
+        NewUser(
+            user.email,
+            hashed,
+            user.data,
+            user_id(project.id, user.email),
+            created_at=begin + timedelta(milliseconds=number),
+        )
+        for number, (user, hashed) in enumerate(zip(new, hashes, strict=True))
     ]
     return await project.users.insert_each(users)
 

@@ -131,15 +131,8 @@ class Users:
         rows = await self._records.aggregate(stages, size=len(emails)) if emails else []
         return {row["email"]: row["_id"] for row in rows}
 
-    async def find_first(self, count: int) -> list[User]:
-        rows = await self._records.aggregate([{"$limit": count}, {"$project": PROFILE}], size=count)
-        return [self._user(row) for row in rows]
-
     async def has_email(self, email: str) -> bool:
         return await self._records.find({"email": email}, {"_id": 1}) is not None
-
-    async def has_any(self) -> bool:
-        return await self._records.find({}, {"_id": 1}) is not None
 
     async def insert(self, new: NewUser, upload: Upload | None = None) -> User:
         """Stores a user, with the files of `upload`. Raises TooLarge, DuplicateValue, UploadLost."""
@@ -219,16 +212,6 @@ class Users:
         named = {name: file for name, value in record["data"].items() if (file := named_file(value)) is not None}
         owned = await find_owned(self._database, record["_id"], named)
         return {name: file for name, file in named.items() if file in owned}
-
-    async def add_files(self, upload: Upload, name: str, files: Mapping[str, str]) -> None:
-        """Gives users, by id, a file of `upload` each in the field `name`, all at once. Raises UploadLost."""
-
-        async def write(database: ProjectDatabase) -> None:
-            records = database.records("users")
-            for user_id, file in files.items():
-                await records.update_one({"_id": user_id}, {"$set": {f"data.{name}": file, f"files.{name}": file}})
-
-        await upload.publish(write)
 
     async def find_for_sign_in(self, identity: Identity, email: str) -> SignInMatch:
         """In one round trip. A user from before there were identities is found by the subject alone."""

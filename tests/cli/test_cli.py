@@ -12,7 +12,7 @@ import pytest
 from pymongo import MongoClient
 
 from faults.commands import Shell, await_ready, free_port, serving
-from service.seeding.demo.project import DEMO_PASSWORD
+from service.cli.demo import DEMO_PASSWORD
 
 
 def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:

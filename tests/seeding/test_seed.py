@@ -13,12 +13,14 @@ from pymongo import MongoClient
 
 from service.domain.accounts.passwords import Passwords
 from service.domain.projects.admin import ProjectAdmin
+from service.errors import Conflict, ProjectNotFound
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
 from service.seeding.run import Seeder
 from service.services import Services
 from tests.conftest import Api
+from tests.demo import seed_demo
 
 ARGON2ID = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("correct horse")
 BOOKS = """
@@ -271,3 +273,23 @@ async def test_a_password_longer_than_bcrypt_reads_keeps_its_argon2id_hash(api: 
     api.database["users"].update_one({}, {"$set": {"password": hashed}})
     assert (await api.login(password=password)).status_code == 200
     assert api.database["users"].find_one()["password"] == hashed  # type: ignore[index]
+
+
+async def test_the_demo_appears_when_it_is_whole_and_what_was_cut_short_is_continued(
+    services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut(*_: object) -> None:
+        raise KeyError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Seeder, "_collection", cut)
+        with pytest.raises(KeyError):
+            await seed_demo(services, files=())
+    with pytest.raises(ProjectNotFound):
+        await services.admin.find("demo")
+    key, report = await seed_demo(services, files=())
+    assert key.startswith("ac_demo_")
+    assert counts(report)["users"] == {"unchanged": 77}
+    assert counts(report)["movies"] == {"created": 3201}
+    with pytest.raises(Conflict):
+        await seed_demo(services, files=())

@@ -6,15 +6,12 @@ import httpx2
 import pytest
 
 from faults.samples import stored
-from service.domain.accounts.passwords import Passwords
+from service.cli.demo import MANIFEST
 from service.domain.files.sweep import sweep_files, sweep_projects
-from service.domain.files.types import FILE_TYPES
-from service.domain.projects.admin import ProjectAdmin
-from service.seeding.demo.pictures import add_pictures, draw_picture
-from service.seeding.demo.project import ensure_demo
 from service.services import Services
 from service.storage.files.deletions import Swept
 from tests.conftest import BASE_URL, Api, MakeApi
+from tests.demo import seed_demo
 
 
 def abandoned(api: Api) -> None:
@@ -53,18 +50,17 @@ async def test_the_service_sweeps_on_its_own(services: Services, api: Api) -> No
     assert stored(api.database) == {}
 
 
-async def test_every_demo_user_has_a_picture(admin: ProjectAdmin, make_api: MakeApi, http: httpx2.AsyncClient) -> None:
-    passwords = Passwords(4)
-    demo = await ensure_demo(admin, passwords, add_pictures)
-    passwords.close()
-    for user in await demo.project.users.find_first(100):
+async def test_every_demo_user_has_a_picture(services: Services, emptied: None, http: httpx2.AsyncClient) -> None:
+    _, report = await seed_demo(services, collections={})
+    assert {kind: dict(counter) for kind, counter in report.counts.items()} == {
+        "project": {"created": 1},
+        "users": {"created": 77},
+        "files": {"created": 77},
+    }
+    demo = await services.admin.find("demo")
+    users = await demo.users.find_by_emails([f"{path.stem}@example.com" for path in MANIFEST.parent.glob("pictures/*")])
+    assert len(users) == 77
+    for user in users.values():
         answer = await http.get(user.data["profile_picture"].removeprefix(BASE_URL))
         assert answer.headers["content-type"] == "image/svg+xml"
         assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own
-
-
-@pytest.mark.parametrize("name", ["Valjean", "Mlle.Vaubois", "Woman2", "<&>", "Mme.de.R", "-"])
-def test_a_drawn_picture_is_accepted_by_our_own_check(name: str) -> None:
-    check = FILE_TYPES["svg"].check()
-    check.feed(draw_picture(name, 7))
-    check.finish()

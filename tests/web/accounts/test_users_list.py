@@ -1,27 +1,22 @@
 """The users list on real data: the demo project's 77 characters, through HTTP."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
 import pytest
 from pymongo import MongoClient
 
-from service.domain.accounts.passwords import Passwords
-from service.domain.projects.admin import ProjectAdmin
-from service.seeding.demo.project import ensure_demo
+from service.services import Services
 from tests.conftest import Api
+from tests.demo import seed_demo
 
 
 @pytest.fixture
 async def demo(
-    emptied: None, admin: ProjectAdmin, http: httpx2.AsyncClient, mongo: MongoClient[Any], database_prefix: str
-) -> AsyncIterator[Api]:
-    passwords = Passwords(4)
-    made = await ensure_demo(admin, passwords)
-    assert made.api_key is not None
-    yield Api(made.project, made.api_key, http, mongo[f"{database_prefix}p_demo"])
-    passwords.close()
+    emptied: None, services: Services, http: httpx2.AsyncClient, mongo: MongoClient[Any], database_prefix: str
+) -> Api:
+    key, _ = await seed_demo(services, files=(), collections={})
+    return Api(await services.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
 
 
 async def names(demo: Api, query: str) -> list[str]:

@@ -1,19 +1,20 @@
-"""Movies, airports and flights: real data with gaps and mistakes, through HTTP and through the demo's loader."""
+"""Movies, airports and flights: real data with gaps and mistakes, through HTTP and through the demo's manifest."""
 
 import asyncio
 import json
-from importlib.resources import files
 from typing import Any
 
+import httpx2
 import pytest
+from pymongo import MongoClient
 
-from service.seeding.demo.collections import DemoCollections
+from service.cli.demo import MANIFEST
 from service.services import Services
 from tests.conftest import Api
 from tests.declared import add, declare, find, violations
+from tests.demo import DEMO, seed_demo
 
-DATA = files("service.seeding.demo") / "data"
-SCHEMAS = json.loads((DATA / "collections.json").read_text("utf-8"))
+SCHEMAS = {name: part.declared for name, part in DEMO.collections.items()}
 INTEGER_TITLES = [1776, 1941, 1408, 2012, 2046, 21, 300, 9, 54]
 
 MOVIES = [
@@ -34,40 +35,35 @@ async def total(api: Api, query: str, name: str) -> Any:
 
 
 @pytest.fixture
-async def loaded(api: Api, services: Services) -> tuple[Api, list[str], list[tuple[str, int, int]]]:
-    """A project with the demo's collections, what the loader said, and the progress it told of."""
-    told: list[tuple[str, int, int]] = []
-    loader = DemoCollections(services.collections, services.documents)
-    report = await loader.load(api.project, lambda name, done, of: told.append((name, done, of)))
-    return api, report, told
+async def demo(
+    emptied: None, services: Services, http: httpx2.AsyncClient, mongo: MongoClient[Any], database_prefix: str
+) -> Api:
+    key, report = await seed_demo(services, users=(), files=())
+    assert {kind: dict(counter) for kind, counter in report.counts.items()} == {
+        "project": {"created": 1},
+        "collections": {"created": 3},
+        "movies": {"created": 3201},
+        "airports": {"created": 3376},
+        "flights": {"created": 2000},
+    }
+    return Api(await services.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
 
 
-async def test_the_demo_loads_everything_and_says_what_it_changed(
-    loaded: tuple[Api, list[str], list[tuple[str, int, int]]],
-) -> None:
-    api, report, told = loaded
-    assert report == [
-        "movies: 3,201 documents",
-        "  9 titles are numbers in the source and were stored as text: 1776, 1941, 1408, 2012, 2046, 21, 300, 9, 54",
-        "airports: 3,376 documents",
-        "flights: 2,000 documents",
-    ]
-    assert [row for row in told if row[1] == row[2]] == [
-        ("movies", 3201, 3201),
-        ("airports", 3376, 3376),
-        ("flights", 2000, 2000),
-    ]
-    found = {query: await total(api, query, "movies") for query, _ in MOVIES}
+async def test_the_demo_has_everything(demo: Api) -> None:
+    found = {query: await total(demo, query, "movies") for query, _ in MOVIES}
     assert found == dict(MOVIES)
-    assert {query: await total(api, query, "flights") for query, _ in FLIGHTS} == dict(FLIGHTS)
-    assert await total(api, "", "airports") == 3376
+    assert {query: await total(demo, query, "flights") for query, _ in FLIGHTS} == dict(FLIGHTS)
+    assert await total(demo, "", "airports") == 3376
 
 
-async def test_a_page_of_flights_carries_its_airports(
-    loaded: tuple[Api, list[str], list[tuple[str, int, int]]],
-) -> None:
-    api, _, _ = loaded
-    body = (await find(api, "origin.state_eq=CA&populate=origin,destination&limit=236", "flights")).json()
+async def test_titles_that_are_numbers_in_the_source_are_text(demo: Api) -> None:
+    titles = ",".join(map(str, INTEGER_TITLES))
+    found = (await find(demo, f"Title_in={titles}&limit=20", "movies")).json()["documents"]
+    assert sorted(document["data"]["Title"] for document in found) == sorted(map(str, INTEGER_TITLES))
+
+
+async def test_a_page_of_flights_carries_its_airports(demo: Api) -> None:
+    body = (await find(demo, "origin.state_eq=CA&populate=origin,destination&limit=236", "flights")).json()
     assert len(body["documents"]) == body["total"] == 236
     for document in body["documents"]:
         data = document["data"]
@@ -75,7 +71,7 @@ async def test_a_page_of_flights_carries_its_airports(
         assert data["origin"].keys() == {"id", "data"}
         assert data["origin"]["data"]["state"] == "CA"
         assert data["destination"]["data"].keys() == SCHEMAS["airports"].keys()
-    (first,) = (await find(api, "limit=1&populate=*", "flights")).json()["documents"]
+    (first,) = (await find(demo, "limit=1&populate=*", "flights")).json()["documents"]
     assert first["data"]["date"] == "2001-01-01T06:55:00.000Z"
     assert (first["data"]["origin"]["data"]["iata"], first["data"]["destination"]["data"]["iata"]) == ("LAX", "BNA")
 
@@ -83,7 +79,7 @@ async def test_a_page_of_flights_carries_its_airports(
 async def test_every_movie_posted_as_it_is_in_the_source(api: Api) -> None:
     """Nine titles are numbers: each is refused at its path, and taken as text."""
     await declare(api, SCHEMAS["movies"], "movies")
-    rows = json.loads((DATA / "movies.json").read_text("utf-8"))
+    rows = json.loads((MANIFEST.parent / "movies.json").read_text("utf-8"))
     refused = []
     for start in range(0, len(rows), 50):
         batch = rows[start : start + 50]
