@@ -10,9 +10,10 @@ from starlette.types import ASGIApp
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
-from service.web.asgi.deadlines import Deadlines
+from service.web.asgi.deadlines import Deadlines, DeadlineWatch
 from service.web.asgi.request_context import RequestContext
 from service.web.asgi.router import RouteDispatch
+from service.web.asgi.streaming import Streams
 from service.web.http.render import render_error
 from service.web.routes import ROUTES
 
@@ -39,7 +40,7 @@ def _tune_gc() -> None:
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
-def create_app(settings: Settings) -> "Application":
+def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Application":  # noqa: B008 - frozen
     """The ASGI application. It connects when its lifespan begins, and lives through a database that is away."""
     settings.secret  # noqa: B018 - a missing key must stop the start, not the first request
 
@@ -53,6 +54,7 @@ def create_app(settings: Settings) -> "Application":
             await services.close()
 
     app = Application(routes=ROUTES, lifespan=lifespan)
+    app.deadlines, app.streams = deadlines, Streams()
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.
     app.router.redirect_slashes = False
     return app
@@ -65,6 +67,9 @@ class Application(Starlette):
     """
 
     services: Services
+    deadlines: Deadlines
+    streams: Streams
 
     def build_middleware_stack(self) -> ASGIApp:
-        return RequestContext(Deadlines(RouteDispatch(self.router, render_error)), render_error)
+        answered = DeadlineWatch(RouteDispatch(self.router, render_error), self.deadlines)
+        return RequestContext(answered, render_error)

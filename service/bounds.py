@@ -62,6 +62,8 @@ MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", p
 MAX_LOG_BYTES = Bound(
     1_048_576, "bytes of log lines that wait for their reader", protects=MEMORY, past="dropped, and counted"
 )
+MAX_STREAMS = Bound(256, "files that a worker sends at once", protects=MEMORY, past="503 busy")
+MAX_ADDRESS_STREAMS = Bound(64, "files that a worker sends to one address at once", protects=MEMORY, past="503 busy")
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
 # Of sign-ins through a provider.

@@ -36,6 +36,6 @@ class SendRate:
         if not self._is_behind():
             return
         if self._transport.taken() - self._taken < self._least_bytes:
-            self._transport.abort()
+            self._transport.reset()
         else:
             self.start()

@@ -5,8 +5,12 @@ costs the service a tenth of a request (docs/performance.md), and the client a s
 """
 
 import asyncio
+import socket
+import struct
 from typing import Any
 
+# SO_LINGER on, of 0 seconds (socket(7)): a closed connection is reset.
+NO_LINGER = struct.pack("ii", 1, 0)
 # What is larger is not kept waiting: it makes packets enough by itself, and the writer is to feel its weight.
 MANY_BYTES = 65_536
 
@@ -42,6 +46,12 @@ class WriteBuffer:
         """Closes once everything is sent."""
         self.flush()
         self._transport.close()
+
+    def reset(self) -> None:
+        """Ends the connection at once, and with it what the kernel would still send to whoever takes it slowly."""
+        if (connection := self._transport.get_extra_info("socket")) is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        self._transport.abort()
 
     def flush(self) -> None:
         """Hands on what waits, unless the connection was lost meanwhile: its application is told so by the server."""

@@ -14,10 +14,11 @@ from faults.restarts import UNLIMITED
 from faults.wire import Connection
 from service.bounds import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_JSON_BYTES
 from service.server.timeouts import ConnectionTimeouts
-from service.web.asgi.deadlines import BODY_SECONDS, MIN_BYTES_PER_SECOND, allowance
+from service.web.asgi.deadlines import Deadlines
 from tests.threats.conftest import PROMPT_SECONDS, Victim, assert_refused
 
 PREFIX = "f_wire_"
+DEADLINES = Deadlines()
 TIMEOUTS = ConnectionTimeouts()
 IDLE_CONNECTIONS = 500
 # What a busy machine may be late by.
@@ -123,7 +124,7 @@ async def test_b7_whoever_is_slow_is_closed_at_the_deadline(service: Service, ke
     for _, writer in [*idle, slow_headers, only_newlines, slow_body]:
         writer.close()
     assert [(status, body["code"]) for status, body in answers] == [(408, "request_timeout")] * 2
-    assert took < max(TIMEOUTS.headers, BODY_SECONDS) + SLACK_SECONDS
+    assert took < max(TIMEOUTS.headers, DEADLINES.body) + SLACK_SECONDS
     assert slowest < PROMPT_SECONDS
 
 
@@ -176,7 +177,11 @@ async def test_b7_more_requests_than_may_be_in_flight_are_refused_at_once(victim
 
 @pytest.mark.parametrize(
     ("received", "seconds"),
-    [(0, BODY_SECONDS), (MIN_BYTES_PER_SECOND, BODY_SECONDS + 1), (MIN_BYTES_PER_SECOND * 3200, BODY_SECONDS + 3200)],
+    [
+        (0, DEADLINES.body),
+        (DEADLINES.least_rate, DEADLINES.body + 1),
+        (DEADLINES.least_rate * 3200, DEADLINES.body + 3200),
+    ],
 )
 def test_b7_a_body_may_take_as_long_as_the_slowest_rate_would(received: int, seconds: float) -> None:
-    assert allowance(received) == seconds
+    assert DEADLINES.allow_body(received) == seconds

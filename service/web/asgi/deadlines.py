@@ -3,6 +3,7 @@
 import asyncio
 import math
 import time
+from dataclasses import dataclass
 from typing import cast
 
 from starlette.exceptions import HTTPException
@@ -15,26 +16,50 @@ from service.errors import Busy, Unavailable
 # How an overloaded process still tells that it lives, and why it is slow.
 EXEMPT = frozenset({"/health/live", "/health/ready", "/metrics"})
 
-# From the last byte of the request that was read to the first of its answer. What clients endure, and more than the queue
-# of passwords takes; each call of MongoDB has a shorter deadline of its own.
-ANSWER_SECONDS = 15.0
-# A body may make the service wait this long, and as much longer as what has come would take at the slowest rate.
-BODY_SECONDS = 10.0
-MIN_BYTES_PER_SECOND = 16_384
-# How often it is looked who is late; and how long somebody who is may take to clean up.
-LOOK_SECONDS = 0.25
-CLEAN_UP_SECONDS = 0.5
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds, but for `least_rate`."""
+
+    # From the last byte of the request that was read to the first of its answer. What clients endure, and more than the
+    # queue of passwords takes; each call of MongoDB has a shorter deadline of its own.
+    answer: float = 15.0
+    # A body may make the service wait this long, and as much longer as what has come would take at the least rate, in bytes
+    # a second.
+    body: float = 10.0
+    least_rate: int = 16_384
+    # How often it is looked who is late; and how long somebody who is may take to clean up.
+    look: float = 0.25
+    clean_up: float = 0.5
+
+    def allow_body(self, received: int) -> float:
+        """How many seconds a client may take for a body of which `received` bytes have come."""
+        return self.body + received / self.least_rate
 
 
 class RequestDeadline:
     """The time of one request. `deadline` is that of what it waits for now: its client, while `is_reading`, or us."""
 
-    __slots__ = ("cancelled", "deadline", "is_complete", "is_reading", "received", "seconds", "task", "waited")
+    __slots__ = (
+        "_in_flight",
+        "_limits",
+        "cancelled",
+        "deadline",
+        "is_complete",
+        "is_reading",
+        "received",
+        "seconds",
+        "task",
+        "waited",
+    )
 
-    def __init__(self, task: asyncio.Task[object]) -> None:
+    def __init__(self, task: asyncio.Task[object], limits: Deadlines, in_flight: "set[RequestDeadline]") -> None:
         self.task = task
-        self.seconds = ANSWER_SECONDS
-        self.deadline = time.monotonic() + ANSWER_SECONDS
+        self._limits = limits
+        self._in_flight = in_flight
+        in_flight.add(self)
+        self.seconds = limits.answer
+        self.deadline = time.monotonic() + limits.answer
         self.waited = 0.0
         self.received = 0
         self.cancelled = 0
@@ -47,7 +72,7 @@ class RequestDeadline:
             if self.is_complete:
                 return await receive()
             started = time.monotonic()
-            self.is_reading, self.deadline = True, started + allowance(self.received) - self.waited
+            self.is_reading, self.deadline = True, started + self._limits.allow_body(self.received) - self.waited
             message = await receive()
             if not self.is_complete:
                 self._take(message, started)
@@ -71,10 +96,14 @@ class RequestDeadline:
 
         return timed
 
+    def leave(self) -> None:
+        """The request is no longer among those in flight: it has ended, or what is left of it is counted elsewhere."""
+        self._in_flight.discard(self)
+
     def cancel_if_late(self, now: float) -> None:
         """Ends the request where its time is over, and again what it does about that, so that its answer comes."""
         if now > self.deadline:
-            self.deadline = now + CLEAN_UP_SECONDS
+            self.deadline = now + self._limits.clean_up
             self.cancelled += 1
             self.task.cancel()
 
@@ -91,15 +120,16 @@ class RequestDeadline:
         return Unavailable()
 
 
-class Deadlines:
+class DeadlineWatch:
     """Refuses the request that is one too many, and ends what takes too long: 408 where the client is slow, else 503.
 
     One timer looks at all requests, for one of each request's own would cost more than all else here. Raises Busy,
     Unavailable and HTTPException 408 for the middleware outside to answer.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, limits: Deadlines) -> None:
         self.app = app
+        self._limits = limits
         self._deadlines: set[RequestDeadline] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -115,11 +145,11 @@ class Deadlines:
         except asyncio.CancelledError as cancelled:
             raise deadline.outcome() from cancelled
         finally:
-            self._deadlines.discard(deadline)
+            deadline.leave()
 
     def _begin(self, scope: Scope) -> RequestDeadline:
-        deadline = scope["state"]["deadline"] = RequestDeadline(cast("asyncio.Task[object]", asyncio.current_task()))
-        self._deadlines.add(deadline)
+        task = cast("asyncio.Task[object]", asyncio.current_task())
+        deadline = scope["state"]["deadline"] = RequestDeadline(task, self._limits, self._deadlines)
         if self._timer is None:
             self._cancel_late()
         return deadline
@@ -129,15 +159,10 @@ class Deadlines:
         for deadline in self._deadlines:
             deadline.cancel_if_late(now)
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(LOOK_SECONDS, self._cancel_late) if self._deadlines else None
+        self._timer = loop.call_later(self._limits.look, self._cancel_late) if self._deadlines else None
 
 
 def extend_deadline(request: Request, seconds: float) -> None:
     """Gives a request more time than others have, from now on."""
     deadline: RequestDeadline = request.scope["state"]["deadline"]
     deadline.seconds, deadline.deadline = seconds, time.monotonic() + seconds
-
-
-def allowance(received: int) -> float:
-    """How many seconds a client may take for a body of which `received` bytes have come."""
-    return BODY_SECONDS + received / MIN_BYTES_PER_SECOND

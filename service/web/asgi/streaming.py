@@ -1,26 +1,61 @@
 """An answer that is sent while it is read, piece by piece."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from service.bounds import MAX_ADDRESS_STREAMS, MAX_STREAMS
+from service.errors import Busy
+from service.web.asgi.deadlines import RequestDeadline
+
+
+class Streams:
+    """How many files a worker sends, to each address and in all: each takes as long as its reader likes."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    @contextmanager
+    def count(self, address: str) -> Iterator[None]:
+        """One more to `address` while the context lasts. Raises Busy when there are too many."""
+        counts = self._counts
+        if counts.total() >= MAX_STREAMS or counts[address] >= MAX_ADDRESS_STREAMS:
+            raise Busy
+        counts[address] += 1
+        try:
+            yield
+        finally:
+            counts[address] -= 1
+            if not counts[address]:
+                del counts[address]
+
 
 class Streamed(Response):
-    """Bytes as they come, until all are sent or the client has left.
+    """Bytes as they come, until all are sent or the client at `address` has left. No longer among the requests in flight.
 
     Starlette's own cancels what reads them when the client leaves, at each turn of the event loop anew. The driver must not
     be cancelled so (see `storage/client`); here the departure is noticed between two pieces.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], status: int, headers: Mapping[str, str]) -> None:
+    def __init__(self, pieces: AsyncIterator[bytes], status: int, headers: Mapping[str, str], *, address: str) -> None:
         self.status_code = status
         self.background = None
         self.init_headers(headers)
         self._pieces = pieces
+        self._address = address
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        streams: Streams = scope["app"].streams
+        with streams.count(self._address):
+            deadline: RequestDeadline = scope["state"]["deadline"]
+            deadline.leave()
+            await self._send(receive, send)
+
+    async def _send(self, receive: Receive, send: Send) -> None:
         departure = asyncio.ensure_future(_departure(receive))
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

@@ -14,6 +14,7 @@ from service.domain.access.caller import AnonymousCaller, Caller, SecretKeyCalle
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound
 from service.query.parse import parse_pairs
+from service.web.auth.client_address import client_address
 from service.web.http.services import services
 
 Authenticate = Callable[[Request], Awaitable[Caller]]
@@ -128,3 +129,14 @@ def headers_of(request: Request, name: bytes) -> list[str]:
 def _anonymous(request: Request, project: Project) -> AnonymousCaller:
     request.scope["state"]["project"] = project
     return AnonymousCaller(project)
+
+
+def find_client_address(request: Request) -> str:
+    """The client of a request as limits count it, behind the proxies that the operator named."""
+    peer = request.scope.get("client")
+    return client_address(
+        peer[0] if peer else None,
+        services(request).trusted_proxies,
+        x_forwarded_for=headers_of(request, b"x-forwarded-for"),
+        forwarded=headers_of(request, b"forwarded"),
+    )

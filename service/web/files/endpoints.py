@@ -10,6 +10,7 @@ from service.domain.files.types import FILE_TYPES, extension
 from service.errors import RangeNotSatisfiable
 from service.storage.files.stored import StoredFile
 from service.web.asgi.streaming import Streamed
+from service.web.auth.authenticate import find_client_address
 from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable, Whole, answer
 from service.web.http.disposition import content_disposition
 from service.web.http.services import services
@@ -30,7 +31,8 @@ async def read_file(request: Request, caller: AnonymousCaller) -> Response:
     headers = file_headers(file) | _part_headers(part, file, status)
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    return Streamed(await services(request).files.read(caller.project, file, part.start, part.stop), status, headers)
+    pieces = await services(request).files.read(caller.project, file, part.start, part.stop)
+    return Streamed(pieces, status, headers, address=find_client_address(request))
 
 
 def _part(chosen: Whole | ByteRange | NotSatisfiable, file: StoredFile) -> tuple[int, ByteRange]:

@@ -13,8 +13,7 @@ from service.domain.limits.limiter import Policy
 from service.errors import Invalid, LimitExceeded, Violation
 from service.query.parse import parse_pairs
 from service.web.asgi.deadlines import extend_deadline
-from service.web.auth.authenticate import AUTHENTICATE, Credential, headers_of
-from service.web.auth.client_address import client_address
+from service.web.auth.authenticate import AUTHENTICATE, Credential, find_client_address
 from service.web.http.services import services
 from service.web.openapi.declaration import Operation
 
@@ -99,21 +98,11 @@ async def _count(request: Request, caller: Caller, policy: Policy) -> None:
     if policy.anonymous is not None and isinstance(caller, AnonymousCaller):
         policy = policy.anonymous
     state = request.scope["state"]
-    address = _address(request) if policy.per_address else ""
+    address = find_client_address(request) if policy.per_address else ""
     quotas = state["quotas"] = await services(request).limits.count(state["project"], policy, address)
     if quotas and (last := quotas[-1]).exceeded:
         detail = f"The limit of {last.limit} {last.policy.what} is reached"
         raise LimitExceeded(detail, headers={"retry-after": str(last.reset)})
-
-
-def _address(request: Request) -> str:
-    peer = request.scope.get("client")
-    return client_address(
-        peer[0] if peer else None,
-        services(request).trusted_proxies,
-        x_forwarded_for=headers_of(request, b"x-forwarded-for"),
-        forwarded=headers_of(request, b"forwarded"),
-    )
 
 
 def _refuse_query(request: Request) -> None:

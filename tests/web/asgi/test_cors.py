@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import httpx2
 import pytest
 
 from faults.samples import FORM_TYPE, account, file_part, form
+from service.app import create_app
 from service.errors import Unavailable
 from service.services import Services
+from service.settings import Settings
 from service.web.asgi import deadlines
+from service.web.asgi.deadlines import Deadlines
 from tests.conftest import BASE_URL, Api, MakeApi
 
 ORIGIN = "https://app.example.com"
@@ -49,8 +53,8 @@ async def test_n8_a_page_may_read_that_the_service_is_busy(api: Api, monkeypatch
     assert "access-control-allow-origin" not in stranger.headers
 
 
-async def test_n8_a_page_may_read_that_its_body_came_too_slowly(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "BODY_SECONDS", 0.1)
+async def test_n8_a_page_may_read_that_its_body_came_too_slowly(api: Api, settings: Settings) -> None:
+    app = create_app(settings, Deadlines(body=0.1))
 
     async def slowly() -> AsyncIterator[bytes]:
         yield b"{"
@@ -58,7 +62,10 @@ async def test_n8_a_page_may_read_that_its_body_came_too_slowly(api: Api, monkey
         yield b"}"
 
     headers = {"origin": ORIGIN, "content-type": "application/json"}
-    answer = await api.request("POST", "/auth-collections/login", content=slowly(), headers=headers)
+    transport = httpx2.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        headers["x-api-key"] = api.key
+        answer = await client.post("/auth-collections/login", content=slowly(), headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (408, "request_timeout")
     assert answer.headers["access-control-allow-origin"] == ORIGIN
     assert answer.headers["connection"] == "close"

@@ -10,18 +10,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import Unavailable
-from service.web.asgi import deadlines as admission
-from service.web.asgi.deadlines import CLEAN_UP_SECONDS, LOOK_SECONDS, Deadlines, extend_deadline
+from service.web.asgi.deadlines import Deadlines, DeadlineWatch, extend_deadline
 
 SOON = 0.2
 # By when the answer of a request that is late after SOON must be there, on a busy machine.
-LATE = SOON + LOOK_SECONDS + 2.0
-
-
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "ANSWER_SECONDS", SOON)
-    monkeypatch.setattr(admission, "BODY_SECONDS", SOON)
+LIMITS = Deadlines(answer=SOON, body=SOON)
+LATE = SOON + LIMITS.look + 2.0
 
 
 async def asked(app: ASGIApp, receive: Receive | None = None) -> list[Message]:
@@ -35,7 +29,7 @@ async def asked(app: ASGIApp, receive: Receive | None = None) -> list[Message]:
         sent.append(message)
 
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "headers": [], "state": {}}
-    await Deadlines(app)(scope, receive or whole_body, send)
+    await DeadlineWatch(app, LIMITS)(scope, receive or whole_body, send)
     return sent
 
 
@@ -62,14 +56,14 @@ async def test_cleaning_up_may_not_take_for_ever_either() -> None:
     started = time.monotonic()
     with pytest.raises(Unavailable):
         await asked(app)
-    assert time.monotonic() - started < LATE + CLEAN_UP_SECONDS + LOOK_SECONDS
+    assert time.monotonic() - started < LATE + LIMITS.clean_up + LIMITS.look
 
 
 async def test_an_answer_that_has_begun_is_not_cut_off() -> None:
     async def app(_scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await receive()
-        await asyncio.sleep(SOON + 2 * LOOK_SECONDS)
+        await asyncio.sleep(SOON + 2 * LIMITS.look)
         await send({"type": "http.response.body", "body": b"whole"})
 
     assert [message["type"] for message in await asked(app)] == ["http.response.start", "http.response.body"]
@@ -109,7 +103,7 @@ async def test_a_client_that_sends_no_body_is_told_so() -> None:
 async def test_an_endpoint_may_ask_for_more_time() -> None:
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         extend_deadline(Request(scope), 60)
-        await asyncio.sleep(SOON + 2 * LOOK_SECONDS)
+        await asyncio.sleep(SOON + 2 * LIMITS.look)
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     assert len(await asked(app)) == 1
