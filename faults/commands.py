@@ -23,7 +23,13 @@ class Shell:
     def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "service", *arguments]
         return subprocess.run(  # noqa: S603
-            command, env=self.environment | changes, capture_output=True, text=True, timeout=60, check=False
+            command,
+            env=self.environment | changes,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=60,
+            check=False,
         )
 
     def json(self, *arguments: str) -> Any:

@@ -17,13 +17,16 @@ from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.documents.documents import Documents
 from service.domain.files.files import Files
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
+from service.domain.jobs.leader import NAME as LEADER
 from service.domain.jobs.leader import Leader
 from service.domain.jobs.runner import Job, Jobs
 from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.lists import Lists
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
+from service.domain.projects.deletion import Deletions
 from service.domain.projects.lookup import Projects
+from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.sign_in.flow import SignIn
@@ -34,11 +37,15 @@ from service.settings import Settings
 from service.storage.client import connect
 from service.storage.counters import Counters
 from service.storage.databases import Databases
-from service.storage.leases import RENEW_SECONDS, Leases
+from service.storage.leases import Leases
+from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
 from service.storage.sign_in_states import SignInStates
 
 CLOSE_SECONDS = 2.0
+# How often it is looked for projects to migrate, and to delete.
+MIGRATE_SECONDS = 1.0
+DELETE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,7 @@ class Services:
     databases: Databases
     projects: Projects
     admin: ProjectAdmin
+    migrations: Migrations
     canary: Canary
     tokens: Tokens
     passwords: Passwords
@@ -86,7 +94,10 @@ def build_services(settings: Settings) -> Services:
     passwords = Passwords(settings.bcrypt_cost)
     store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
     canary = Canary(store, secret_box)
-    projects = Projects(databases, store, secret_box, default_id=settings.default_project_id)
+    leases = Leases(databases)
+    migrations = Migrations(databases, leases)
+    migrator, deletions = Migrator(migrations), Deletions(databases, store, leases, leader=LEADER)
+    projects = Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id)
     tokens = Tokens(settings.base_url, projects)
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
@@ -94,7 +105,8 @@ def build_services(settings: Settings) -> Services:
     return Services(
         databases=databases,
         projects=projects,
-        admin=ProjectAdmin(databases, store, secret_box, projects, canary),
+        admin=ProjectAdmin(databases, store, secret_box, projects, canary, migrations=migrations, deletions=deletions),
+        migrations=migrations,
         canary=canary,
         tokens=tokens,
         passwords=passwords,
@@ -106,7 +118,15 @@ def build_services(settings: Settings) -> Services:
         files=Files(projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,
-        jobs=_jobs(databases, limits),
+        jobs=Jobs(
+            [
+                Job("prepare", migrations.migrate_system),
+                Job("migrate", migrator.run_pending, every=MIGRATE_SECONDS),
+                Job("delete_projects", deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
+                *_jobs(databases, limits),
+            ],
+            Leader(leases),
+        ),
         access=access,
         rules=RulesAdministration(access),
         trusted_proxies=settings.trusted_proxies,
@@ -114,12 +134,8 @@ def build_services(settings: Settings) -> Services:
     )
 
 
-def _jobs(databases: Databases, limits: Limits) -> Jobs:
-    """The background work of a process that serves; a command has none, for it does not start them."""
-    leader = Leader(Leases(databases))
-    jobs = [
-        Job("leader", leader.renew, every=RENEW_SECONDS),
-        Job("prepare", databases.ensure_indexes),
+def _jobs(databases: Databases, limits: Limits) -> list[Job]:
+    return [
         Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
         Job(
             "sweep_files",
@@ -129,7 +145,6 @@ def _jobs(databases: Databases, limits: Limits) -> Jobs:
             for_deployment=True,
         ),
     ]
-    return Jobs(jobs, leader)
 
 
 def _provider_defaults(settings: Settings) -> ProviderDefaults:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from service.domain.collections.reconcile import find_drift
-from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
 from service.file_limit import raise_file_limit
 from service.storage.databases import Databases
+from service.storage.migrations import PROJECT_MIGRATIONS, read_version
 
 # A collection has up to 64 files, and each client its socket.
 ENOUGH_FILES = 16_384
@@ -38,12 +39,8 @@ async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]
         ),
     ]
     for project in await admin.list():
-        missing = await project.database.missing_indexes()
-        await project.database.ensure_indexes()
-        made = (
-            f"made missing indexes of users: {', '.join(missing)}" if missing else "users and files have their indexes"
-        )
-        findings.append(await _check_key(admin, project.id, made))
+        findings.append(await _check_key(admin, project.id))
+        findings.append(await _check_form(project))
         findings += [
             Finding(False, f"project {project.id}, collection {name}: lacks {', '.join(what)} ({MEND})")
             for name, what in (await find_drift(project.database)).items()
@@ -51,12 +48,26 @@ async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]
     return findings
 
 
-async def _check_key(admin: ProjectAdmin, project_id: str, made: str) -> Finding:
+async def _check_form(project: ProjectEntry) -> Finding:
+    """Only reads: what lacks is made by a server that meets the project, or by the command that is named."""
+    version, latest = await read_version(project.database.database), len(PROJECT_MIGRATIONS)
+    missing = await project.database.missing_indexes()
+    lacks = [f"lacks the indexes {', '.join(missing)}"] if missing else []
+    if version < latest:
+        lacks.append(f"is in the form of version {version} of {latest}")
+    if version > latest:
+        return Finding(False, f"project {project.id}: was written by a newer version of the service; run that one")
+    if lacks:
+        return Finding(False, f"project {project.id}: {' and '.join(lacks)} (mend it by `auth-collections migrate`)")
+    return Finding(True, f"project {project.id}: users and files have their indexes, in the form of version {version}")
+
+
+async def _check_key(admin: ProjectAdmin, project_id: str) -> Finding:
     try:
         await admin.find(project_id)
     except ConfigurationError as error:
-        return Finding(False, f"project {project_id}: {error.detail}; {made}")
-    return Finding(True, f"project {project_id}: SECRET_KEY opens its secrets, {made}")
+        return Finding(False, f"project {project_id}: {error.detail}")
+    return Finding(True, f"project {project_id}: SECRET_KEY opens its secrets")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typer.exceptions import Abort, TyperException
 
 from service.cli.check import run_checks
 from service.cli.demo import describe_demo, ensure_demo
+from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
 from service.cli.runtime import refuse_wrong_key, run_command
 from service.cli.seed import seed
@@ -95,9 +96,16 @@ def sweep() -> None:
 
 
 @app.command()
+def migrate() -> None:
+    """Bring all stored data to this version's form, and make indexes that are missing. A server does so by itself."""
+    for name, made in run_command(lambda services: migrate_all(services.migrations, services.admin)).items():
+        typer.echo(f"{name}: {'made ' + ', '.join(made) if made else 'nothing to do'}")
+
+
+@app.command()
 def check() -> None:
     """Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong."""
-    findings = run_command(lambda services: run_checks(services.databases, services.admin))
+    findings = run_command(lambda services: run_checks(services.databases, services.admin), only_reads=True)
     for finding in findings:
         typer.echo(str(finding))
     if not all(finding.good for finding in findings):

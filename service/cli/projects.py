@@ -1,9 +1,11 @@
 """`auth-collections project ...`: the commands that create and change projects, and how they print."""
 
+import sys
 from typing import Annotated, Any
 
 import orjson
 import typer
+from typer.exceptions import TyperException
 
 from service.cli.runtime import run_command
 from service.domain.projects.admin import ProjectEntry
@@ -63,10 +65,24 @@ def rotate_key(project_id: ProjectId, as_json: AsJson = False) -> None:
 
 
 @project_app.command()
-def delete(project_id: ProjectId, as_json: AsJson = False) -> None:
-    """Delete a project with all its users, files and documents."""
+def delete(
+    project_id: ProjectId,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a project with all its users, files and documents. Asks for the id once more, at a terminal."""
+    if not yes:
+        _ask_again(project_id)
     run_command(lambda services: services.admin.delete(project_id))
     _print({"project_id": project_id, "deleted": True}, as_json=as_json)
+
+
+def _ask_again(project_id: str) -> None:
+    if not sys.stdin.isatty():
+        raise TyperException(f"This deletes the project {project_id} with all its data; add --yes to say so")
+    typed = typer.prompt(f"This deletes {project_id} with all its data. Type its id to go on", err=True)
+    if typed != project_id:
+        raise ConfigurationError(f"{typed} is not {project_id}; nothing was deleted")
 
 
 def _pairs(texts: list[str]) -> dict[str, str]:

@@ -10,28 +10,30 @@ from service.errors import ConfigurationError, Unavailable
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
 from service.storage.client import within
-from service.storage.databases import Databases
 
 T = TypeVar("T")
 # A server does not wait longer than this for a MongoDB that may come later.
 KEY_SECONDS = 2.0
 
 
-def run_command(work: Callable[[Services], Awaitable[T]]) -> T:
-    """Runs `work` on the database of the environment, which is started if it is an embedded one that does not run yet."""
+def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False) -> T:
+    """Runs `work` on the database of the environment, which is started if it is an embedded one that does not run yet.
+
+    The system's database is brought to the present version first, unless `work` only reads.
+    """
     with with_database(read_settings()) as settings:
-        return run_on(settings, work)
+        return run_on(settings, work, only_reads=only_reads)
 
 
-def run_on(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
+def run_on(settings: Settings, work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False) -> T:
     """Runs `work` on the database that `settings` name."""
-    return asyncio.run(_run(settings, work))
+    return asyncio.run(_run(settings, work, only_reads))
 
 
-async def _run(settings: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
+async def _run(settings: Settings, work: Callable[[Services], Awaitable[T]], only_reads: bool) -> T:
     services = build_services(settings)
     try:
-        await _prepare(services.databases)
+        await _prepare(services.databases.hello if only_reads else services.migrations.migrate_system)
         return await work(services)
     finally:
         await services.close()
@@ -51,9 +53,9 @@ async def _refuse_wrong_key(settings: Settings) -> None:
         await services.close()
 
 
-async def _prepare(databases: Databases) -> None:
+async def _prepare(step: Callable[[], Awaitable[object]]) -> None:
     try:
-        await databases.ensure_indexes()
+        await step()
     except Unavailable as error:
         if error.cause:
             raise ConfigurationError(f"MONGODB_URI: {error.cause}") from None

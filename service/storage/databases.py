@@ -9,7 +9,7 @@ from pymongo import ASCENDING, IndexModel, timeout
 from service.schema.file_urls import FileUrls
 from service.storage.client import Client, Database
 from service.storage.errors import translated
-from service.storage.files.stored import ensure_file_indexes
+from service.storage.files.stored import FILE_INDEXES, ensure_file_indexes
 from service.storage.records import Records
 from service.storage.transactions import ClientSession, in_transaction
 
@@ -95,10 +95,21 @@ class ProjectDatabase:
             await ensure_file_indexes(self.database)
 
     async def missing_indexes(self) -> list[str]:
-        """The names of the indexes of `users` that are not there."""
+        """The indexes of users and files that are not there: "users.email"."""
+        wanted = {"users": USER_INDEXES, **FILE_INDEXES}
         with translated():
-            present = await self.database["users"].index_information()
-        return [name for index in USER_INDEXES if (name := index.document["name"]) not in present]
+            present = {name: await self.database[name].index_information() for name in wanted}
+        return [
+            f"{name}.{index.document['name']}"
+            for name, indexes in wanted.items()
+            for index in indexes
+            if index.document["name"] not in present[name]
+        ]
+
+    async def is_there(self) -> bool:
+        """Whether the database has any collection."""
+        with translated():
+            return bool(await self.database.list_collection_names())
 
     async def drop(self) -> None:
         with translated():

@@ -11,26 +11,42 @@ from service.storage.errors import translated
 from service.storage.transactions import ClientSession, in_transaction
 
 CANARY = "secret_key"
+NOT_DELETING: Document = {"deleting": {"$exists": False}}
+
+# The class has a method `list`.
+_Ids = list[str]
 
 
 class ProjectStore:
-    """`projects`: {_id, name, settings, signing_key, created_at}; `api_keys`: {_id: sha256, project_id, created_at};
-    `canary`: {_id: "secret_key", sealed}."""
+    """`projects`: {_id, name, settings, signing_key, created_at, deleting?}; `api_keys`: {_id: sha256, project_id, created_at};
+    `canary`: {_id: "secret_key", sealed}.
+
+    A project with `deleting` is a tombstone, which says when something of it was last there. Only calls that name
+    deletion see it.
+    """
 
     def __init__(self, databases: Databases) -> None:
         self._client = databases.client
+        self._system = databases.system
         self._projects = databases.system["projects"]
         self._api_keys = databases.system["api_keys"]
         self._canary = databases.system["canary"]
 
     async def find(self, project_id: str) -> Document | None:
+        """A project that is not being deleted."""
         with translated():
-            return await self._projects.find_one({"_id": project_id})
+            return await self._projects.find_one({"_id": project_id, **NOT_DELETING})
+
+    async def is_deleting(self, project_id: str) -> bool:
+        with translated():
+            match = {"_id": project_id, "deleting": {"$exists": True}}
+            return await self._projects.find_one(match, {"_id": 1}) is not None
 
     async def find_by_key(self, key_hash: str) -> Document | None:
         """The project of an API key, in one round trip."""
         lookup = {"from": "projects", "localField": "project_id", "foreignField": "_id", "as": "project"}
         stages: list[Document] = [{"$match": {"_id": key_hash}}, {"$lookup": lookup}, {"$unwind": "$project"}]
+        stages.append({"$match": {"project.deleting": {"$exists": False}}})
         with translated():
             rows = await (await self._api_keys.aggregate(stages)).to_list()
         return rows[0]["project"] if rows else None
@@ -38,18 +54,20 @@ class ProjectStore:
     async def allow_origin(self, origin: str) -> bool:
         """Whether any project has `origin`, or `*`, among its CORS_ORIGINS."""
         with translated():
-            found = await self._projects.find_one({"settings.CORS_ORIGINS": {"$in": [origin, "*"]}}, {"_id": 1})
+            found = await self._projects.find_one(
+                {"settings.CORS_ORIGINS": {"$in": [origin, "*"]}, **NOT_DELETING}, {"_id": 1}
+            )
         return found is not None
 
     async def ids(self) -> list[str]:
         """The ids of all projects."""
         with translated():
-            return [record["_id"] for record in await self._projects.find({}, {"_id": 1}).to_list()]
+            return [record["_id"] for record in await self._projects.find(NOT_DELETING, {"_id": 1}).to_list()]
 
     async def list(self) -> list[Document]:
         """All projects, oldest first."""
         with translated():
-            return await self._projects.find().sort([("created_at", 1), ("_id", 1)]).to_list()
+            return await self._projects.find(NOT_DELETING).sort([("created_at", 1), ("_id", 1)]).to_list()
 
     async def find_any(self) -> Document | None:
         """Some project, where there is one."""
@@ -71,7 +89,7 @@ class ProjectStore:
     async def only_id(self) -> str | None:
         """The id of the only project there is; None where there are none or several."""
         with translated():
-            rows = await self._projects.find({}, {"_id": 1}).limit(2).to_list()
+            rows = await self._projects.find(NOT_DELETING, {"_id": 1}).limit(2).to_list()
         return rows[0]["_id"] if len(rows) == 1 else None
 
     async def insert(self, project: Document, api_key: Document) -> None:
@@ -84,7 +102,13 @@ class ProjectStore:
         try:
             await in_transaction(self._client, write)
         except DuplicateValue:
-            raise Conflict(f"A project with the id {project['_id']} already exists") from None
+            raise await self.conflict(project["_id"]) from None
+
+    async def conflict(self, project_id: str) -> Conflict:
+        """Why the id is taken."""
+        if await self.is_deleting(project_id):
+            return Conflict(f"The project {project_id} is being deleted; its id is free again when that is done")
+        return Conflict(f"A project with the id {project_id} already exists")
 
     async def update_settings(self, project_id: str, changes: Mapping[str, Any]) -> None:
         """Sets each named setting; None removes it. Raises ProjectNotFound."""
@@ -93,7 +117,9 @@ class ProjectStore:
             "$unset": {f"settings.{name}": "" for name, value in changes.items() if value is None},
         }
         with translated():
-            result = await self._projects.update_one({"_id": project_id}, {k: v for k, v in update.items() if v})
+            result = await self._projects.update_one(
+                {"_id": project_id, **NOT_DELETING}, {k: v for k, v in update.items() if v}
+            )
         if not result.matched_count:
             raise ProjectNotFound
 
@@ -106,11 +132,54 @@ class ProjectStore:
 
         await in_transaction(self._client, write)
 
-    async def delete(self, project_id: str) -> None:
-        """Removes the project and its keys, not its data."""
+    async def begin_deletion(self, project_id: str) -> bool:
+        """Puts a tombstone on the project and removes its keys; False where there is no project."""
 
-        async def write(session: ClientSession) -> None:
+        async def write(session: ClientSession) -> bool:
+            changes = [{"$set": {"deleting": {"$ifNull": ["$deleting", "$$NOW"]}}}]
+            found = await self._projects.update_one({"_id": project_id}, changes, session=session)
             await self._api_keys.delete_many({"project_id": project_id}, session=session)
-            await self._projects.delete_one({"_id": project_id}, session=session)
+            return found.matched_count == 1
 
-        await in_transaction(self._client, write)
+        return await in_transaction(self._client, write)
+
+    async def deleting_ids(self) -> _Ids:
+        """The projects with a tombstone."""
+        with translated():
+            found = await self._projects.find({"deleting": {"$exists": True}}, {"_id": 1}).to_list()
+        return [record["_id"] for record in found]
+
+    async def has_rest(self, project_id: str) -> bool:
+        """Whether anything of a project is in the system's database, beside its tombstone."""
+        with translated():
+            for collection, match in _rest(project_id):
+                if await self._system[collection].find_one(match, {"_id": 1}):
+                    return True
+        return False
+
+    async def remove_rest(self, project_id: str) -> None:
+        with translated():
+            for collection, match in _rest(project_id):
+                await self._system[collection].delete_many(match)
+
+    async def note_rest(self, project_id: str) -> None:
+        """Something of it was there just now."""
+        with translated():
+            await self._projects.update_one(
+                {"_id": project_id, "deleting": {"$exists": True}}, [{"$set": {"deleting": "$$NOW"}}]
+            )
+
+    async def bury(self, project_id: str, quiet_seconds: float) -> bool:
+        """Removes a tombstone where nothing was there for so long. Whether there is none now."""
+        quiet = {"$lte": ["$deleting", {"$subtract": ["$$NOW", int(quiet_seconds * 1000)]}]}
+        match: Document = {"_id": project_id, "deleting": {"$exists": True}}
+        with translated():
+            await self._projects.delete_one({**match, "$expr": quiet})
+            return await self._projects.find_one(match, {"_id": 1}) is None
+
+
+def _rest(project_id: str) -> list[tuple[str, Document]]:
+    """Where else in the system's database there is something of a project. Whoever adds a collection adds it here."""
+    named: Document = {"project_id": project_id}
+    # Ids hold no character that means something in a regular expression, but `-` outside of brackets, which is itself.
+    return [("api_keys", named), ("sign_in_states", named), ("counters", {"_id": {"$regex": f"^{project_id}/"}})]

@@ -1,8 +1,12 @@
 """The command line as an operator meets it: real processes on the test database."""
 
 import base64
+import os
 import signal
 import socket
+import subprocess
+import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,7 +32,7 @@ def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[An
     system = mongo[f"{shell.environment['DATABASE_PREFIX']}system"]
     assert system["api_keys"].count_documents({}) == 1
     assert rotated["api_key"] not in str(list(system["api_keys"].find()))
-    assert shell.json("project", "delete", "my-app") == {"project_id": "my-app", "deleted": True}
+    assert shell.json("project", "delete", "my-app", "--yes") == {"project_id": "my-app", "deleted": True}
     assert shell.json("project", "list") == []
     assert not [name for name in mongo.list_database_names() if name.endswith("p_my-app")]
 
@@ -57,7 +61,7 @@ def test_secrets_are_sealed_at_rest_and_masked_in_print(shell: Shell, mongo: Mon
         (("project", "create", ""), 1, "name"),
         (("project", "show", "nobody"), 1, "There is no project nobody"),
         (("project", "set", "nobody", "TIER=pro"), 1, "There is no project nobody"),
-        (("project", "delete", "nobody"), 1, "There is no project nobody"),
+        (("project", "delete", "nobody", "--yes"), 1, "There is no project nobody"),
         (("project", "create"), 2, "NAME"),
         (("project", "frobnicate"), 2, "frobnicate"),
         (("serve", "--port", "99999999"), 2, "port"),
@@ -100,14 +104,70 @@ def test_a_taken_id_is_a_conflict(shell: Shell) -> None:
     assert "already exists" in result.stderr
 
 
-def test_check_says_what_is_well_and_mends_indexes(shell: Shell, mongo: MongoClient[Any]) -> None:
+def test_check_says_what_is_well(shell: Shell) -> None:
     shell.json("project", "create", "P", "--id", "p")
-    mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]["users"].drop_index("data")
-    first, second = shell.run("check"), shell.run("check")
-    assert (first.returncode, second.returncode) == (0, 0)
-    assert "topology: replica set" in first.stdout
-    assert "made missing indexes of users: data" in first.stdout
-    assert "users and files have their indexes" in second.stdout
+    checked = shell.run("check")
+    assert checked.returncode == 0
+    assert "topology: replica set" in checked.stdout
+    assert "users and files have their indexes" in checked.stdout
+
+
+def test_n16_a_deletion_asks_at_a_terminal_for_the_id(shell: Shell) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    refused, asked = delete_at_terminal(shell, "q\n")
+    assert refused == 1
+    assert "This deletes p with all its data. Type its id to go on" in asked
+    assert [project["project_id"] for project in shell.json("project", "list")] == ["p"]
+    deleted, _ = delete_at_terminal(shell, "p\n")
+    assert deleted == 0
+    assert shell.json("project", "list") == []
+
+
+def delete_at_terminal(shell: Shell, answer: str) -> tuple[int, str]:
+    """The exit status of the command, and what it wrote, when somebody types `answer`."""
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "service", "project", "delete", "p"]
+    try:
+        os.write(ours, answer.encode())
+        result = subprocess.run(  # noqa: S603
+            command, env=shell.environment, stdin=theirs, capture_output=True, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return result.returncode, result.stdout + result.stderr
+
+
+def test_n16_without_a_terminal_a_deletion_needs_yes(shell: Shell) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    result = shell.run("project", "delete", "p")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "--yes" in result.stderr
+    assert [project["project_id"] for project in shell.json("project", "list")] == ["p"]
+
+
+def test_n5_an_interrupted_deletion_is_finished_by_the_next_server(shell: Shell, mongo: MongoClient[Any]) -> None:
+    """What is left when the command ends right after its first write; meanwhile the id is taken."""
+    key = shell.json("project", "create", "P", "--id", "p")["api_key"]
+    prefix = shell.environment["DATABASE_PREFIX"]
+    mongo[f"{prefix}system"]["projects"].update_one({"_id": "p"}, {"$set": {"deleting": datetime.now(UTC)}})
+    refused = shell.run("project", "create", "P", "--id", "p")
+    assert refused.returncode == 1
+    assert "The project p is being deleted" in refused.stderr
+    port = free_port()
+    with serving(shell, "--port", str(port)) as server:
+        await_ready(f"http://127.0.0.1:{port}")
+        users = httpx2.get(f"http://127.0.0.1:{port}/auth-collections/users", headers={"x-api-key": key})
+        deadline = time.monotonic() + 50
+        while time.monotonic() < deadline and mongo[f"{prefix}system"]["projects"].find_one({"_id": "p"}):
+            time.sleep(0.2)
+        server.send_signal(signal.SIGTERM)
+        server.communicate(timeout=30)
+    assert users.status_code == 401
+    assert not mongo[f"{prefix}system"]["projects"].find_one({"_id": "p"})
+    assert f"{prefix}p_p" not in mongo.list_database_names()
+    shell.json("project", "create", "P", "--id", "p")
 
 
 def test_check_says_what_a_collection_lacks_and_how_to_mend_it(shell: Shell, mongo: MongoClient[Any]) -> None:

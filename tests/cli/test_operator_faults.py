@@ -51,7 +51,7 @@ def test_n29_projects_whose_secrets_do_not_open_are_listed_checked_and_deleted(s
     assert checked.returncode == 1
     assert "WRONG project p: SECRET_KEY does not open" in checked.stdout
     assert "topology: replica set" in checked.stdout
-    assert other.json("project", "delete", "p") == {"project_id": "p", "deleted": True}
+    assert other.json("project", "delete", "p", "--yes") == {"project_id": "p", "deleted": True}
     assert shell.json("project", "list") == []
 
 

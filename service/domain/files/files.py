@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from service.bounds import MAX_UPLOADS
@@ -50,7 +51,7 @@ class Files:
 
         Raises as `receive`, and Busy.
         """
-        upload = Upload(project.database)
+        upload = Upload(project.database, confirm=partial(self._projects.by_id, project.id))
         async with self._uploads.take(project.id), _aborting(upload):
             form = await receive(parts, upload, check, project_id=project.id, owner=owner)
             prefix = project.database.file_urls.prefix

@@ -10,6 +10,7 @@ import structlog
 from service.domain.jobs.leader import Leader
 from service.errors import ServiceError
 from service.observe.metrics import JOB_FAILURES, JOB_LAST_SUCCESS, JOB_RUNS
+from service.storage.leases import RENEW_SECONDS
 
 log = structlog.get_logger()
 
@@ -39,7 +40,7 @@ class Jobs:
     """The jobs of one process."""
 
     def __init__(self, jobs: Sequence[Job], leader: Leader) -> None:
-        self.jobs = tuple(jobs)
+        self.jobs = (Job("leader", leader.renew, every=RENEW_SECONDS), *jobs)
         self._leader = leader
         self._tasks: list[asyncio.Task[None]] = []
 

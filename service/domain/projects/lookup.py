@@ -11,6 +11,7 @@ from typing import Any
 from joserfc.jwk import ECKey
 
 from service.domain.cache import Cache
+from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
 from service.errors import InvalidApiKey, ProjectNotFound
@@ -50,11 +51,18 @@ class Projects:
     """The projects of this service, each remembered for at most five seconds."""
 
     def __init__(
-        self, databases: Databases, store: ProjectStore, secret_box: SecretBox, *, default_id: str | None = None
+        self,
+        databases: Databases,
+        store: ProjectStore,
+        secret_box: SecretBox,
+        migrator: Migrator,
+        *,
+        default_id: str | None = None,
     ) -> None:
         self._databases = databases
         self._store = store
         self._secret_box = secret_box
+        self._migrator = migrator
         self._default_id = default_id
         self._by_id: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
         self._origins: Cache[bool] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
@@ -72,7 +80,7 @@ class Projects:
         record = await self._store.find_by_key(hash_api_key(api_key))
         if record is None:
             raise InvalidApiKey
-        return self.opened(record)
+        return self._use(record)
 
     async def by_id(self, project_id: str) -> Project:
         """Raises ProjectNotFound."""
@@ -86,7 +94,16 @@ class Projects:
         record = await self._store.find(project_id)
         if record is None:
             raise ProjectNotFound
+        return self._use(record)
+
+    def _use(self, record: dict[str, Any]) -> Project:
+        self._migrator.note(record["_id"])
         return self.opened(record)
+
+    def forget_all(self) -> None:
+        """The next request reads what is stored now."""
+        for cache in (self._by_id, self._by_key, self._origins):
+            cache.clear()
 
     async def default(self) -> Project | None:
         """The project of a request that names none: DEFAULT_PROJECT_ID, else the only one there is, else None.

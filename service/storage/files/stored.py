@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pymongo import IndexModel
+
 from service.errors import FileNotFound
 from service.storage.client import Database, Document
 from service.storage.errors import translated
 
 FILES = "files.files"
 CHUNKS = "files.chunks"
+# By the names that every GridFS program gives them.
+FILE_INDEXES = {
+    FILES: (IndexModel([("filename", 1), ("uploadDate", 1)], name="filename_1_uploadDate_1"),),
+    CHUNKS: (IndexModel([("files_id", 1), ("n", 1)], name="files_id_1_n_1", unique=True),),
+}
 # The driver's default: a little under a power of two, which suits how the server allots records.
 CHUNK_BYTES = 255 * 1024
 # How many chunks one query of a reader fetches, and so holds in memory.
@@ -93,8 +100,8 @@ async def _chunks(database: Database, file: StoredFile, first: int, last: int) -
 async def ensure_file_indexes(database: Database) -> None:
     """The indexes that the GridFS specification asks for; without them, programs that use it would add them."""
     with translated():
-        await database[CHUNKS].create_index([("files_id", 1), ("n", 1)], unique=True)
-        await database[FILES].create_index([("filename", 1), ("uploadDate", 1)])
+        for name, indexes in FILE_INDEXES.items():
+            await database[name].create_indexes(list(indexes))
 
 
 def file_document(metadata: FileMetadata, length: Any, uploaded_at: datetime) -> Document:

@@ -27,12 +27,17 @@ Result = TypeVar("Result")
 BATCH_CHUNKS = 8
 # However slowly bytes come, the intent is renewed long before it is an hour old.
 RENEW = timedelta(minutes=10)
+# An upload that begins later than this many seconds looks whether its project is still there.
+CONFIRM_AFTER = 5.0
 
 
 class Upload:
     """The files of one request. Call `write` for each, then `publish`; and `abort` whenever that did not return."""
 
-    def __init__(self, database: ProjectDatabase) -> None:
+    def __init__(self, database: ProjectDatabase, confirm: Callable[[], Awaitable[object]] | None = None) -> None:
+        """`confirm` raises where the project is gone; it is asked when the first bytes come late."""
+        self._confirm = confirm
+        self._made = time.monotonic()
         self.database = database
         self._id = ObjectId()
         self._names: list[str] = []
@@ -52,6 +57,9 @@ class Upload:
 
     async def store(self, chunks: list[Document], file: Document | None = None) -> None:
         """A batch of chunks, and the file that they complete: all of it, if the intent still stands."""
+
+        if self._confirm and not self._is_begun and time.monotonic() - self._made > CONFIRM_AFTER:
+            await self._confirm()
 
         async def transaction(database: ProjectDatabase) -> None:
             await self._renew(database)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from time import monotonic
 
 from starlette.requests import Request
 
@@ -11,7 +12,7 @@ from service.domain.projects.lookup import Project
 from service.errors import ServiceError, UnsupportedMedia
 from service.web.http.json_body import read_object
 from service.web.http.multipart import read_parts
-from service.web.http.services import services
+from service.web.http.services import confirm_project, services
 
 FORM = "multipart/form-data"
 
@@ -30,9 +31,11 @@ async def read_submission(
         yield Submission(owner, fields, {})
         return
     _require_plain(request)
+    began = monotonic()
     try:
         parts = read_parts(content_type, request.stream())
         async with services(request).files.store_files(project, owner, parts, check) as submission:
+            await confirm_project(request, began)
             yield submission
     except ServiceError as error:
         # What the client still sends is not read: the connection cannot carry another request.

@@ -1,6 +1,7 @@
 """Reading request bodies within limits."""
 
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -10,6 +11,7 @@ from starlette.types import Receive
 from service.bounds import MAX_VALUES
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
+from service.web.http.services import confirm_project
 
 Model = TypeVar("Model", bound=BaseModel)
 Headers = Mapping[bytes, bytes]
@@ -17,9 +19,10 @@ Headers = Mapping[bytes, bytes]
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body, of at most the bytes that its route allows. Raises UnsupportedMedia, TooLarge, Invalid."""
-    headers = dict(request.scope["headers"])
+    headers, began = dict(request.scope["headers"]), monotonic()
     _require_json(headers)
     value = loads(await _read(request.receive, headers, request.scope["route"].max_body), max_values=MAX_VALUES)
+    await confirm_project(request, began)
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value

@@ -99,12 +99,16 @@ async def test_of_two_processes_one_leads(services: Services, emptied: None, mon
     assert [each.is_leading for each in leaders] == [False, True]
 
 
-async def test_work_for_the_deployment_waits_for_the_lead(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_work_for_the_deployment_waits_for_the_lead(
+    services: Services, leader: Leader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leading, "NAME", "another deployment's leader")
-    flaky = Flaky()
+    store, flaky = Leases(services.databases), Flaky()
+    assert await store.take(leading.NAME, "another")
     async with running([Job("lead", flaky.run, every=0.01, for_deployment=True)], leader):
         await asyncio.sleep(0.05)
         assert flaky.runs == 0
+        await store.release(leading.NAME, "another")
         await leader.renew()
         await until(lambda: flaky.runs > 0)
     assert not leader.is_leading

@@ -1,0 +1,117 @@
+"""The form in which data is stored, by version, and the steps from each version to the next.
+
+Each project's database has a version, and so has the system's: `migrations` {_id: "version", number, at}. A step is run by
+one process at a time, may be cut short anywhere and is then run again from its begin. While it runs, requests are
+answered: code reads the form before the step as well as the one after it.
+
+To add a step, append a `Migration` to `PROJECT_MIGRATIONS` or `SYSTEM_MIGRATIONS`; none is ever taken out or changed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from service.storage.client import Database, within
+from service.storage.databases import Databases, ProjectDatabase
+from service.storage.errors import translated
+from service.storage.leases import Leases
+
+# What one step may take; a step over all users of a large project does it in batches.
+STEP_SECONDS = 3_600.0
+LOOK_SECONDS = 0.5
+VERSION = "version"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of a project's database; `what` completes "makes ..."."""
+
+    what: str
+    run: Callable[[ProjectDatabase], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMigration:
+    """One step of the system's database."""
+
+    what: str
+    run: Callable[[Databases], Awaitable[None]]
+
+
+PROJECT_MIGRATIONS: tuple[Migration, ...] = (
+    Migration("the indexes of users and files", ProjectDatabase.ensure_indexes),
+)
+SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
+    SystemMigration("the service's own indexes", Databases.ensure_indexes),
+)
+
+Step = tuple[str, Callable[[], Awaitable[None]]]
+
+
+async def read_version(database: Database) -> int:
+    """How many of the steps a database has behind it. Raises Unavailable."""
+    with translated():
+        found = await database["migrations"].find_one({"_id": VERSION})
+    return int(found["number"]) if found else 0
+
+
+async def write_version(database: Database, number: int) -> None:
+    with translated():
+        changes = [{"$set": {"number": number, "at": "$$NOW"}}]
+        await database["migrations"].update_one({"_id": VERSION}, changes, upsert=True)
+
+
+class Migrations:
+    """Brings databases to the present version. Every call raises the errors of `errors.translated`."""
+
+    def __init__(self, databases: Databases, leases: Leases) -> None:
+        self._databases = databases
+        self._leases = leases
+
+    async def migrate_system(self) -> list[str]:
+        """What was made; one read where nothing is to do. Waits for another process that does it."""
+        steps: list[Step] = [(step.what, partial(step.run, self._databases)) for step in SYSTEM_MIGRATIONS]
+        return await self._migrate("system", self._databases.system, steps)
+
+    async def migrate_project(self, project_id: str) -> list[str]:
+        """The same for one project. Nothing is made where there is no such project, or it is being deleted."""
+        project = self._databases.project(project_id)
+        steps: list[Step] = [
+            (step.what, partial(self._run_if_there, project_id, partial(step.run, project)))
+            for step in PROJECT_MIGRATIONS
+        ]
+        if not await self._is_there(project_id):
+            return []
+        return await self._migrate(f"project/{project_id}", project.database, steps)
+
+    async def begin_project(self, project: ProjectDatabase) -> None:
+        """Makes the database of a new project, in the present form."""
+        await project.ensure_indexes()
+        await write_version(project.database, len(PROJECT_MIGRATIONS))
+
+    async def _run_if_there(self, project_id: str, run: Callable[[], Awaitable[None]]) -> None:
+        if await self._is_there(project_id):
+            await run()
+
+    async def _is_there(self, project_id: str) -> bool:
+        with translated():
+            match = {"_id": project_id, "deleting": {"$exists": False}}
+            return await self._databases.system["projects"].find_one(match, {"_id": 1}) is not None
+
+    async def _migrate(self, name: str, database: Database, steps: Sequence[Step]) -> list[str]:
+        made: list[str] = []
+
+        async def work() -> None:
+            for number in range(await read_version(database), len(steps)):
+                what, run = steps[number]
+                with within(STEP_SECONDS):
+                    await run()
+                await write_version(database, number + 1)
+                made.append(what)
+
+        while await read_version(database) < len(steps):
+            if await self._leases.run_alone(f"migrate/{name}", work):
+                break
+            await asyncio.sleep(LOOK_SECONDS)
+        return made

@@ -1,0 +1,162 @@
+"""Deleting a project while others still write to it: nothing of it is left, and nothing comes back."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from service.domain.jobs import leader
+from service.domain.projects import deletion, lookup
+from service.domain.projects.admin import ProjectAdmin
+from service.errors import Conflict, InvalidApiKey, ProjectNotFound
+from service.services import Services
+from service.storage.leases import Leases
+from tests.conftest import Api, MakeApi
+
+BOUNDARY = "frontier"
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 600_000
+FORM = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
+
+
+@pytest.fixture(autouse=True)
+async def quiet(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server runs, and so little time must be quiet."""
+    monkeypatch.setattr(deletion, "QUIET_SECONDS", 1.0)
+    monkeypatch.setattr(deletion, "LOOK_SECONDS", 0.1)
+    await Leases(services.databases).take(leader.NAME, "another")
+
+
+def everything(mongo: MongoClient[Any], prefix: str, project_id: str) -> list[str]:
+    """Where anything of a project is."""
+    named = {"$or": [{"project_id": project_id}, {"_id": {"$regex": f"^{project_id}"}}]}
+    system = mongo[f"{prefix}system"]
+    found = [name for name in system.list_collection_names() if system[name].find_one(named)]
+    return found + [name for name in mongo.list_database_names() if name == f"{prefix}p_{project_id}"]
+
+
+async def form(go_on: asyncio.Event, begun: asyncio.Event) -> AsyncIterator[bytes]:
+    data = b'{"email": "late@example.com", "password": "correct horse"}'
+    yield f'--{BOUNDARY}\r\ncontent-disposition: form-data; name="data"\r\n\r\n'.encode() + data + b"\r\n"
+    head = f'--{BOUNDARY}\r\ncontent-disposition: form-data; name="picture"; filename="a.png"\r\n'
+    yield f"{head}content-type: image/png\r\n\r\n".encode() + PNG
+    begun.set()
+    await go_on.wait()
+    yield PNG + f"\r\n--{BOUNDARY}--\r\n".encode()
+
+
+async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
+    api: Api, admin: ProjectAdmin, services: Services, mongo: MongoClient[Any], database_prefix: str
+) -> None:
+    """A signup with a file meets the drop half-way; a sign-in and a document come when all was dropped already."""
+    go_on, begun = asyncio.Event(), asyncio.Event()
+    body = {"name": "things", "schema": {"a": {"type": "integer"}}}
+    assert (await api.request("POST", "/api/collections", json=body)).status_code == 201
+    signup = asyncio.create_task(
+        api.request("POST", "/auth-collections/signup", content=form(go_on, begun), headers=FORM)
+    )
+    await begun.wait()
+    deleting = asyncio.create_task(admin.delete(api.project.id))
+    async with asyncio.timeout(10):
+        while mongo[f"{database_prefix}p_{api.project.id}"].list_collection_names():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    go_on.set()
+    assert 400 <= (await signup).status_code <= 503
+    # What a worker writes that still remembers the project.
+    await asyncio.sleep(0.3)
+    await api.project.database.users.insert({"_id": "ann", "email": "ann@example.com"})
+    await services.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
+    await services.databases.system["sign_in_states"].insert_one({"project_id": api.project.id})
+    assert not deleting.done()
+    await asyncio.wait_for(deleting, 20)
+    assert everything(mongo, database_prefix, api.project.id) == []
+
+
+async def test_n5_keys_and_tokens_are_refused_at_once_and_the_id_is_taken_until_the_end(
+    api: Api, admin: ProjectAdmin, services: Services
+) -> None:
+    token = (await api.signup()).json()["access_token"]
+    deleting = asyncio.create_task(admin.delete(api.project.id))
+    async with asyncio.timeout(10):
+        while (await api.users()).status_code != 401:  # noqa: ASYNC110 - MongoDB sends no event
+            await asyncio.sleep(0.02)
+    assert (await api.as_user(token, "GET", "/auth-collections/user")).status_code == 401
+    with pytest.raises(Conflict, match="is being deleted"):
+        await admin.create("Again", api.project.id, {})
+    with pytest.raises(ProjectNotFound, match="is being deleted"):
+        await admin.find(api.project.id)
+    assert await admin.list() == []
+    assert not deleting.done()
+    await asyncio.wait_for(deleting, 20)
+    again, key = await admin.create("Again", api.project.id, {})
+    assert (await services.projects.by_api_key(key)).id == again.id
+
+
+async def test_n5_a_deletion_that_was_interrupted_is_finished_by_the_job(
+    make_api: MakeApi, admin: ProjectAdmin, services: Services, mongo: MongoClient[Any], database_prefix: str
+) -> None:
+    """Ctrl-C cancels the command. The other project stays as it is."""
+    api, other = await make_api(), await make_api()
+    await api.signup()
+    await other.signup()
+    deleting = asyncio.create_task(admin.delete(api.project.id))
+    async with asyncio.timeout(10):
+        while not await services.databases.system["projects"].find_one({"deleting": {"$exists": True}}):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    deleting.cancel()
+    await asyncio.gather(deleting, return_exceptions=True)
+    (job,) = (job for job in services.jobs.jobs if job.name == "delete_projects")
+    assert job.for_deployment
+    async with asyncio.timeout(20):
+        while everything(mongo, database_prefix, api.project.id):
+            await job.run()
+            await asyncio.sleep(0.1)
+    assert (await other.users()).json()["total"] == 1
+
+
+async def test_n5_a_deletion_can_be_repeated_and_one_of_nobody_is_an_error(
+    api: Api, admin: ProjectAdmin, mongo: MongoClient[Any], database_prefix: str
+) -> None:
+    await asyncio.gather(admin.delete(api.project.id), admin.delete(api.project.id))
+    assert everything(mongo, database_prefix, api.project.id) == []
+    with pytest.raises(ProjectNotFound, match="There is no project"):
+        await admin.delete(api.project.id)
+
+
+async def test_n5_where_no_server_runs_nothing_is_waited_for(
+    api: Api, admin: ProjectAdmin, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "QUIET_SECONDS", 1_000.0)
+    await services.databases.system["leases"].delete_many({})
+    await asyncio.wait_for(admin.delete(api.project.id), 10)
+
+
+async def test_n5_a_body_that_comes_slowly_looks_again_for_its_project(
+    api: Api, admin: ProjectAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who sends for longer than a worker remembers a project, and a deletion waits, is refused before anything is written."""
+    from service.web.http import services as web
+
+    monkeypatch.setattr(web, "CACHE_SECONDS", 0)
+    go_on = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b'{"email": "late@example.com",'
+        await go_on.wait()
+        yield b'"password": "correct horse"}'
+
+    headers = {"content-type": "application/json"}
+    signup = asyncio.create_task(api.request("POST", "/auth-collections/signup", content=slow(), headers=headers))
+    await asyncio.sleep(0.2)
+    await asyncio.wait_for(admin.delete(api.project.id), 20)
+    go_on.set()
+    assert (await signup).status_code == 404
+    assert not await api.project.database.is_there()
+
+
+async def test_n5_a_key_is_not_found_again(api: Api, admin: ProjectAdmin, services: Services) -> None:
+    await admin.delete(api.project.id)
+    with pytest.raises(InvalidApiKey):
+        await services.projects.by_api_key(api.key)
+    assert lookup.CACHE_SECONDS + deletion.REQUEST_SECONDS <= 40
