@@ -149,6 +149,11 @@ def write_time(moment: datetime) -> str:
     return moment.isoformat("T", "milliseconds") + "Z"
 
 
+def write_plain(value: object) -> str:
+    """A stored value that JSON has no form for. Only times are ours; another program may have stored any other."""
+    return write_time(value) if isinstance(value, datetime) else str(value)
+
+
 def check_name(name: str) -> str | None:
     """Why `name` cannot be the name of a field, or None."""
     if GOOD_NAME.fullmatch(name):

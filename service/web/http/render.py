@@ -1,7 +1,6 @@
 """JSON out: envelopes for what the domain returns, and the one place where an error becomes an answer."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import orjson
@@ -13,7 +12,7 @@ from starlette.routing import Match
 
 from service.errors import Invalid, ServiceError, Unavailable
 from service.observe.metrics import ERRORS
-from service.schema.values import write_time
+from service.schema.values import write_plain
 from service.web.http.violations import list_violations
 
 log = structlog.get_logger()
@@ -33,12 +32,7 @@ class Json(Response):
             self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
 
     def render(self, content: Any) -> bytes:
-        return orjson.dumps(content, _plain, orjson.OPT_PASSTHROUGH_DATETIME)
-
-
-def _plain(value: Any) -> Any:
-    """A stored value JSON has no form for. Only times are ours; another program may have stored any other."""
-    return write_time(value) if isinstance(value, datetime) else str(value)
+        return orjson.dumps(content, write_plain, orjson.OPT_PASSTHROUGH_DATETIME)
 
 
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
