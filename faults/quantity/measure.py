@@ -106,7 +106,7 @@ class Gauge:
         seconds = time.perf_counter() - started
         time.sleep(AFTER_SECONDS)
         mongodb = (cpu_seconds(self.mongod) - cpu) * 1000
-        grown = peak(worker) - memory
+        grown = max(0, peak(worker) - memory)
         other, write, loop = (watch.slowest() for watch in (self.other, self.write, self.loop))
         return Cost(answer.status, seconds, other, write, loop, mongodb, grown, answer.body[:300])
 
