@@ -50,6 +50,8 @@ def read_document(place: str, data: RowData, source: DocumentSource) -> SeedDocu
     """The document that a row means, or why it means none."""
     if missing := next((name for name in source.key if name not in data), None):
         return f"{missing}: is part of the key and must be there"
+    if nested := next((name for name in source.key if isinstance(data[name], dict | list)), None):
+        return f"{nested}: is part of the key and cannot be an object or an array"
     return SeedDocument(place, data, key_of(data, source))
 
 

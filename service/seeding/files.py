@@ -17,7 +17,7 @@ from service.errors import FileNotFound, ServiceError
 from service.schema.file_urls import named_file
 from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
-from service.seeding.references import known_as
+from service.seeding.references import comparable_email
 from service.seeding.report import Report
 from service.storage.users import User
 
@@ -82,7 +82,7 @@ class FileSeeder:
 
 
 async def _user(project: Project, email: str) -> User | None:
-    return await project.users.find_by_email(known_as(email))
+    return await project.users.find_by_email(comparable_email(email))
 
 
 async def _digest(pieces: AsyncIterator[bytes]) -> str:

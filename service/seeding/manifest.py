@@ -126,6 +126,14 @@ class _Loader(yaml.SafeLoader):
             raise NotJson(f"a name must be text, which {shown(str(odd))} is not; put quotes around it{node.start_mark}")
         return mapping
 
+    def construct_yaml_str(self, node: yaml.ScalarNode) -> str:
+        text = super().construct_yaml_str(node)
+        try:
+            # A manifest in JSON writes what stands past U+FFFF as a pair of escapes, which YAML leaves as they are.
+            return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError:
+            raise NotJson(f"an unpaired surrogate is not a character{node.start_mark}") from None
+
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         # Python converts no text of more than 4,300 digits; 64 bits have at most 64 digits and a prefix.
         number = super().construct_yaml_int(node) if len(node.value) <= MAX_NUMBER else INT64_MAX + 1

@@ -18,7 +18,7 @@ def user_id(project_id: str, email: str) -> str:
     return hashlib.sha256(f"{project_id}/users/{email}".encode()).hexdigest()[:24]
 
 
-def known_as(email: str) -> str:
+def comparable_email(email: str) -> str:
     """The address as a signup stores it; what is no address is nobody's."""
     try:
         return normalize_email(email)
@@ -68,7 +68,7 @@ async def _ids(project: Project | None, target: str, keys: Iterable[Any]) -> dic
 
 
 async def _user_ids(project: Project | None, emails: set[str]) -> dict[Any, str]:
-    normalized = {email: known_as(email) for email in emails}
+    normalized = {email: comparable_email(email) for email in emails}
     known = await project.users.find_ids(normalized.values()) if project else {}
     place = project.id if project else ""
     return {email: known.get(stored, user_id(place, stored)) for email, stored in normalized.items()}

@@ -22,6 +22,7 @@ from service.seeding.manifest import Source
 MAX_JSON_BYTES = 256 * 1024 * 1024
 ROWS_AT_ONCE = 100
 TOO_LARGE = "has more than 1 MiB"
+NO_OBJECT = "must be an object"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,13 @@ async def read_rows(source: Source, folder: Path, place: str) -> AsyncIterator[R
 def make_row(place: str, value: Any) -> Row:
     """The row that a value of JSON or YAML is, judged like a body of the API."""
     if not isinstance(value, dict):
-        return Row(place, {}, "must be an object")
+        return Row(place, {}, NO_OBJECT)
     if _has_more_values(value, MAX_VALUES):
         return Row(place, {}, f"has more than {MAX_VALUES:,} values")
+    return _measure(place, value)
+
+
+def _measure(place: str, value: dict[str, Any]) -> Row:
     try:
         size = len(orjson.dumps(value))
     except orjson.JSONEncodeError:
@@ -116,9 +121,10 @@ def _read_json_lines(path: Path) -> Generator[Row, None, None]:
 
 def _json_line(place: str, line: bytes) -> Row:
     try:
-        return make_row(place, loads(line, max_values=MAX_VALUES))
+        value = loads(line, max_values=MAX_VALUES)
     except Invalid as error:
         return Row(place, {}, error.violations[0].msg)
+    return Row(place, value, size=len(line)) if isinstance(value, dict) else Row(place, {}, NO_OBJECT)
 
 
 def _read_csv(path: Path) -> Generator[Row, None, None]:
@@ -139,7 +145,7 @@ def _read_csv(path: Path) -> Generator[Row, None, None]:
         elif len(record.cells) != len(names):
             yield Row(place, {}, f"has {len(record.cells)} cells, and the header has {len(names)}")
         else:
-            yield make_row(place, dict(zip(names, record.cells, strict=True)))
+            yield _measure(place, dict(zip(names, record.cells, strict=True)))
 
 
 READERS = {".json": _read_json, ".jsonl": _read_json_lines, ".csv": _read_csv}

@@ -53,6 +53,8 @@ def test_a_mistake_is_named_on_one_line(tmp_path: Path, text: str, expected: str
         ("!!binary aGVsbG8=", "binary is no type of JSON in "),
         ("!!timestamp x", "timestamp is no type of JSON in "),
         ("!own x", "!own is no type of JSON in "),
+        (r'"\ud800"', "an unpaired surrogate is not a character in "),
+        (r'{"\udc00\ud800": 1}', "an unpaired surrogate is not a character in "),
         ("!!bool maybe", "'maybe'"),
         ('!!int ""', ""),
         ("!!float x", ""),
@@ -65,6 +67,12 @@ def test_n37_a_value_that_json_does_not_have_is_refused(tmp_path: Path, value: s
         read_manifest(path)
     assert error.value.detail.startswith(f"{path}: not valid YAML: {expected}")
     assert "\n" not in error.value.detail
+
+
+def test_a_pair_of_escapes_is_one_character(tmp_path: Path) -> None:
+    path = tmp_path / "seed.json"
+    path.write_text(r'{"project": {"id": "p", "name": "\ud83d\ude00 é"}}')
+    assert read_manifest(path).project.name == "😀 é"
 
 
 def test_the_largest_integers_are_read(tmp_path: Path) -> None:

@@ -210,6 +210,14 @@ async def test_a_document_is_refused_with_the_reason_and_the_others_are_stored(r
     ]
 
 
+@pytest.mark.parametrize("value", ["{$gt: 0}", "[Hugo]"])
+async def test_n37_a_key_cannot_be_an_object(run: Run, value: str) -> None:
+    report = await run(BOOKS.replace("{name: Hugo}", f"{{name: {value}}}"))
+    place = "! collections.authors.documents[0].rows[0]"
+    assert report.refusals["authors"] == [f"{place}: name: is part of the key and cannot be an object or an array"]
+    assert counts(report)["authors"] == {"created": 1, "refused": 1}
+
+
 async def test_a_schema_that_differs_is_refused(run: Run) -> None:
     await run()
     report = await run(BOOKS.replace("max_length: 20", "max_length: 30"))
