@@ -301,3 +301,16 @@ async def test_the_demo_appears_when_it_is_whole_and_what_was_cut_short_is_conti
     assert counts(report)["movies"] == {"created": 3201}
     with pytest.raises(Conflict):
         await seed_demo(services, files=())
+
+
+async def test_a_user_larger_than_the_bound_is_refused_and_the_others_are_stored(run: Run, tmp_path: Path) -> None:
+    """Within 1 MiB of JSON, and larger as MongoDB keeps it."""
+    rows = [
+        {"email": "big@example.com", "password": "long enough", "x": ["y" * 16] * 45_000},
+        {"email": "small@example.com", "password": "long enough"},
+    ]
+    (tmp_path / "users.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    report = await run("project: {id: p, name: P}\nusers: [{file: users.jsonl}]")
+    (refusal,) = report.refusals["users"]
+    assert "The data of a user may have at most 1048576 bytes" in refusal
+    assert counts(report)["users"] == {"created": 1, "refused": 1}

@@ -1,0 +1,54 @@
+"""Which filters also look for the names of files, and for which."""
+
+import re
+from typing import Any
+
+import pytest
+
+from service.query.file_filters import find_by_names
+from service.query.nodes import Match, RelationMatch
+from service.query.operators import OPERATORS
+from service.schema.file_urls import FileUrls
+from service.schema.values import Kind
+
+NAME = "demo-" + "0" * 32 + ".png"
+URLS = FileUrls("https://a.example/files/")
+URL = URLS.prefix + NAME
+
+
+def translated(operator: str, text: str, path: str = "data.picture", collection: str = "users") -> Any:
+    (filter_,) = find_by_names(Match((OPERATORS[operator](path, Kind.ANY, text),)), collection, URLS).filters
+    return filter_[path]
+
+
+@pytest.mark.parametrize(("operator", "key"), [("eq", "$in"), ("ne", "$nin"), ("in", "$in")])
+def test_a_url_also_means_the_name(operator: str, key: str) -> None:
+    assert translated(operator, URL) == {key: [URL, NAME]}
+    assert translated(operator, "text") == {key: ["text"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "collection"), [("data.picture", "c_things"), ("email", "users"), ("data.a.b", "users")]
+)
+def test_only_top_level_fields_of_users_hold_files(path: str, collection: str) -> None:
+    assert translated("eq", URL, path, collection) == {"$in": [URL]}
+
+
+@pytest.mark.parametrize("start", range(0, len(URL), 5))
+@pytest.mark.parametrize("length", [1, 4, 9, 30, len(URL)])
+@pytest.mark.parametrize("operator", ["contains", "icontains"])
+def test_every_part_of_a_url_finds_the_name(operator: str, start: int, length: int) -> None:
+    part = URL[start : start + length]
+    pattern = translated(operator, part.swapcase() if operator == "icontains" else part)["$regex"]
+    assert re.search(pattern, NAME, re.IGNORECASE if operator == "icontains" else 0)
+
+
+@pytest.mark.parametrize("text", ["text", "/filez/", f"/files/x{NAME}", f"files{NAME}", "HTTPS", "b.example"])
+def test_what_is_no_part_of_it_does_not(text: str) -> None:
+    assert not re.search(translated("contains", text)["$regex"], NAME)
+
+
+def test_conditions_on_related_users_are_translated_too() -> None:
+    inner = Match(({"data.picture": {"$in": [URL]}},))
+    match = find_by_names(Match(relations=(RelationMatch("data.user_id", "users", inner),)), "c_things", URLS)
+    assert match.relations[0].match.filters == ({"data.picture": {"$in": [URL, NAME]}},)
