@@ -301,15 +301,16 @@ class RangeNotSatisfiable(ServiceError):
 class Invalid(ServiceError):
     """The input is malformed; `detail` lists what was found.
 
-    `violations` are all the rules found broken, at least one.
+    `violations` are the rules found broken, at least one; `omitted` more were counted and not looked at.
     """
 
     status = 422
     code = "validation_error"
     detail = "Validation failed"
 
-    def __init__(self, violations: Iterable[Violation]) -> None:
+    def __init__(self, violations: Iterable[Violation], *, omitted: int = 0) -> None:
         self.violations = list(violations)
+        self.omitted = omitted
         super().__init__()
 
     @classmethod

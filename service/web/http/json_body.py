@@ -1,6 +1,7 @@
 """Reading request bodies within limits."""
 
 from collections.abc import Mapping
+from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -8,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive
 
-from service.bounds import MAX_VALUES
+from service.bounds import MAX_VALUES, MAX_VIOLATIONS
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
 from service.web.http.services import confirm_project
@@ -29,12 +30,23 @@ async def read_object(request: Request) -> dict[str, Any]:
 
 
 def validated(model: type[Model], value: dict[str, Any]) -> Model:
-    """`value` as `model`. Raises Invalid with all that pydantic found, in the specification's own form (section 7.1)."""
+    """`value` as `model`. Raises Invalid with what pydantic found, in the specification's own form (section 7.1)."""
+    kept = value if len(value) <= MAX_VIOLATIONS else _without_most_unknown(model, value)
     try:
-        return model.model_validate(value)
+        return model.model_validate(kept)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
-        raise Invalid(Violation(("body", *e["loc"]), _sentence(e["msg"]), e["type"]) for e in found) from None
+        violations = [Violation(("body", *e["loc"]), _sentence(e["msg"]), e["type"]) for e in found]
+    raise Invalid(violations, omitted=len(value) - len(kept))
+
+
+def _without_most_unknown(model: type[BaseModel], value: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the model and as many others as a refusal lists, for pydantic makes an error of each."""
+    if model.model_config.get("extra") != "forbid":
+        return value
+    fields = {field.alias or name for name, field in model.model_fields.items()}
+    unknown = islice((name for name in value if name not in fields), MAX_VIOLATIONS)
+    return {name: value[name] for name in (*(fields & value.keys()), *unknown)}
 
 
 def _sentence(msg: str) -> str:

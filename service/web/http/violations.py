@@ -23,7 +23,7 @@ def list_violations(error: Invalid) -> dict[str, Any]:
         if room < 0:
             break
         listed.append(shown)
-    omitted = len(error.violations) - len(listed)
+    omitted = len(error.violations) - len(listed) + error.omitted
     return {"detail": listed, "code": error.code} | ({"omitted": omitted} if omitted else {})
 
 
