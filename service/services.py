@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
+from service.domain.access.roles import Roles
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
 from service.domain.collections.catalog import Catalogs
@@ -70,6 +71,7 @@ class Services:
     jobs: Jobs
     access: AccessControl
     rules: RulesAdministration
+    roles: Roles
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str | None
 
@@ -110,7 +112,7 @@ def build_services(settings: Settings) -> Services:
         canary=canary,
         tokens=tokens,
         passwords=passwords,
-        accounts=Accounts(passwords, tokens, lists),
+        accounts=Accounts(passwords, tokens, lists, access),
         collections=Collections(catalogs, pattern_judge),
         schema_changes=SchemaChanges(catalogs, pattern_judge),
         pattern_judge=pattern_judge,
@@ -129,6 +131,7 @@ def build_services(settings: Settings) -> Services:
         ),
         access=access,
         rules=RulesAdministration(access),
+        roles=Roles(access),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )

@@ -1,6 +1,7 @@
 """Runs a bound query: probes relations, then asks for the page, then for the total. One command at a time."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.bounds import MAX_LISTS, MAX_LISTS_WAITING
@@ -12,6 +13,7 @@ from service.query.matcher import decide
 from service.query.nodes import BoundQuery, Match, RelationMatch
 from service.query.operators import Filter
 from service.query.populate import Row, attach
+from service.query.shapes import Shape
 from service.query.tree import Leaf, Related, Tree, leaves
 from service.storage.databases import ProjectDatabase
 from service.storage.records import Records
@@ -45,6 +47,16 @@ class Lists:
         """
         async with self._shares.take(database.database.name):
             return await _Reading(database).run(query)
+
+    async def find(self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str]) -> Row | None:
+        """The one record with this id, with what of `fields` the shape shows; None where the shape has no such record.
+
+        What is not there, and what may not be seen, are asked for in the same way.
+        """
+        match = replace(shape.match, filters=({"_id": id_}, *shape.match.filters))
+        query = BoundQuery(shape.collection, match, (("_id", 1),), 1, 0, False, (), tuple(fields), shape.view)
+        listing = await _Reading(database).run(query)
+        return listing.rows[0] if listing.rows else None
 
 
 class _Reading:

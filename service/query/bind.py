@@ -7,7 +7,7 @@ from service.errors import Invalid, Violation
 from service.query.nodes import EVERY_RELATION, BoundQuery, Condition, Expansion, ListQuery, Match, RelationMatch
 from service.query.operators import OPERATORS, Filter
 from service.query.shapes import Field, Shape
-from service.query.tree import Tree, to_filter
+from service.query.tree import Tree
 from service.schema.values import BadValue
 
 
@@ -35,15 +35,16 @@ def _match(conditions: Sequence[Condition], shape: Shape, depth: int, violations
     if not conditions:
         return shape.match
     own = [condition for condition in conditions if _relation_name(condition, depth) is None]
-    filters = (_filter(condition, shape, depth, violations) for condition in own)
+    bound = [_filter(condition, shape, depth, violations) for condition in own]
     hops = sorted((c for c in conditions if _relation_name(c, depth) is not None), key=lambda c: c.path[depth])
     relations = (
         _relation_match(name, list(group), shape, depth, violations)
         for name, group in groupby(hops, key=lambda condition: condition.path[depth])
     )
     found = tuple(each for each in relations if each is not None)
-    guards = tuple(guard for each in found if (guard := _guard(each, shape)) is not True)
-    return Match(tuple(f for f in filters if f is not None), found, (*shape.match.trees, *guards))
+    guards = (*(guard for _, guard in bound), *(_guard(each, shape) for each in found))
+    filters = tuple(each for each, _ in bound if each is not None)
+    return Match(filters, found, (*shape.match.trees, *(guard for guard in guards if guard is not True)))
 
 
 def _guard(relation: RelationMatch, shape: Shape) -> Tree:
@@ -57,19 +58,20 @@ def _relation_name(condition: Condition, depth: int) -> str | None:
     return rest[0] if len(rest) > 1 and rest[0] != "data" else None
 
 
-def _filter(condition: Condition, shape: Shape, depth: int, violations: list[Violation]) -> Filter | None:
+def _filter(condition: Condition, shape: Shape, depth: int, violations: list[Violation]) -> tuple[Filter | None, Tree]:
+    """The condition, and of which records its field may be seen at all."""
     field = shape.field(condition.path[depth:])
     if field is None:
         violations.append(
             Violation(("query", condition.parameter), "There is no such field in this collection", "value_error")
         )
-        return None
+        return None, True
     try:
         found = OPERATORS[condition.operator](field.path, field.kind, condition.text)
     except BadValue as error:
         violations.append(Violation(("query", condition.parameter), f"The value {error}", "value_error"))
-        return None
-    return found if field.guard is True else {"$and": [found, to_filter(field.guard)]}
+        return None, True
+    return found, field.guard
 
 
 def _relation_match(

@@ -79,7 +79,9 @@ class Records:
         batch = (await self._read(command))["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
-    async def update(self, match: Document, changes: Document, fields: Projection | None = None) -> Document | None:
+    async def update(
+        self, match: Document, changes: Document | Sequence[Document], fields: Projection | None = None
+    ) -> Document | None:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
         with translated("change a record"):
             return await self.collection.find_one_and_update(

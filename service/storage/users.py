@@ -11,8 +11,8 @@ from typing import Any
 
 import bson
 
-from service.bounds import MAX_USER_BYTES
-from service.errors import ServiceError, TooLarge
+from service.bounds import MAX_ROLES, MAX_USER_BYTES
+from service.errors import Invalid, ServiceError, TooLarge
 from service.schema.file_urls import named_file
 from service.schema.values import now
 from service.storage.client import Document
@@ -94,6 +94,16 @@ class SignInMatch:
     by_email: ExistingUser | None
 
 
+@dataclass(frozen=True, slots=True)
+class UserFacts:
+    """What access rules may know of a user."""
+
+    email: str
+    roles: tuple[str, ...]
+    data: Mapping[str, Any]
+    version: int
+
+
 class _NoUser(Exception):
     """Nobody matched; raised so that the transaction is undone, and the upload with it."""
 
@@ -130,6 +140,40 @@ class Users:
         stages: list[Document] = [{"$match": {"email": {"$in": list(emails)}}}, {"$project": {"email": 1}}]
         rows = await self._records.aggregate(stages, size=len(emails)) if emails else []
         return {row["email"]: row["_id"] for row in rows}
+
+    async def find_facts(self, user_id: str) -> UserFacts | None:
+        record = await self._records.find({"_id": user_id}, {"email": 1, "roles": 1, "data": 1, "token_version": 1})
+        if record is None:
+            return None
+        return UserFacts(record["email"], tuple(record.get("roles", ())), record["data"], record["token_version"])
+
+    async def find_row(self, user_id: str) -> Document | None:
+        """A user as a list has its rows, with `roles` where there are any."""
+        record = await self._records.find({"_id": user_id}, {**PROFILE, "roles": 1})
+        if record is not None:
+            self._database.file_urls.show(record)
+        return record
+
+    async def replace_roles(self, user_id: str, roles: list[str]) -> list[str] | None:
+        """The roles afterwards; None where there is no such user."""
+        record = await self._records.update({"_id": user_id}, {"$set": {"roles": roles}}, {"roles": 1})
+        return None if record is None else record["roles"]
+
+    async def replace_some_roles(
+        self, user_id: str, roles: list[str], *, among: list[str], match: Document
+    ) -> list[str] | None:
+        """Of the roles `among`, the user has just `roles` afterwards; others stay. None where nobody satisfies `match`.
+
+        Raises Invalid where there would be too many.
+        """
+        others = {"$setDifference": [{"$ifNull": ["$roles", []]}, among]}
+        joined = {"$setUnion": [others, roles]}
+        room = {"$expr": {"$lte": [{"$size": joined}, MAX_ROLES]}}
+        changes = [{"$set": {"roles": joined}}]
+        record = await self._records.update({"$and": [{"_id": user_id}, match, room]}, changes, {"roles": 1})
+        if record is None and await self._records.find({"_id": user_id, **match}, {"_id": 1}):
+            raise Invalid.one(("body", "roles"), f"A user has at most {MAX_ROLES} roles", type_="too_long")
+        return None if record is None else record["roles"]
 
     async def has_email(self, email: str) -> bool:
         return await self._records.find({"email": email}, {"_id": 1}) is not None

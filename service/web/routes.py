@@ -4,7 +4,7 @@ A row decides before its handler runs; `web/openapi/api_route` says what each of
 """
 
 from service.bounds import MAX_JSON_BYTES
-from service.domain.limits.limiter import AUTH, DAILY, FILES, LOGIN, SIGNUP
+from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, FILES, LOGIN, SIGNUP
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
 from service.web.auth.authenticate import Credential
@@ -26,10 +26,12 @@ from service.web.sign_in import openapi as describe_sign_in
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
+ANY_KEY, BY_RULE = Credential.ANY_KEY, Credential.BY_RULE
 PROJECT_IN_PATH, FILE_NAME = Credential.PROJECT_IN_PATH, Credential.FILE_NAME
 READ, IGNORED = Query.READ, Query.IGNORED
 
 PROFILE = "/auth-collections/user"
+USERS = "/auth-collections/users"
 CALLBACK = "/auth-idp-redirect/{project_id}"
 COLLECTIONS = "/api/collections"
 COLLECTION = f"{COLLECTIONS}/{{name}}"
@@ -39,14 +41,17 @@ RULES = "/api/rules"
 
 # fmt: off
 ROUTES: list[ApiRoute] = [
-    ApiRoute("POST", "/auth-collections/signup", accounts.signup, KEY, SIGNUP, describe_accounts.SIGNUP,
+    ApiRoute("POST", "/auth-collections/signup", accounts.signup, ANY_KEY, SIGNUP, describe_accounts.SIGNUP,
              max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login", accounts.login, KEY, LOGIN, describe_accounts.LOGIN,
+    ApiRoute("POST", "/auth-collections/login", accounts.login, ANY_KEY, LOGIN, describe_accounts.LOGIN,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
     ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
              max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", "/auth-collections/users", accounts.list_users, KEY, AUTH, describe_accounts.LIST_USERS, query=READ),
+    ApiRoute("GET", USERS, accounts.list_users, BY_RULE, AUTH_BY_RULE, describe_accounts.LIST_USERS, query=READ),
+    ApiRoute("GET", f"{USERS}/{{id}}", accounts.get_user, BY_RULE, AUTH_BY_RULE, describe_accounts.READ_USER),
+    ApiRoute("PUT", f"{USERS}/{{id}}/roles", accounts.replace_roles, BY_RULE, AUTH_BY_RULE, describe_accounts.ROLES,
+             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", "/auth-collections/jwks/{project_id}", accounts.jwks, PROJECT_IN_PATH, None, describe_accounts.JWKS),
     ApiRoute("GET", "/auth-collections/login-idp", sign_in.login_idp, OPTIONAL_KEY, AUTH, describe_sign_in.LOGIN,
              query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),

@@ -40,6 +40,8 @@ class PublishableKeyCaller:
     project: Project
 
 
+# Those who send an API key.
+KeyCaller = PublishableKeyCaller | SecretKeyCaller
 # Those who ask within a project.
 ProjectCaller = AnonymousCaller | PublishableKeyCaller | SecretKeyCaller | UserCaller
 Caller = ServiceCaller | ProjectCaller

@@ -6,12 +6,13 @@ Rules, users and sets are remembered by a worker for at most five seconds.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.declared import DeclaredShapes
 from service.domain.access.permissions import Permissions
-from service.domain.access.ruleset import CollectionRules, Rules, SetRule, read_rules, sets_in
+from service.domain.access.ruleset import SERVER, CollectionRules, Rules, SetRule, read_rules, sets_in
 from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES, Values, bind, targets_of
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Project
@@ -21,6 +22,7 @@ from service.schema.values import now
 from service.storage.definitions import Definitions, is_visible
 from service.storage.rules import StoredRules, find_rules
 from service.storage.sets import find_values
+from service.storage.users import UserFacts
 
 USERS = "users"
 CACHED_USERS = 10_000
@@ -38,15 +40,6 @@ class CompiledRules:
     version: str
     rules: Rules
     collections: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class UserFacts:
-    """What rules may know of a user: nothing that the user can write without being asked."""
-
-    email: str
-    roles: tuple[str, ...]
-    data: Mapping[str, Any]
 
 
 class AccessControl:
@@ -76,14 +69,19 @@ class AccessControl:
         if not compiled.rules.exist:
             raise InvalidApiKey
         rules = compiled.rules.of(name)
-        if rules is None:
-            raise CollectionNotFound
+        if rules is None or (name == USERS and rules.read is False):
+            raise InvalidApiKey if name == USERS else CollectionNotFound
         values = await self.values(project, caller, compiled, rules)
         return Permissions(rules, values, is_users=name == USERS)
 
-    def forget_user(self, project: Project, user_id: str, version: int) -> None:
-        """For the worker that changed what rules know of the user."""
-        self._users.drop(f"{project.id}/{user_id}/{version}")
+    async def server_fields(self, project: Project) -> frozenset[str]:
+        """The fields of users' data that only servers write."""
+        users = (await self.rules(project)).rules.users
+        return frozenset(name for name, each in users.fields.items() if each.write == SERVER) if users else frozenset()
+
+    def forget_user(self, project: Project, user_id: str) -> None:
+        """For the worker that changed what rules know of a user."""
+        self._users.drop(_user_key(project, user_id))
 
     async def _load(self, project: Project) -> CompiledRules:
         stored = await find_rules(project.database)
@@ -118,8 +116,15 @@ class AccessControl:
         return _bound_values(compiled, known, is_user=isinstance(caller, UserCaller))
 
     async def _user(self, caller: UserCaller) -> UserFacts:
-        name = f"{caller.project.id}/{caller.user_id}/{caller.version}"
-        return await self._users.get_or_load(name, lambda: _load_user(caller))
+        """Raises InvalidToken where the caller's token is not good any more."""
+        name, load = _user_key(caller.project, caller.user_id), partial(_load_user, caller)
+        facts = await self._users.get_or_load(name, load)
+        if facts.version != caller.version:
+            # What is remembered may be older than the token.
+            facts = await self._users.reload(name, load)
+        if facts.version != caller.version:
+            raise InvalidToken
+        return facts
 
     async def _set(
         self, project: Project, caller: ProjectCaller, compiled: CompiledRules, name: str, known: Mapping[str, Any]
@@ -146,10 +151,14 @@ async def declared_shapes(project: Project) -> DeclaredShapes:
 
 
 async def _load_user(caller: UserCaller) -> UserFacts:
-    found = await caller.project.database.users.find({"_id": caller.user_id})
-    if found is None or found["token_version"] != caller.version:
+    facts = await caller.project.users.find_facts(caller.user_id)
+    if facts is None:
         raise InvalidToken
-    return UserFacts(found["email"], tuple(found.get("roles", ())), found["data"])
+    return facts
+
+
+def _user_key(project: Project, user_id: str) -> str:
+    return f"{project.id}/{user_id}"
 
 
 async def _load_set(project: Project, rule: SetRule, where: Tree) -> tuple[Any, ...] | None:

@@ -103,10 +103,10 @@ def _check(question: Question) -> None:
 async def _caller(project: Project, question: Question) -> ProjectCaller:
     if question.user_id is None:
         return AnonymousCaller(project)
-    user = await project.database.users.find({"_id": question.user_id}, {"token_version": 1})
-    if user is None:
+    facts = await project.users.find_facts(question.user_id)
+    if facts is None:
         raise UserNotFound
-    return UserCaller(project, question.user_id, user["token_version"])
+    return UserCaller(project, question.user_id, facts.version)
 
 
 async def _stored(project: Project, shapes: DeclaredShapes, question: Question) -> Record:

@@ -11,7 +11,7 @@ from service.domain.access.permissions import Permissions
 from service.query.document_shape import DocumentShape
 from service.query.nodes import Match
 from service.query.shapes import Field, Shape, UserShape
-from service.query.tree import All, Tree
+from service.query.tree import All, Tree, to_filter
 from service.schema.values import Kind
 
 # A name that no record has, for its underscore keeps it out of `data`.
@@ -25,6 +25,11 @@ def visible_match(permissions: Permissions) -> Match:
     """What a record must satisfy to be read, in as many parts as it has, for each is served by indexes of its own."""
     tree = permissions.read
     return Match(trees=() if tree is True else tree.parts if isinstance(tree, All) else (tree,))
+
+
+def all_filters(match: Match) -> dict[str, Any]:
+    """The one filter of a match without relations."""
+    return {"$and": [to_filter(tree) for tree in match.trees]} if match.trees else {}
 
 
 class VisibleDocuments:
@@ -64,7 +69,7 @@ class VisibleUsers:
     """Users as a caller may see them: `id` and times, and of the rest what the rules give."""
 
     collection = UserShape.collection
-    listed = ("email", "data", "created_at", "updated_at")
+    listed = (*UserShape.listed, "updated_at")
     related = UserShape.related
 
     def __init__(self, shape: UserShape, permissions: Permissions) -> None:

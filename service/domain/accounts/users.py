@@ -5,7 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.access.caller import UserCaller
+from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
+from service.domain.access.control import AccessControl, require
+from service.domain.access.visible import VisibleUsers
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.passwords import Passwords, check_password
 from service.domain.files.files import Submission
@@ -25,12 +27,19 @@ from service.errors import (
 )
 from service.query.bind import bind
 from service.query.nodes import ListQuery
+from service.query.populate import Row
 from service.query.shapes import USERS
 from service.schema.values import check_data
 from service.storage.users import Credentials, NewUser, ProfileUpdate, User
 
 # The service's own names, which would hide in `data` what they mean beside it.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
+# What is read of a user to be shown to somebody.
+ROW = (*USERS.listed, "updated_at", "roles")
+
+
+# The class has a method `list`.
+Violations = list[Violation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +53,19 @@ class SignedIn:
 class Accounts:
     """Everything a project's users can do, and what its API key can do to them."""
 
-    def __init__(self, passwords: Passwords, tokens: Tokens, lists: Lists) -> None:
+    def __init__(self, passwords: Passwords, tokens: Tokens, lists: Lists, access: AccessControl) -> None:
+        self._access = access
         self._lists = lists
         self._passwords = passwords
         self._tokens = tokens
 
-    async def check_signup(self, project: Project, email: str, password: str, data: Mapping[str, Any]) -> None:
+    async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> None:
         """Raises what `signup` would, of all but the write: EmailTaken, Invalid."""
+        project = caller.project
         violations = check_password(password, project.settings.password_min_length)
         violations += check_profile(data, reserved=RESERVED)
+        if isinstance(caller, PublishableKeyCaller):
+            violations += await self._not_writable(project, data)
         if violations:
             raise Invalid(violations)
         # The unique index decides; this only saves the hash where the answer is known already.
@@ -60,10 +73,11 @@ class Accounts:
             raise EmailTaken
 
     async def signup(
-        self, project: Project, email: str, password: str, data: Mapping[str, Any], submission: Submission
+        self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any], submission: Submission
     ) -> SignedIn:
         """Stores a new user with the submission's files; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
-        await self.check_signup(project, email, password, data)
+        project = caller.project
+        await self.check_signup(caller, email, password, {**data, **submission.urls})
         hashed = await self._passwords.hash(password, project.id)
         new = NewUser(email, hashed, {**data, **submission.urls}, submission.owner)
         try:
@@ -101,6 +115,7 @@ class Accounts:
         """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user."""
         data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
         violations = check_profile(data, reserved=(*RESERVED, "password"))
+        violations += await self._not_writable(caller.project, data)
         if "id" in fields and fields["id"] != caller.user_id:
             violations.append(_unchangeable("id"))
         if violations:
@@ -122,9 +137,38 @@ class Accounts:
             raise Invalid([_unchangeable("email")])
         return user
 
-    async def list(self, project: Project, query: ListQuery) -> Listing:
-        """One page of users. Raises Invalid, and as `Lists.read`."""
-        return await self._lists.read(project.database, bind(query, USERS))
+    async def list(self, caller: ProjectCaller, query: ListQuery) -> Listing:
+        """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
+
+        Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
+        """
+        shape = USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
+        return await self._lists.read(caller.project.database, bind(query, shape))
+
+    async def find(self, caller: ProjectCaller, user_id: str) -> Row:
+        """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""
+        if isinstance(caller, SecretKeyCaller):
+            row = await caller.project.users.find_row(user_id)
+        else:
+            shape = await self._visible(caller)
+            row = await self._lists.find(caller.project.database, user_id, shape, fields=ROW)
+        if row is None:
+            raise UserNotFound
+        if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
+            row.pop("roles", None)
+        return row
+
+    async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
+        permissions = await self._access.permissions(caller, USERS.collection)
+        require(permissions.read, caller)
+        return VisibleUsers(USERS, permissions)
+
+    async def _not_writable(self, project: Project, data: Mapping[str, Any]) -> Violations:
+        """The fields in `data` that the project's rules leave to servers."""
+        kept = await self._access.server_fields(project)
+        return [
+            Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
+        ]
 
     def _signed_in(self, project: Project, user: User) -> SignedIn:
         return SignedIn(self._tokens.issue(project, user.id, user.version), user)

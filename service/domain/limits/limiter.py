@@ -36,7 +36,7 @@ class Policy:
 
     Limits for each client address are counted one request at a time, unless they are `leased` in slices as those for a
     project are. `spends_day` says whether the project's day pays as well. `anonymous` takes the place of the policy for
-    requests without a credential.
+    requests without a credential, `of_user` and `of_guest` for those of a user and of a publishable key.
     """
 
     name: str
@@ -47,6 +47,8 @@ class Policy:
     leased: bool = False
     spends_day: bool = True
     anonymous: "Policy | None" = None
+    of_user: "Policy | None" = None
+    of_guest: "Policy | None" = None
 
 
 SIGNUP = Policy("signup", HOUR, "signups an hour from one address", lambda s: s.signup_limit, per_address=True)
@@ -62,6 +64,20 @@ ANONYMOUS = Policy(
 )
 AUTH = Policy(
     "auth", HOUR, "requests an hour to the auth endpoints", lambda s: s.auth_limit, leased=True, anonymous=ANONYMOUS
+)
+# Users and guests, who come straight from their pages, have an hour of their own each, so that none uses up the project's.
+OF_USER = Policy(
+    "auth", HOUR, "requests an hour to the auth endpoints of one user", lambda s: s.auth_limit, per_address=True
+)
+OF_GUEST = Policy("auth", HOUR, ANONYMOUS.what, lambda s: s.auth_limit, per_address=True)
+AUTH_BY_RULE = Policy(
+    "auth",
+    HOUR,
+    "requests an hour to the auth endpoints",
+    lambda s: s.auth_limit,
+    leased=True,
+    of_user=OF_USER,
+    of_guest=OF_GUEST,
 )
 # Leased, for a page asks for many pictures at once, and each would cost a write.
 FILES = Policy(

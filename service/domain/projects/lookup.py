@@ -20,7 +20,8 @@ from service.storage.projects import ProjectStore
 from service.storage.users import Users
 
 PROJECT_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
-API_KEY = re.compile(r"ac_[a-z0-9-]{1,8}_[A-Za-z0-9]{32}")
+SECRET_PREFIX, PUBLISHABLE_PREFIX = "ac_", "acp_"
+API_KEY = re.compile(rf"(?:{SECRET_PREFIX}|{PUBLISHABLE_PREFIX})[a-z0-9-]{{1,8}}_[A-Za-z0-9]{{32}}")
 # A rotated key or a changed setting reaches every worker within this time.
 CACHE_SECONDS = 5
 CACHED_PROJECTS = 10_000
@@ -40,6 +41,11 @@ class Project:
     @property
     def users(self) -> Users:
         return Users(self.database)
+
+
+def is_publishable(api_key: str) -> bool:
+    """Whether a key only names its project. What it begins with is part of what is hashed, so it cannot be changed."""
+    return api_key.startswith(PUBLISHABLE_PREFIX)
 
 
 def hash_api_key(api_key: str) -> str:

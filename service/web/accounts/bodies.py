@@ -118,8 +118,29 @@ class Profile(User):
     updated_at: Time
 
 
+class VisibleUser(TypedDict):
+    """A user with what the caller may read: `email` only where the rules give it, `roles` for servers and the user's own."""
+
+    id: Id
+    email: NotRequired[EmailText]
+    data: Data
+    created_at: Time
+    roles: NotRequired[list[str]]
+
+
+class RolesForm(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    roles: list[str]
+
+
+class UserRoles(TypedDict):
+    id: Id
+    roles: list[str]
+
+
 class UserList(TypedDict):
-    users: list[User]
+    users: list[VisibleUser]
     total: Total
     limit: Limit
     offset: Offset
@@ -157,9 +178,17 @@ def profile_view(user: StoredUser) -> Profile:
     return {**user_view(user), "updated_at": user.updated_at}
 
 
-def row_view(row: Row) -> User:
+def row_view(row: Row) -> VisibleUser:
     """A user of a list, which makes no object of each row."""
+    if "email" not in row:
+        return {"id": row["_id"], "data": row["data"], "created_at": row["created_at"]}
     return {"id": row["_id"], "email": row["email"], "data": row["data"], "created_at": row["created_at"]}
+
+
+def visible_view(row: Row) -> VisibleUser:
+    """A single user as the caller may see one."""
+    view = row_view(row)
+    return {**view, "roles": row["roles"]} if "roles" in row else view
 
 
 def signed_in_view(result: SignIn) -> SignedIn:

@@ -7,27 +7,27 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
+from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, UserCaller
 from service.domain.sessions.access_tokens import public_keys
 from service.query.parse import parse_query
 from service.storage.ids import new_id
-from service.web.accounts.bodies import Login, Signup, list_view, profile_view, signed_in_view
+from service.web.accounts.bodies import Login, RolesForm, Signup, list_view, profile_view, signed_in_view, visible_view
 from service.web.http.forms import read_submission
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 from service.web.http.services import services
 
 
-async def signup(request: Request, caller: SecretKeyCaller) -> Response:
+async def signup(request: Request, caller: KeyCaller) -> Response:
     """Register a user."""
     accounts = services(request).accounts
 
     async def check(fields: Mapping[str, Any]) -> None:
-        await accounts.check_signup(caller.project, *_new_account(fields))
+        await accounts.check_signup(caller, *_new_account(fields))
 
     async with read_submission(request, caller.project, new_id(), check) as submission:
         account = _new_account(submission.required_fields())
-        return json_response(signed_in_view(await accounts.signup(caller.project, *account, submission)), 201)
+        return json_response(signed_in_view(await accounts.signup(caller, *account, submission)), 201)
 
 
 def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
@@ -36,7 +36,7 @@ def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
 
 
-async def login(request: Request, caller: SecretKeyCaller) -> Response:
+async def login(request: Request, caller: KeyCaller) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
     return json_response(
@@ -58,10 +58,22 @@ async def update_profile(request: Request, caller: UserCaller) -> Response:
         return json_response(profile_view(await accounts.update_profile(caller, submission)))
 
 
-async def list_users(request: Request, caller: SecretKeyCaller) -> Response:
+async def get_user(request: Request, caller: ProjectCaller) -> Response:
+    """Get one user."""
+    return json_response(visible_view(await services(request).accounts.find(caller, request.path_params["id"])))
+
+
+async def replace_roles(request: Request, caller: ProjectCaller) -> Response:
+    """Give a user roles."""
+    user_id = request.path_params["id"]
+    form = validated(RolesForm, await read_object(request))
+    return json_response({"id": user_id, "roles": await services(request).roles.replace(caller, user_id, form.roles)})
+
+
+async def list_users(request: Request, caller: ProjectCaller) -> Response:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return json_response(list_view(await services(request).accounts.list(caller.project, query)))
+    return json_response(list_view(await services(request).accounts.list(caller, query)))
 
 
 async def jwks(request: Request, caller: AnonymousCaller) -> Response:  # noqa: ARG001 - a handler's signature

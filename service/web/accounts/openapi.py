@@ -17,10 +17,13 @@ from service.web.accounts.bodies import (
     ProfileChanges,
     ProfileForm,
     PublicKeys,
+    RolesForm,
     SignedIn,
     Signup,
     SignupForm,
     UserList,
+    UserRoles,
+    VisibleUser,
 )
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import JSON, Content, Operation, SuccessResponse
@@ -101,6 +104,31 @@ EXAMPLE_JWK = {
     "use": "sig",
     "alg": "ES256",
 }
+READ_USER = Operation(
+    id="readUser",
+    tag=tags.USERS,
+    description="By the secret key, or by whom the rules of users let read this one.",
+    answers=(
+        SuccessResponse(
+            description="The user, with what the caller may read",
+            content=(Content(type=VisibleUser, examples={"a user": EXAMPLE_USER}),),
+        ),
+    ),
+    errors=(UserNotFound,),
+)
+ROLES = Operation(
+    id="replaceRoles",
+    tag=tags.USERS,
+    description="By the secret key all of them; by a user whom the rules let assign some roles, just those.",
+    body=(Content(type=RolesForm, examples={"an editor": {"roles": ["editor"]}}),),
+    answers=(
+        SuccessResponse(
+            description="The roles afterwards",
+            content=(Content(type=UserRoles, examples={"an editor": {"id": shapes.EXAMPLE_ID, "roles": ["editor"]}}),),
+        ),
+    ),
+    errors=(UserNotFound,),
+)
 JWKS = Operation(
     id="publicKeys",
     tag=tags.ACCOUNTS,

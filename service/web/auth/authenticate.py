@@ -10,9 +10,17 @@ from hmac import compare_digest
 
 from starlette.requests import Request
 
-from service.domain.access.caller import AnonymousCaller, Caller, SecretKeyCaller, ServiceCaller, UserCaller
-from service.domain.projects.lookup import Project
-from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound
+from service.domain.access.caller import (
+    AnonymousCaller,
+    Caller,
+    ProjectCaller,
+    PublishableKeyCaller,
+    SecretKeyCaller,
+    ServiceCaller,
+    UserCaller,
+)
+from service.domain.projects.lookup import Project, is_publishable
+from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
 from service.web.auth.client_address import client_address
 from service.web.http.services import services
@@ -32,6 +40,8 @@ class Credential(Enum):
     FILE_NAME = "file name"
     OPTIONAL_API_KEY = "optional"
     API_KEY = "apiKey"
+    ANY_KEY = "any key"
+    BY_RULE = "by rule"
     METRICS_TOKEN = "metricsToken"  # noqa: S105 - the name of a scheme
     USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
 
@@ -42,13 +52,37 @@ async def authenticate_nobody(request: Request) -> ServiceCaller:  # noqa: ARG00
 
 
 async def authenticate_key(request: Request) -> SecretKeyCaller:
-    """The holder of the one `x-api-key`. Raises InvalidApiKey."""
+    """The holder of the one `x-api-key`, a secret one. Raises InvalidApiKey, SecretKeyRequired."""
+    caller = await authenticate_any_key(request)
+    if isinstance(caller, PublishableKeyCaller):
+        raise SecretKeyRequired
+    return caller
+
+
+async def authenticate_any_key(request: Request) -> SecretKeyCaller | PublishableKeyCaller:
+    """The holder of the one `x-api-key`, of either kind. Raises InvalidApiKey."""
     keys = headers_of(request, b"x-api-key")
     if len(keys) != 1:
         raise InvalidApiKey
     project = await services(request).projects.by_api_key(keys[0])
     request.scope["state"]["project"] = project
-    return SecretKeyCaller(project)
+    return PublishableKeyCaller(project) if is_publishable(keys[0]) else SecretKeyCaller(project)
+
+
+async def authenticate_by_rule(request: Request) -> ProjectCaller:
+    """The holder of a secret key, who may do everything; else the user of a token; else the holder of a publishable key.
+
+    A publishable key beside a token only has to be of the same project. Raises InvalidApiKey, InvalidToken.
+    """
+    if not headers_of(request, b"authorization"):
+        return await authenticate_any_key(request)
+    keyed = await authenticate_any_key(request) if headers_of(request, b"x-api-key") else None
+    if isinstance(keyed, SecretKeyCaller):
+        return keyed
+    caller = await authenticate_user(request)
+    if keyed is not None and keyed.project.id != caller.project.id:
+        raise InvalidApiKey
+    return caller
 
 
 async def authenticate_user(request: Request) -> UserCaller:
@@ -105,6 +139,8 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.FILE_NAME: authenticate_reader,
     Credential.OPTIONAL_API_KEY: authenticate_optional_key,
     Credential.API_KEY: authenticate_key,
+    Credential.ANY_KEY: authenticate_any_key,
+    Credential.BY_RULE: authenticate_by_rule,
     Credential.METRICS_TOKEN: authenticate_operator,
     Credential.USER_TOKEN: authenticate_user,
 }

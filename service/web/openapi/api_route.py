@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from service.domain.access.caller import AnonymousCaller, Caller
-from service.domain.limits.limiter import Policy
+from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
+from service.domain.limits.limiter import OF_USER, Policy
 from service.errors import Invalid, LimitExceeded, Violation
 from service.query.parse import parse_pairs
 from service.web.asgi.deadlines import extend_deadline
@@ -95,14 +95,29 @@ async def _count(request: Request, caller: Caller, policy: Policy) -> None:
 
     Raises LimitExceeded, which names the limit, and Unavailable.
     """
-    if policy.anonymous is not None and isinstance(caller, AnonymousCaller):
-        policy = policy.anonymous
+    policy = _policy_of(caller, policy)
     state = request.scope["state"]
-    address = find_client_address(request) if policy.per_address else ""
+    address = _counted_as(request, caller, policy) if policy.per_address else ""
     quotas = state["quotas"] = await services(request).limits.count(state["project"], policy, address)
     if quotas and (last := quotas[-1]).exceeded:
         detail = f"The limit of {last.limit} {last.policy.what} is reached"
         raise LimitExceeded(detail, headers={"retry-after": str(last.reset)})
+
+
+def _policy_of(caller: Caller, policy: Policy) -> Policy:
+    match caller:
+        case AnonymousCaller():
+            return policy.anonymous or policy
+        case UserCaller():
+            return policy.of_user or policy
+        case PublishableKeyCaller():
+            return policy.of_guest or policy
+    return policy
+
+
+def _counted_as(request: Request, caller: Caller, policy: Policy) -> str:
+    """Whose hour it is: the user's where each user has one, else that of the client's address."""
+    return caller.user_id if policy is OF_USER and isinstance(caller, UserCaller) else find_client_address(request)
 
 
 def _refuse_query(request: Request) -> None:

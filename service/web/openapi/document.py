@@ -28,12 +28,20 @@ Accounts, identity-provider sign-in, files and declared collections of documents
 A project's API key, which `auth-collections project create` prints, goes into the header `x-api-key`; a user's token, which
 signup and login return, into `Authorization: Bearer <token>`. An error is `{"detail", "code"}`; with 422 `detail` lists each
 broken rule. Every answer carries `X-Request-ID`."""
+# The scheme of keys that only name their project.
+PUBLISHABLE_KEY = "publishableKey"
 SECURITY_SCHEMES = {
     Credential.API_KEY.value: {
         "type": "apiKey",
         "in": "header",
         "name": "x-api-key",
-        "description": "The project's API key, for server-side and admin operations",
+        "description": "The project's secret key, for server-side and admin operations",
+    },
+    PUBLISHABLE_KEY: {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-api-key",
+        "description": "The project's publishable key, which says which project is meant and is safe in a page",
     },
     Credential.USER_TOKEN.value: {
         "type": "http",
@@ -60,6 +68,8 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.FILE_NAME: [],
     Credential.OPTIONAL_API_KEY: [{}, {Credential.API_KEY.value: []}],
     Credential.API_KEY: [{Credential.API_KEY.value: []}],
+    Credential.ANY_KEY: [{Credential.API_KEY.value: []}, {PUBLISHABLE_KEY: []}],
+    Credential.BY_RULE: [{Credential.API_KEY.value: []}, {Credential.USER_TOKEN.value: []}, {PUBLISHABLE_KEY: []}],
     Credential.METRICS_TOKEN: [{Credential.METRICS_TOKEN.value: []}],
     Credential.USER_TOKEN: [{Credential.USER_TOKEN.value: []}],
 }

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from service.errors import (
     FileNotFound,
+    Forbidden,
     Invalid,
     InvalidApiKey,
     InvalidToken,
@@ -18,6 +19,7 @@ from service.errors import (
     SecretKeyRequired,
     ServiceError,
     TooLarge,
+    Unauthorized,
     Unavailable,
     UnsupportedMedia,
     Violation,
@@ -59,6 +61,8 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.FILE_NAME: (FileNotFound, Unavailable),
     Credential.OPTIONAL_API_KEY: (InvalidApiKey, ProjectNotFound, Unavailable),
     Credential.API_KEY: (InvalidApiKey, SecretKeyRequired, Unavailable),
+    Credential.ANY_KEY: (InvalidApiKey, Unavailable),
+    Credential.BY_RULE: (InvalidApiKey, InvalidToken, Unauthorized, Forbidden, Unavailable),
     Credential.METRICS_TOKEN: (InvalidToken, NotFound),
     Credential.USER_TOKEN: (InvalidToken, Unavailable),
 }
