@@ -23,7 +23,6 @@ DOCUMENT = build_document(ROUTES)
 UNSENT = {
     "ServiceError",
     "BadRequest",
-    "Unauthorized",
     "Conflict",
     "ConfigurationError",
     "RejectedByValidator",
