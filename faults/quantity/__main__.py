@@ -5,6 +5,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 
@@ -35,6 +36,8 @@ def main() -> None:
             costs = {
                 each.name: (each, report(each, gauge)) for each in takewhile(lambda _: time.monotonic() < end, chosen)
             }
+    missed = [] if arguments.only else unreached(request for request, _ in costs.values())
+    print(f"bounds that no single request reaches: {', '.join(missed) or 'none'}")  # noqa: T201
     if arguments.write:
         COSTS.write_text(json.dumps(by_bound(list(costs.values())), indent=2) + "\n")
     sys.exit(judge(costs, arguments.ceiling))
@@ -60,6 +63,12 @@ def by_bound(costs: list[tuple[Input, Cost]]) -> dict[str, str]:
         if what not in worst or cost.wait > worst[what].wait:
             worst[what] = cost
     return {what: str(cost) for what, cost in worst.items()}
+
+
+def unreached(sent: Iterable[Input]) -> list[str]:
+    """The bounds at whose end no input was; those of many requests at once are for `scripts/faults hostile`."""
+    reached = {id(getattr(bounds, request.bound)) for request in sent}
+    return [bound.what for bound in bounds.every_bound() if id(bound) not in reached]
 
 
 def judge(costs: dict[str, tuple[Input, Cost]], ceiling: float) -> int:

@@ -118,8 +118,8 @@ def queries(site: Site) -> Iterator[Input]:
         key,
         status=(200, 503),
     )
-    related = "&".join(f"{name}.note_icontains=y" for name in RELATIONS)
-    yield Input("users, filter by relations", "MAX_POPULATE", "GET", f"{USERS}?{related}", key, status=(200, 422, 503))
+    related = "&".join(f"{name}.note_icontains=y" for name in RELATIONS[: bounds.MAX_RELATIONS])
+    yield Input("users, filter by relations", "MAX_RELATIONS", "GET", f"{USERS}?{related}", key, status=(200, 422, 503))
 
 
 def _comma(length: int) -> str:
@@ -186,7 +186,7 @@ def patterns(site: Site) -> Iterator[Input]:
     lists = {f"p{number}": ["a" * 2_000] * 8 for number in range(60)}
     yield Input("patterns on many texts", "MAX_PATTERN", "POST", path, key, encode({"data": lists}), (201, 422))
     wrong = {f"p{number}": list(range(800)) for number in range(60)}
-    yield Input("broken rules", "MAX_VALUES", "POST", path, key, encode({"data": wrong}), (422,))
+    yield Input("broken rules", "MAX_VIOLATIONS", "POST", path, key, encode({"data": wrong}), (422,))
 
 
 def relations(site: Site) -> Iterator[Input]:
@@ -195,12 +195,12 @@ def relations(site: Site) -> Iterator[Input]:
     # In BSON such an id takes up to 38 bytes, and the data of a user is bounded there too.
     count = min(bounds.MAX_VALUES - 10, (bounds.MAX_JSON_BYTES - SPARE_BYTES) // 40)
     body = encode({"friends_id": [site.hostile.user] * count})
-    yield Input("ids in an array", "MAX_VALUES", "PUT", "/auth-collections/user", token | JSON, body)
+    yield Input("ids in an array", "MAX_USER_BYTES", "PUT", "/auth-collections/user", token | JSON, body)
     one = f"{USERS}?id_eq={site.hostile.user}&populate="
     for populate in ("friends", "*", "friends.friends.friends"):
         yield Input(
             f"populate={populate} of them",
-            "MAX_RELATION_DEPTH",
+            "MAX_POPULATED",
             "GET",
             one + populate,
             site.hostile.key,
