@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.collections.catalog import Collection
-from service.domain.documents.documents import Documents
+from service.domain.documents.documents import Document, Documents
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, ServiceError
 from service.schema.documents import read
 from service.seeding.changes import find_changes
 from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report
-from service.storage.collections import mongo_collection_name
 
 RowData = dict[str, Any]
 
@@ -63,7 +62,7 @@ def key_of(data: Mapping[str, Any], source: DocumentSource) -> str:
 async def seed_documents(target: Destination, wanted: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
     """Brings one batch about: one command to find them, two to store the new, two for each that differs."""
     forms = [_stored_form(target, document.data) for document in wanted]
-    found = await _found(target, forms)
+    found = await _find(target, forms)
     new: list[SeedDocument] = []
     for document, form in zip(wanted, forms, strict=True):
         record = found.get(key_of(form, target.source)) if found else None
@@ -78,19 +77,18 @@ def _stored_form(target: Destination, data: RowData) -> RowData:
     return read(data, target.collection.fields) if target.collection else data
 
 
-async def _found(target: Destination, forms: Sequence[RowData]) -> dict[str, RowData]:
-    """Key → record. Each field is asked for on its own, so a few more may come than match whole keys."""
-    if target.collection is None or target.project is None:
+async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Document]:
+    """Key → document. Each field is asked for on its own, so a few more may come than match whole keys."""
+    if target.collection is None or target.project is None or not forms:
         return {}
-    match = {f"data.{name}": {"$in": [form[name] for form in forms]} for name in target.source.key}
-    records = target.project.database.records(mongo_collection_name(target.name))
-    rows = await records.aggregate([{"$match": match}, {"$project": {"data": 1}}], size=len(forms))
-    return {key_of(row["data"], target.source): row for row in rows}
+    values = {name: [form[name] for form in forms] for name in target.source.key}
+    found = await target.documents.find_by_values(target.project, target.name, values)
+    return {key_of(document.data, target.source): document for document in found}
 
 
 async def _create(target: Destination, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
-    outcomes: Sequence[RowData | ServiceError] = (
-        [{}] * len(new)
+    outcomes: Sequence[Document | ServiceError | None] = (
+        [None] * len(new)
         if dry_run or not new or target.project is None
         else await target.documents.create_each(target.project, target.name, [document.data for document in new])
     )
@@ -102,9 +100,9 @@ async def _create(target: Destination, new: Sequence[SeedDocument], report: Repo
 
 
 async def _update(
-    target: Destination, record: RowData, document: SeedDocument, after: RowData, *, report: Report, dry_run: bool
+    target: Destination, record: Document, document: SeedDocument, after: RowData, *, report: Report, dry_run: bool
 ) -> None:
-    before = record["data"]
+    before = record.data
     changes = find_changes(before, after)
     if not changes:
         report.unchanged(target.name)
@@ -112,7 +110,7 @@ async def _update(
     try:
         if target.project is not None and not dry_run:
             sent = {name: document.data[name] for name in changes}
-            await target.documents.merge(target.project, target.name, record["_id"], sent)
+            await target.documents.merge(target.project, target.name, record.id, sent)
     except ServiceError as error:
         report.refuse(target.name, document.place, reason(error))
     else:

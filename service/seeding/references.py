@@ -7,7 +7,7 @@ from typing import Any
 from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
 from service.seeding.manifest import Source
-from service.storage.collections import mongo_collection_name
+from service.storage.documents import DocumentStore
 
 USERS = "users"
 RowData = dict[str, Any]
@@ -63,8 +63,11 @@ async def _ids(project: Project | None, target: str, keys: Iterable[Any]) -> dic
     if target == USERS:
         return await _user_ids(project, {str(key) for key in keys})
     collection, _, field = target.partition(".")
-    found = await _find(project, mongo_collection_name(collection), f"data.{field}", list(keys))
-    return {record["data"][field]: record["_id"] for record in found}
+    wanted = list(keys)
+    if project is None or not wanted:
+        return {}
+    found = await DocumentStore(project.database, collection).find_by_values({field: wanted}, size=len(wanted))
+    return {document.data[field]: document.id for document in found}
 
 
 async def _user_ids(project: Project | None, emails: set[str]) -> dict[Any, str]:
@@ -72,10 +75,3 @@ async def _user_ids(project: Project | None, emails: set[str]) -> dict[Any, str]
     known = await project.users.find_ids(normalized.values()) if project else {}
     place = project.id if project else ""
     return {email: known.get(stored, user_id(place, stored)) for email, stored in normalized.items()}
-
-
-async def _find(project: Project | None, collection: str, path: str, values: list[Any]) -> list[dict[str, Any]]:
-    if project is None or not values:
-        return []
-    stages: list[dict[str, Any]] = [{"$match": {path: {"$in": values}}}, {"$project": {path: 1}}]
-    return await project.database.records(collection).aggregate(stages, size=len(values))

@@ -8,7 +8,10 @@ import pytest
 
 from service.bounds import MAX_PROJECT_INDEXES
 from service.domain.collections.catalog import Catalogs
+from service.domain.collections.reconcile import find_drift, remove_patterns
 from service.domain.projects.lookup import CACHE_SECONDS
+from service.schema.fields import build
+from service.schema.json_schema import validator
 from service.schema.values import now
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import Schema, add, added, change, declare, find, one, violations
@@ -67,6 +70,35 @@ async def test_n17_no_pattern_is_in_a_validator(api: Api) -> None:
     assert (await change(api, {"more": TEXT, "t": {**TEXT, "max_length": 9}})).status_code == 200
     (options,) = [each["options"] for each in api.database.list_collections(filter={"name": "c_things"})]
     assert not keys_of(options) & {"pattern", "$regex"}
+
+
+async def test_n17_patterns_go_out_of_validators_from_before(api: Api) -> None:
+    await declare(api, {"t": TEXT})
+    await declare(api, {"n": {"type": "integer"}}, "others")
+    (now_in_force,) = [
+        each["options"]["validator"] for each in api.database.list_collections(filter={"name": "c_things"})
+    ]
+    before = validator(build({"t": TEXT}))
+    before["$jsonSchema"]["properties"]["data"]["properties"]["t"]["pattern"] = SLOW
+    api.database.command("collMod", "c_things", validator=before)
+    await remove_patterns(api.project.database)
+    await remove_patterns(api.project.database)
+    (options,) = [each["options"] for each in api.database.list_collections(filter={"name": "c_things"})]
+    assert options["validator"] == now_in_force
+    assert all("change" not in record for record in api.database["collections"].find())
+
+
+async def test_n17_a_pattern_from_before_that_re2_does_not_know_is_named_and_must_go(api: Api) -> None:
+    await declare(api, {"t": {"type": "string"}})
+    old = {"type": "string", "pattern": "^(?=a)"}
+    api.database["collections"].update_one({"_id": "things"}, {"$set": {"schema.t": old}})
+    api.database.command("collMod", "c_things", validator=validator(build({"t": old})))
+    drift = await find_drift(api.project.database)
+    assert drift == {"things": ['a pattern that RE2 knows in place of "^(?=a)"']}
+    assert violations(await change(api, {"n": {"type": "integer"}})) == [
+        ("body", "schema", "t", "pattern", "value_error")
+    ]
+    assert (await change(api, {"t": TEXT})).status_code == 200
 
 
 async def test_n17_every_write_is_held_to_patterns(api: Api) -> None:

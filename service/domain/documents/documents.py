@@ -1,12 +1,17 @@
-"""Documents of declared collections. The database's validator judges each write; its verdict becomes a 422 here."""
+"""Documents of declared collections: the one way that every write takes, whatever asks for it.
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeVar
+A write's values are read as its schema says, then the service judges names, references and patterns, then the database's
+validator judges the rest; its verdict becomes a 422 here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
-from service.domain.lists import Listing, Lists
+from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import DocumentNotFound, Invalid, RejectedByValidator, ServiceError, Unavailable
 from service.query.bind import bind
@@ -14,13 +19,47 @@ from service.query.nodes import ListQuery
 from service.schema.documents import complete, read
 from service.schema.values import check_data, now
 from service.schema.violations import translate
+from service.storage.documents import Document as Document
+from service.storage.documents import Guard, ReplaceData, SetFields, read_document
 from service.storage.ids import new_id
 
-T = TypeVar("T")
-Document = dict[str, Any]
+Data = Mapping[str, Any]
 CreateResult = Document | ServiceError
 
 JSON_SCHEMA = "$jsonSchema"
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A new document."""
+
+    data: Data
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A change of the document `id`, if it passes `guard`. Its values are as they were sent."""
+
+    id: str
+    change: ReplaceData | SetFields
+    guard: Guard | None = None
+
+    @property
+    def data(self) -> Data:
+        return self.change.data
+
+
+Write = Create | Update
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some documents of a list, related records in their data, and how many there are in all, None where not asked."""
+
+    documents: list[Document]
+    total: int | None
+    limit: int
+    offset: int
 
 
 class Documents:
@@ -31,27 +70,28 @@ class Documents:
         self._lists = lists
         self._judge = judge
 
-    async def create(self, project: Project, name: str, data: Mapping[str, Any]) -> Document:
-        """The new document {_id, data, created_at, updated_at}. Raises Invalid, DuplicateValue."""
+    async def create(self, project: Project, name: str, data: Data) -> Document:
+        """Raises Invalid, DuplicateValue."""
+        return await self.write(project, name, Create(data))
 
-        async def write(place: Target) -> Document:
-            document = new_document(data, place.collection)
-            await check_completed(place, document["data"], self._judge)
-            await place.records.insert(document)
-            return document
+    async def replace(self, project: Project, name: str, id_: str, data: Data) -> Document:
+        """Gives a document other data, defaults filled in. Raises DocumentNotFound, Invalid, DuplicateValue."""
+        return await self.write(project, name, Update(id_, ReplaceData(data)))
 
-        return await self._judged(project, name, data, write)
+    async def merge(self, project: Project, name: str, id_: str, data: Data) -> Document:
+        """Sets the named top-level fields and leaves the others. Raises as `replace` does."""
+        return await self.write(project, name, Update(id_, SetFields(data)))
 
-    async def create_each(self, project: Project, name: str, rows: Sequence[Mapping[str, Any]]) -> list[CreateResult]:
+    async def create_each(self, project: Project, name: str, rows: Sequence[Data]) -> list[CreateResult]:
         """Creates many as `create` would, in one batch: for each of `rows` its document, or why it was refused.
 
         It asks twice of the database, whatever the number of rows.
         """
-        place = await self._place(project, name)
-        documents = [new_document(row, place.collection) for row in rows]
-        faults = await faults_of(place, rows, [document["data"] for document in documents], self._judge)
+        target = await self._target(project, name)
+        documents = [_new_document(Create(row), target.collection) for row in rows]
+        faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
         sent = [number for number, fault in enumerate(faults) if not fault]
-        refused = await place.records.insert_each([documents[number] for number in sent]) if sent else {}
+        refused = await target.store.insert_each([documents[number] for number in sent]) if sent else {}
         outcomes: list[CreateResult] = [
             Invalid(fault) if fault else documents[number] for number, fault in enumerate(faults)
         ]
@@ -59,70 +99,68 @@ class Documents:
             outcomes[sent[position]] = _as_client_error(error)
         return outcomes
 
-    async def list(self, project: Project, name: str, query: ListQuery) -> Listing:
-        """One page of documents. Raises Invalid, and as `Lists.read`."""
+    async def list(self, project: Project, name: str, query: ListQuery) -> Page:
+        """Raises Invalid, and as `Lists.read`."""
         shape = await self._catalogs.shape(project, name, query)
-        return await self._lists.read(project.database, bind(query, shape))
+        found = await self._lists.read(project.database, bind(query, shape))
+        return Page([read_document(row) for row in found.rows], found.total, found.limit, found.offset)
+
+    async def find_by_values(
+        self, project: Project, name: str, values: Mapping[str, Sequence[Any]]
+    ) -> Sequence[Document]:
+        """The documents that have, in every field of `values`, one of its values, in the form in which it is stored."""
+        target = await self._target(project, name)
+        return await target.store.find_by_values(values, size=max(map(len, values.values()), default=0))
 
     async def get(self, project: Project, name: str, id_: str) -> Document:
         """Raises DocumentNotFound."""
-        return _found(await (await self._place(project, name)).records.find({"_id": id_}))
-
-    async def replace(self, project: Project, name: str, id_: str, data: Mapping[str, Any]) -> Document:
-        """Gives a document other data, defaults filled in. Raises DocumentNotFound, Invalid, DuplicateValue."""
-
-        async def write(place: Target) -> Document:
-            completed = complete(data, place.collection.fields)
-            await check_completed(place, completed, self._judge)
-            changes = {"$set": {"data": completed, "updated_at": now()}}
-            return _found(await place.records.update({"_id": id_}, changes))
-
-        return await self._judged(project, name, data, write)
-
-    async def merge(self, project: Project, name: str, id_: str, data: Mapping[str, Any]) -> Document:
-        """Sets the named top-level fields and leaves the others. Raises as `replace` does."""
-
-        async def write(place: Target) -> Document:
-            changed = read(data, place.collection.fields)
-            await check_completed(place, changed, self._judge)
-            changes = {"updated_at": now(), **{f"data.{name}": value for name, value in changed.items()}}
-            return _found(await place.records.update({"_id": id_}, {"$set": changes}))
-
-        return await self._judged(project, name, data, write)
+        return _found(await (await self._target(project, name)).store.find(id_))
 
     async def delete(self, project: Project, name: str, id_: str) -> None:
         """Raises DocumentNotFound."""
-        place = await self._place(project, name)
-        if not await place.records.delete({"_id": id_}):
+        if not await (await self._target(project, name)).store.delete(id_):
             raise DocumentNotFound
 
-    async def _place(self, project: Project, name: str) -> Target:
-        return Target(project, await self._catalogs.get(project, name))
-
-    async def _judged(
-        self, project: Project, name: str, data: Mapping[str, Any], write: Callable[[Target], Awaitable[T]]
-    ) -> T:
-        """Runs `write` by the definition that is known; if it is refused and the definition was old, by the newest."""
-        place = await self._place(project, name)
-        if violations := check_data(data, LOC):
+    async def write(self, project: Project, name: str, write: Write) -> Document:
+        """The document after `write`, by the definition that is known; if that was old and refused it, by the newest."""
+        target = await self._target(project, name)
+        if violations := check_data(write.data, LOC):
             raise Invalid(violations)
         try:
-            return await write(place)
+            return await self._attempt(target, write)
         except RejectedByValidator as refusal:
             newest = Target(project, await self._catalogs.refresh(project, name))
-            if newest.collection == place.collection:
+            if newest.collection == target.collection:
                 raise _as_client_error(refusal) from None
         try:
-            return await write(newest)
+            return await self._attempt(newest, write)
         except RejectedByValidator as refusal:
             raise _as_client_error(refusal) from None
 
+    async def _attempt(self, target: Target, write: Write) -> Document:
+        if isinstance(write, Create):
+            document = _new_document(write, target.collection)
+            await check_completed(target, document.data, self._judge)
+            await target.store.insert(document)
+            return document
+        change = _read_change(write.change, target.collection)
+        await check_completed(target, change.data, self._judge)
+        return _found(await target.store.change(write.id, change, guard=write.guard))
 
-def new_document(data: Mapping[str, Any], collection: Collection) -> Document:
-    """The record of a document that is created now."""
+    async def _target(self, project: Project, name: str) -> Target:
+        return Target(project, await self._catalogs.get(project, name))
+
+
+def _new_document(create: Create, collection: Collection) -> Document:
     moment = now()
-    completed = complete(data, collection.fields)
-    return {"_id": new_id(), "data": completed, "created_at": moment, "updated_at": moment}
+    return Document(new_id(), complete(create.data, collection.fields), moment, moment)
+
+
+def _read_change(change: ReplaceData | SetFields, collection: Collection) -> ReplaceData | SetFields:
+    """`change` with its values as they are stored."""
+    if isinstance(change, ReplaceData):
+        return ReplaceData(complete(change.data, collection.fields))
+    return SetFields(read(change.data, collection.fields))
 
 
 def _as_client_error(error: ServiceError) -> ServiceError:

@@ -1,12 +1,12 @@
 """What the endpoints of documents read and answer: specification section 2.3."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
-from service.domain.lists import Listing
+from service.domain.documents.documents import Document as StoredDocument
+from service.domain.documents.documents import Page
 from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total
 
 
@@ -30,15 +30,15 @@ class DocumentList(TypedDict):
     offset: Offset
 
 
-def document_view(document: Mapping[str, Any]) -> Document:
+def document_view(document: StoredDocument) -> Document:
     return {
-        "id": document["_id"],
-        "data": document["data"],
-        "created_at": document["created_at"],
-        "updated_at": document["updated_at"],
+        "id": document.id,
+        "data": document.data,
+        "created_at": document.created_at,
+        "updated_at": document.updated_at,
     }
 
 
-def list_view(listing: Listing) -> DocumentList:
-    documents = [document_view(record) for record in listing.rows]
-    return {"documents": documents, "total": listing.total, "limit": listing.limit, "offset": listing.offset}
+def list_view(page: Page) -> DocumentList:
+    documents = [document_view(document) for document in page.documents]
+    return {"documents": documents, "total": page.total, "limit": page.limit, "offset": page.offset}

@@ -1,0 +1,114 @@
+"""The documents of one declared collection, and the changes that a document can be given. Knows MongoDB's operators."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from service.errors import ServiceError
+from service.schema.values import now
+from service.storage.collections import mongo_collection_name
+from service.storage.databases import ProjectDatabase
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    id: str
+    data: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceData:
+    """`data` takes the place of what was there."""
+
+    data: Data
+
+
+@dataclass(frozen=True, slots=True)
+class SetFields:
+    """The top-level fields in `data` are set, the others stay."""
+
+    data: Data
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetFields:
+    """The top-level fields of these names go."""
+
+    names: tuple[str, ...]
+
+
+Change = ReplaceData | SetFields | UnsetFields
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What else must hold of a document that is changed or deleted: a filter that `query` made."""
+
+    match: Mapping[str, Any]
+
+
+class DocumentStore:
+    """The documents of a declared collection. Every call raises the errors of `errors.translated`."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, database: ProjectDatabase, collection: str) -> None:
+        self._records = database.records(mongo_collection_name(collection))
+
+    async def insert(self, document: Document) -> None:
+        await self._records.insert(_record(document))
+
+    async def insert_each(self, documents: Sequence[Document]) -> dict[int, ServiceError]:
+        """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
+        return await self._records.insert_each([_record(document) for document in documents])
+
+    async def find(self, id_: str) -> Document | None:
+        record = await self._records.find({"_id": id_})
+        return read_document(record) if record is not None else None
+
+    async def find_by_values(self, values: Mapping[str, Sequence[Any]], *, size: int) -> list[Document]:
+        """The documents that have, in every field of `values`, one of its values; `size` says about how many come."""
+        match = {f"data.{name}": {"$in": list(wanted)} for name, wanted in values.items()}
+        return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
+
+    async def change(self, id_: str, *changes: Change, guard: Guard | None = None) -> Document | None:
+        """The document after all of `changes`, which are one step; None where there is none that `guard` lets pass."""
+        record = await self._records.update(_match(id_, guard), _operators(changes))
+        return read_document(record) if record is not None else None
+
+    async def delete(self, id_: str, *, guard: Guard | None = None) -> bool:
+        """Whether there was a document to delete that `guard` let pass."""
+        return await self._records.delete(_match(id_, guard))
+
+
+def _match(id_: str, guard: Guard | None) -> dict[str, Any]:
+    return {"_id": id_} if guard is None else {"_id": id_, "$and": [guard.match]}
+
+
+def _operators(changes: Sequence[Change]) -> dict[str, Any]:
+    values: dict[str, Any] = {"updated_at": now()}
+    operators: dict[str, Any] = {"$set": values}
+    for change in changes:
+        match change:
+            case ReplaceData(data):
+                values["data"] = data
+            case SetFields(data):
+                values |= {f"data.{name}": value for name, value in data.items()}
+            case UnsetFields(names):
+                operators["$unset"] = dict.fromkeys((f"data.{name}" for name in names), "")
+    return operators
+
+
+def _record(document: Document) -> dict[str, Any]:
+    times = {"created_at": document.created_at, "updated_at": document.updated_at}
+    return {"_id": document.id, "data": document.data, **times}
+
+
+def read_document(record: Mapping[str, Any]) -> Document:
+    """The document that a record of MongoDB is."""
+    return Document(record["_id"], record["data"], record["created_at"], record["updated_at"])
