@@ -176,6 +176,15 @@ async def test_a_filter_across_a_relation_that_many_satisfy_is_streamed(
     assert len(listed["users"]) == 9
 
 
+@pytest.mark.parametrize("populate", ["referred_by", "referred_by.referred_by", "*"])
+async def test_a_streamed_page_is_populated_as_any(demo: Api, monkeypatch: pytest.MonkeyPatch, populate: str) -> None:
+    query = f"referred_by.group_gte=2&sort_by=name&limit=9&offset=3&populate={populate}"
+    listed = (await demo.users(query)).json()
+    monkeypatch.setattr("service.query.commands.PROBE_LIMIT", 1)
+    assert (await demo.users(query)).json() == listed
+    assert all(user["data"]["referred_by"]["id"] == user["data"]["referred_by_id"] for user in listed["users"])
+
+
 async def test_two_relations_are_filtered_at_once(demo: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     (valjean,) = (await demo.users("name_eq=Valjean")).json()["users"]
     demo.database["users"].update_many({"data.group": 5}, {"$set": {"data.mentor_id": valjean["id"]}})
