@@ -32,9 +32,10 @@ def assert_page_too_large(response: httpx2.Response) -> None:
 async def test_n18_a_profile_that_names_itself_thousands_of_times_is_refused(
     fresh_victim: Victim, populate: str
 ) -> None:
-    """38,000 ids are what a profile of 1 MiB holds."""
+    """38,000 ids are what a body of 1 MiB holds, and more than a record may; older ones may have them."""
     own = fresh_victim.user["id"]
-    assert (await fresh_victim.as_user("PUT", json={"friends_id": [own] * 38_000})).status_code == 200
+    planted = {"$set": {"data.friends_id": [own] * 38_000}}
+    fresh_victim.api.database["users"].update_one({"_id": own}, planted)
     tracemalloc.start()
     try:
         response = await fresh_victim.api.users(f"populate={populate}")
@@ -74,9 +75,9 @@ async def test_n18_the_bounds_are_of_records_and_of_bytes(
 
 
 async def test_n18_ids_that_name_nobody_cost_a_null_each(fresh_victim: Victim) -> None:
-    await fresh_victim.as_user("PUT", json={"friends_id": [new_id() for _ in range(30_000)]})
+    await fresh_victim.as_user("PUT", json={"friends_id": [new_id() for _ in range(25_000)]})
     (user,) = (await fresh_victim.api.users("populate=friends")).json()["users"]
-    assert user["data"]["friends"] == [None] * 30_000
+    assert user["data"]["friends"] == [None] * 25_000
 
 
 async def test_n18_a_page_and_what_it_populates_share_one_reply(fresh_victim: Victim) -> None:
