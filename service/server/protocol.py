@@ -177,7 +177,8 @@ class TimedConnection(HttpToolsProtocol):
     def shutdown(self) -> None:
         """What the server calls when it takes no more connections: what was read is answered, within its time."""
         if self._idle():
-            self._close()
+            # A request may have come that nobody has read yet.
+            self.loop.call_later(self._timeouts.last_look, self.close_idle)
         else:
             self.end_with_this_request()
         if patience := self.config.timeout_graceful_shutdown:

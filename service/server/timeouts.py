@@ -17,6 +17,8 @@ class ConnectionTimeouts:
     # A client that has fallen behind must take this many bytes a second of its answer, on average over each window.
     least_rate: int = 16_384
     rate_window: float = 10.0
+    # When the server closes, an idle connection has this long for a request that is on its way.
+    last_look: float = 0.2
     # After SIGTERM and the drain time a request in flight gets this long; so long before the end of it, what still runs is
     # cut short: time to undo it, and for its client to be told.
     stop: int = 25

@@ -72,7 +72,8 @@ async def test_r3_killing_the_primary_loses_no_acknowledged_write() -> None:
 async def test_r4_sigterm_resets_no_request(mongodb_uri: str) -> None:
     outcome = await restarts(mongodb_uri, count=2)
     assert outcome.broken == {}
-    assert outcome.unread <= CLIENTS
+    # Each client has one connection at most in the queue of a socket that closes.
+    assert outcome.unread <= CLIENTS * outcome.restarts
     assert outcome.statuses.keys() <= {200, 404, 503}
     assert outcome.slowest_stop < 30
 
