@@ -15,6 +15,7 @@ from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
+from service.domain.collections.sweep import sweep_collections
 from service.domain.documents.documents import Documents
 from service.domain.files.files import Files
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
@@ -143,6 +144,13 @@ def _jobs(databases: Databases, limits: Limits) -> list[Job]:
         Job(
             "sweep_files",
             partial(sweep_files, databases),
+            every=SWEEP_EVERY_SECONDS,
+            delay=SWEEP_EVERY_SECONDS,
+            for_deployment=True,
+        ),
+        Job(
+            "sweep_collections",
+            partial(sweep_collections, databases),
             every=SWEEP_EVERY_SECONDS,
             delay=SWEEP_EVERY_SECONDS,
             for_deployment=True,

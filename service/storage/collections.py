@@ -12,7 +12,7 @@ from pymongo.errors import OperationFailure
 
 from service.schema.indexes import Index
 from service.schema.values import now
-from service.storage.client import Document
+from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.errors import translated
 from service.storage.validation_probe import MAJORITY, probe
@@ -22,7 +22,7 @@ NAMESPACE_EXISTS = 48
 SHOWN = 10
 SCANNED = 500
 # A validator that no record satisfies: what is left of a deleted collection refuses writes that come late.
-CLOSED = {"_id": {"$exists": False}}
+CLOSED: Document = {"_id": {"$exists": False}}
 
 OWN_INDEXES = (
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
@@ -33,6 +33,12 @@ RULE_INDEX = "rule "
 OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 
 Validator = Mapping[str, Any]
+
+
+async def closed_validator(database: Database) -> Validator:
+    """CLOSED, with the moment by MongoDB's clock, which a sweep reads; what is compared with it makes no difference."""
+    moment = (await database.command("hello"))["localTime"]
+    return {**CLOSED, "closed_at": {"$ne": moment}}
 
 
 def mongo_collection_name(name: str) -> str:
@@ -90,7 +96,7 @@ class CollectionStore:
         """
         closed = f"closed_{name}"
         with translated():
-            await self._create(closed, CLOSED)
+            await self._create(closed, await closed_validator(self._database))
             database = self._database.name
             await self._database.client.admin.command(
                 {

@@ -3,11 +3,10 @@
 {_id: name, schema, created_at, updated_at, change?: {token, kind, until}}
 
 A change takes several steps in MongoDB. `change` is the lease of whoever makes them: nobody else begins another, and
-when it has run out whoever comes first takes it over and finishes. Clocks of workers may differ by SPARE_SECONDS.
+when it has run out whoever comes first takes it over and finishes. Only MongoDB's clock counts: those of workers differ.
 """
 
 import secrets
-from datetime import timedelta
 from typing import Any, Literal
 
 from service.errors import CollectionExists, DuplicateValue
@@ -52,27 +51,32 @@ class Definitions:
         """Says in a leased record what its schema is to be; None where the lease was lost."""
         return await self._records.update(_held(record), {"$set": {"change.schema": schema}})
 
-    async def reserve(self, name: str, schema: dict[str, Any]) -> Document:
-        """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides."""
+    async def reserve(self, name: str, schema: dict[str, Any], kind: Kind = "create") -> Document:
+        """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides.
+
+        With the kind "delete" the name is taken, by nothing that can be seen, for as long as somebody tidies up.
+        """
         moment = now()
-        record = {"_id": name, "schema": schema, "created_at": moment, "updated_at": moment, "change": _lease("create")}
+        fields = {"schema": {"$literal": schema}, "created_at": moment, "updated_at": moment, "change": _lease(kind)}
         try:
-            await self._records.insert(record)
+            return await self._records.create({"_id": name, "created_at": {"$exists": False}}, [{"$set": fields}])
         except DuplicateValue:
             raise CollectionExists from None
-        return record
 
     async def begin(self, name: str, kind: Kind) -> Document | None:
         """The record, leased for a change; None where there is none, or another change is under way."""
         return await self._records.update(
-            {"_id": name, "change": {"$exists": False}}, {"$set": {"change": _lease(kind)}}
+            {"_id": name, "change": {"$exists": False}}, [{"$set": {"change": _lease(kind)}}]
         )
 
     async def take_over(self, name: str) -> Document | None:
         """The record with its abandoned change leased anew; None where the change is no longer abandoned."""
         lease = _lease("change")
         renewed = {"change.token": lease["token"], "change.until": lease["until"]}
-        return await self._records.update({"_id": name, "change.until": {"$lt": now()}}, {"$set": renewed})
+        has_run_out = {"$expr": {"$lt": ["$change.until", "$$NOW"]}}
+        return await self._records.update(
+            {"_id": name, "change": {"$exists": True}, **has_run_out}, [{"$set": renewed}]
+        )
 
     async def commit(self, record: Document, schema: dict[str, Any]) -> Document | None:
         """Makes `schema` the schema of a leased record; None where the lease was lost."""
@@ -90,8 +94,9 @@ class Definitions:
         await self._records.delete(_held(record))
 
 
-def is_abandoned(record: Document) -> bool:
-    return "change" in record and bool(record["change"]["until"] < now())
+def is_changing(record: Document) -> bool:
+    """Whether somebody is changing the collection, or died over it: which of the two, `take_over` finds."""
+    return "change" in record
 
 
 def is_visible(record: Document) -> bool:
@@ -109,7 +114,8 @@ def _indexes(schema: str) -> Document:
 
 
 def _lease(kind: Kind) -> Document:
-    until = now() + timedelta(seconds=CHANGE_SECONDS + SPARE_SECONDS)
+    """An expression, for an update that is a pipeline."""
+    until = {"$add": ["$$NOW", (CHANGE_SECONDS + SPARE_SECONDS) * 1000]}
     return {"token": secrets.token_hex(8), "kind": kind, "until": until}
 
 

@@ -19,6 +19,8 @@ from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors,
 from service.storage.transactions import ClientSession
 
 Projection = Mapping[str, int]
+# Operators; or a pipeline, which computes from the record as it is at that instant.
+Changes = Document | Sequence[Document]
 
 # MongoDB's deadline, an answer on its way included, comes this long before the worker's.
 GRACE_SECONDS = 1.0
@@ -79,9 +81,19 @@ class Records:
         batch = (await self._read(command))["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
-    async def update(
-        self, match: Document, changes: Document | Sequence[Document], fields: Projection | None = None
-    ) -> Document | None:
+    async def create(self, match: Document, changes: Sequence[Document]) -> Document:
+        """Stores a new record, computed by MongoDB. `match` holds its `_id` and fits no record that is there.
+
+        Raises DuplicateValue where the `_id` is taken.
+        """
+        with translated("create a record"):
+            found: Document | None = await self.collection.find_one_and_update(
+                match, changes, upsert=True, return_document=ReturnDocument.AFTER, session=self.session
+            )
+        # An upsert always leaves a record, which is returned.
+        return found or {}
+
+    async def update(self, match: Document, changes: Changes, fields: Projection | None = None) -> Document | None:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
         with translated("change a record"):
             return await self.collection.find_one_and_update(

@@ -25,7 +25,7 @@ from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions, is_abandoned, is_visible
+from service.storage.definitions import Definitions, is_changing, is_visible
 
 # A parsed collection of 500 fields takes 200 KB.
 CACHED_COLLECTIONS = 1_000
@@ -81,9 +81,8 @@ class Catalogs:
     async def list(self, project: Project) -> list[Declaration]:
         """All of them as they are stored now, by name; they are not parsed. Finishes what its worker did not."""
         records = await Definitions(project.database).list()
-        for record in filter(is_abandoned, records):
-            await _finish(project.database, record["_id"])
-        if any(map(is_abandoned, records)):
+        finished = [await _finish(project.database, record["_id"]) for record in filter(is_changing, records)]
+        if any(finished):
             records = await Definitions(project.database).list()
         return [_read_declaration(record) for record in records if is_visible(record)]
 
@@ -114,19 +113,20 @@ async def _load(project: Project, name: str) -> Collection:
         raise CollectionNotFound
     definitions = Definitions(project.database)
     record = await definitions.find(name)
-    if record is not None and is_abandoned(record):
-        await _finish(project.database, name)
+    if record is not None and is_changing(record) and await _finish(project.database, name):
         record = await definitions.find(name)
     if record is None or not is_visible(record):
         raise CollectionNotFound
     return read_collection(record)
 
 
-async def _finish(database: ProjectDatabase, name: str) -> None:
+async def _finish(database: ProjectDatabase, name: str) -> bool:
+    """Whether the change was abandoned, by MongoDB's clock, and is finished now."""
     record = await Definitions(database).take_over(name)
     if record is not None:
         # A request that is given up must not leave the change unfinished once more.
         await asyncio.shield(reconcile(database, record))
+    return record is not None
 
 
 def read_collection(record: Mapping[str, Any]) -> Collection:

@@ -18,6 +18,7 @@ from service.schema.indexes import indexes
 from service.schema.json_schema import validator
 from service.schema.values import now
 from service.settings import Settings
+from service.storage import definitions as definitions_module
 from service.storage.collections import CollectionStore
 from service.storage.definitions import Definitions
 from tests.conftest import BASE_URL, Api
@@ -435,3 +436,16 @@ async def test_a_unique_index_that_cannot_be_put_back_stops_nothing_else(api: Ap
     assert stored_schema(api) == {"a": {"type": "string", "unique": True}}
     assert (await add(api, {"a": "written"})).status_code == 201
     assert list(await find_drift(api.project.database)) == ["things"]
+
+
+async def test_n39_a_lease_is_told_by_the_clock_of_mongodb(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker whose clock is an hour ahead dies in a change: for others its lease ends as soon as any."""
+    await declare(api, OLD)
+    with monkeypatch.context() as patch:
+        patch.setattr(definitions_module, "now", lambda: now() + timedelta(hours=1))
+        await die_in_a_change(api, "validator")
+        # Nor does that worker take over what another one is about.
+        assert await Definitions(api.project.database).take_over("things") is None
+    stored = api.database["collections"].find_one({"_id": "things"})
+    assert stored is not None
+    assert timedelta(0) < stored["change"]["until"] - now() <= timedelta(minutes=2)

@@ -1,0 +1,10 @@
+"""What deleted collections leave in MongoDB, removed from every project after an hour."""
+
+from service.domain.projects.every import for_each_project, raise_first
+from service.storage.closed_collections import sweep_closed
+from service.storage.databases import Databases
+
+
+async def sweep_collections(databases: Databases) -> None:
+    """As a job: the first error counts, after all projects had their turn."""
+    raise_first(await for_each_project(databases, "sweep_failed", sweep_closed))
