@@ -16,6 +16,7 @@ from service.storage.client import Database, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.errors import translated
 from service.storage.leases import Leases
+from service.storage.user_migrations import allow_shared_subjects, name_files
 
 # What one step may take; a step over all users of a large project does it in batches.
 STEP_SECONDS = 3_600.0
@@ -41,6 +42,8 @@ class SystemMigration:
 
 PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("the indexes of users and files", ProjectDatabase.ensure_indexes),
+    Migration("users that keep the names of their files", name_files),
+    Migration("identities unique in place of subjects", allow_shared_subjects),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

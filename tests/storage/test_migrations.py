@@ -73,7 +73,10 @@ async def test_data_of_the_version_before_is_read_and_migrated(
     await assert_all_is_read(dump, http)
     await migrated(services, "before")
     await assert_all_is_read(dump, http)
-    assert await services.databases.project("before").missing_indexes() == []
+    database = services.databases.project("before")
+    assert await database.missing_indexes() == []
+    assert all("files" in user for user in await database.database["users"].find().to_list())
+    assert "oauth_id" not in await database.database["users"].index_information()
 
 
 @pytest.fixture
