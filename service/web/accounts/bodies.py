@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType, TypedDict
 
 from service.bounds import MAX_FILE_BYTES, MAX_FILES
+from service.domain.access.ruleset import ROLE
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
@@ -128,10 +129,14 @@ class VisibleUser(TypedDict):
     roles: NotRequired[list[str]]
 
 
+# The domain judges which names there are.
+RoleName = Annotated[str, Field(json_schema_extra={"pattern": f"^{ROLE.pattern}$"})]
+
+
 class RolesForm(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    roles: list[str]
+    roles: list[RoleName]
 
 
 class UserRoles(TypedDict):
