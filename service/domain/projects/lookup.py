@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -37,10 +37,11 @@ class Project:
     signing_key: ECKey
     database: ProjectDatabase
     created_at: datetime
+    users: Users = field(init=False, repr=False)
 
-    @property
-    def users(self) -> Users:
-        return Users(self.database)
+    def __post_init__(self) -> None:
+        # Made once, not for each request: it holds nothing but the database.
+        object.__setattr__(self, "users", Users(self.database))
 
 
 def is_publishable(api_key: str) -> bool:
