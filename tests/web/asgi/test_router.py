@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -86,8 +86,8 @@ async def test_every_route_is_found_as_starlette_finds_it() -> None:
         await dispatch({**scope, "app": plain, "state": {}}, receive, send)
 
     async with (
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=plain), base_url="http://test") as theirs,
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=dispatched), base_url="http://test") as ours,
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=plain), base_url="http://test") as theirs,
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=dispatched), base_url="http://test") as ours,
     ):
         for path in sorted({spelling for route in ROUTES for spelling in spellings(route.path)}):
             for method in METHODS:
