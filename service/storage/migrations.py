@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from service.storage.client import Database, within
+from service.storage.collections import remove_patterns
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.errors import translated
 from service.storage.leases import Leases
@@ -44,6 +45,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("the indexes of users and files", ProjectDatabase.ensure_indexes),
     Migration("users that keep the names of their files", name_files),
     Migration("identities unique in place of subjects", allow_shared_subjects),
+    Migration("validators without patterns, which the service judges", remove_patterns),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

@@ -8,11 +8,13 @@ import pytest
 
 from service.bounds import MAX_PROJECT_INDEXES
 from service.domain.collections.catalog import Catalogs
-from service.domain.collections.reconcile import find_drift, remove_patterns
+from service.domain.collections.reconcile import find_drift
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.schema.fields import build
 from service.schema.json_schema import validator
 from service.schema.values import now
+from service.storage.collections import remove_patterns
+from service.storage.migrations import PROJECT_MIGRATIONS
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import Schema, add, added, change, declare, find, one, violations
 
@@ -81,6 +83,7 @@ async def test_n17_patterns_go_out_of_validators_from_before(api: Api) -> None:
     before = validator(build({"t": TEXT}))
     before["$jsonSchema"]["properties"]["data"]["properties"]["t"]["pattern"] = SLOW
     api.database.command("collMod", "c_things", validator=before)
+    assert remove_patterns in [step.run for step in PROJECT_MIGRATIONS]
     await remove_patterns(api.project.database)
     await remove_patterns(api.project.database)
     (options,) = [each["options"] for each in api.database.list_collections(filter={"name": "c_things"})]

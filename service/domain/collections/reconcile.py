@@ -6,7 +6,7 @@ from service.errors import DuplicateValue
 from service.schema.fields import Fields, build
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
-from service.schema.patterns import patterned, unknown_patterns
+from service.schema.patterns import unknown_patterns
 from service.schema.repairs import fill, has_defaults
 from service.storage.client import Document, within
 from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
@@ -50,20 +50,6 @@ async def _conform(store: CollectionStore, record: Document) -> None:
         # values twice. Whoever settles next would fail as well, for ever: every request of the project would.
         log.exception("index_not_built", collection=name, field=error.field)
     await store.drop_other_indexes(name, indexes(fields))
-
-
-async def remove_patterns(database: ProjectDatabase) -> None:
-    """Takes the patterns out of validators from before, when MongoDB judged them. Safe to run again, and beside changes.
-
-    A collection that is being changed just now is given a validator without them by the end of its change.
-    """
-    store, definitions = CollectionStore(database), Definitions(database)
-    for record in await definitions.list():
-        fields = build(record["schema"])
-        if not patterned(fields) or (await store.describe(record["_id"]))[0] == validator(fields):
-            continue
-        if (leased := await definitions.begin(record["_id"], "change")) is not None:
-            await reconcile(database, leased)
 
 
 async def find_drift(database: ProjectDatabase) -> dict[str, list[str]]:
