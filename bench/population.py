@@ -38,7 +38,8 @@ async def _ensure(admin: ProjectAdmin, project_id: str, users: int, limits: Mapp
         project = await admin.find(project_id)
         return project, await admin.rotate_key(project_id)
     except ProjectNotFound:
-        return await admin.create(f"{users} users", project_id, limits, lambda project: _fill(project, users))
+        made, keys = await admin.create(f"{users} users", project_id, limits, lambda project: _fill(project, users))
+        return made, keys.secret
 
 
 async def _fill(project: Project, users: int) -> None:

@@ -121,8 +121,8 @@ async def administration(uri: str, prefix: str) -> AsyncIterator[ProjectAdmin]:
 async def make_key(uri: str, prefix: str, **settings: str) -> tuple[str, str]:
     """A new project's id and API key."""
     async with administration(uri, prefix) as admin:
-        project, key = await admin.create("Faults", None, settings)
-        return project.id, key
+        project, keys = await admin.create("Faults", None, settings)
+        return project.id, keys.secret
 
 
 def headers(key: str, **more: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from service.domain.lists import Lists
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
 from service.domain.projects.deletion import Deletions
+from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox
@@ -73,6 +74,7 @@ class Services:
     access: AccessControl
     rules: RulesAdministration
     roles: Roles
+    keys: Keys
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str | None
 
@@ -133,6 +135,7 @@ def build_services(settings: Settings) -> Services:
         access=access,
         rules=RulesAdministration(access),
         roles=Roles(access),
+        keys=Keys(store, projects),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )

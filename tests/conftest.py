@@ -148,6 +148,7 @@ class Api:
     key: str
     http: httpx2.AsyncClient
     database: Database[dict[str, Any]]
+    publishable_key: str = ""
 
     async def request(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
         """A request with the project's API key."""
@@ -198,8 +199,8 @@ async def make_api(
     """Makes projects, with any settings, that are gone after the test."""
 
     async def make(**project_settings: str) -> Api:
-        project, key = await admin.create("A project", None, UNLIMITED | project_settings)
-        return Api(project, key, http, mongo[f"{database_prefix}p_{project.id}"])
+        project, keys = await admin.create("A project", None, UNLIMITED | project_settings)
+        return Api(project, keys.secret, http, mongo[f"{database_prefix}p_{project.id}"], keys.publishable)
 
     return make
 

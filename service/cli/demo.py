@@ -8,6 +8,7 @@ import typer
 import service.seeding
 from service.cli.progress import Bars
 from service.cli.runtime import run_on
+from service.domain.projects.keys import ProjectKeys
 from service.errors import ProjectNotFound
 from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
@@ -20,15 +21,15 @@ DEMO_PASSWORD = "les-miserables"  # noqa: S105 - printed with the demo project's
 MANIFEST = Path(service.seeding.__file__).parent / "demo" / "demo.yaml"
 
 
-def ensure_demo(settings: Settings) -> str | None:
-    """The demo project's API key, if the project was made just now. The lock makes two first runs agree on one."""
+def ensure_demo(settings: Settings) -> ProjectKeys | None:
+    """The demo project's API keys, if the project was made just now. The lock makes two first runs agree on one."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with (settings.data_dir / "demo.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return run_on(settings, _ensure)
 
 
-async def _ensure(services: Services) -> str | None:
+async def _ensure(services: Services) -> ProjectKeys | None:
     try:
         await services.admin.find(DEMO_ID)
     except ProjectNotFound:
@@ -36,17 +37,17 @@ async def _ensure(services: Services) -> str | None:
     return None
 
 
-async def _seed(services: Services) -> str:
+async def _seed(services: Services) -> ProjectKeys:
     with Bars() as bars:
         report = Report(bars.advance)
-        api_key = await make_seeder(services, MANIFEST.parent, report).seed_new(read_manifest(MANIFEST))
+        keys = await make_seeder(services, MANIFEST.parent, report).seed_new(read_manifest(MANIFEST))
     typer.echo("\n".join(report.lines(differences=False)))
-    return api_key
+    return keys
 
 
-def describe_demo(base_url: str, api_key: str | None) -> list[str]:
+def describe_demo(base_url: str, keys: ProjectKeys | None) -> list[str]:
     """What the banner says of it, as lines."""
-    if api_key is None:
+    if keys is None:
         return [
             f"Demo project: {DEMO_ID}; its API key was shown on the first run. "
             f"`auth-collections project rotate-key {DEMO_ID}` makes another"
@@ -55,9 +56,10 @@ def describe_demo(base_url: str, api_key: str | None) -> list[str]:
     flights = f"{base_url}/api/collections/flights/documents"
     return [
         f"Demo project: {DEMO_ID}; the password of each of its users is {DEMO_PASSWORD}",
-        "Its API key, shown this once:",
-        f"  export API_KEY={api_key}",
+        "Its API keys, shown this once; the second one is for pages:",
+        f"  export API_KEY={keys.secret}",
+        f"  export PUBLISHABLE_KEY={keys.publishable}",
         "Try:",
-        f"  curl -H 'x-api-key: {api_key}' '{users}?name_eq=Valjean'",
-        f"  curl -H 'x-api-key: {api_key}' '{flights}?origin.state_eq=CA&populate=origin,destination'",
+        f"  curl -H 'x-api-key: {keys.secret}' '{users}?name_eq=Valjean'",
+        f"  curl -H 'x-api-key: {keys.secret}' '{flights}?origin.state_eq=CA&populate=origin,destination'",
     ]

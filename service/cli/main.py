@@ -9,6 +9,7 @@ from typer.exceptions import Abort, TyperException
 
 from service.cli.check import run_checks
 from service.cli.demo import describe_demo, ensure_demo
+from service.cli.keys import key_app
 from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
 from service.cli.runtime import refuse_wrong_key, run_command
@@ -30,6 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(project_app, name="project")
+app.add_typer(key_app, name="key")
 app.command()(seed)
 
 

@@ -3,10 +3,10 @@
 import sys
 from typing import Annotated, Any
 
-import orjson
 import typer
 from typer.exceptions import TyperException
 
+from service.cli.output import AsJson, print_json, print_values
 from service.cli.runtime import run_command
 from service.domain.projects.admin import ProjectEntry
 from service.domain.projects.lookup import Project
@@ -16,7 +16,6 @@ from service.schema.values import write_time
 
 project_app = typer.Typer(help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
 
 
@@ -27,23 +26,27 @@ def create(
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Create a project and print its API key, once."""
+    """Create a project and print its two API keys, once: a secret one for servers, a publishable one for pages."""
     values = _pairs(settings or [])
-    project, api_key = run_command(lambda services: services.admin.create(name, project_id, values))
-    _print({"project_id": project.id, "name": project.name, "api_key": api_key}, as_json=as_json)
+    project, keys = run_command(lambda services: services.admin.create(name, project_id, values))
+    shown = {"api_key": keys.secret, "publishable_key": keys.publishable}
+    print_values({"project_id": project.id, "name": project.name, **shown}, as_json=as_json)
 
 
 @project_app.command("list")
 def list_projects(as_json: AsJson = False) -> None:
     """List all projects."""
     summaries = [_summary(project) for project in run_command(lambda services: services.admin.list())]
-    typer.echo(_json(summaries) if as_json else "\n".join("\t".join(summary.values()) for summary in summaries))
+    if as_json:
+        print_json(summaries)
+    else:
+        typer.echo("\n".join("\t".join(summary.values()) for summary in summaries))
 
 
 @project_app.command()
 def show(project_id: ProjectId, as_json: AsJson = False) -> None:
     """Show a project and its settings; secrets are masked."""
-    _print(_described(run_command(lambda services: services.admin.find(project_id))), as_json=as_json)
+    print_values(_described(run_command(lambda services: services.admin.find(project_id))), as_json=as_json)
 
 
 @project_app.command("set")
@@ -54,14 +57,14 @@ def set_settings(
 ) -> None:
     """Change settings; in force within five seconds."""
     values = _pairs(settings)
-    _print(_described(run_command(lambda services: services.admin.change(project_id, values))), as_json=as_json)
+    print_values(_described(run_command(lambda services: services.admin.change(project_id, values))), as_json=as_json)
 
 
 @project_app.command("rotate-key")
 def rotate_key(project_id: ProjectId, as_json: AsJson = False) -> None:
-    """Print a new API key, once; all earlier ones stop working within five seconds."""
+    """Print a new secret key, once; all earlier secret ones stop working within five seconds."""
     api_key = run_command(lambda services: services.admin.rotate_key(project_id))
-    _print({"project_id": project_id, "api_key": api_key}, as_json=as_json)
+    print_values({"project_id": project_id, "api_key": api_key}, as_json=as_json)
 
 
 @project_app.command()
@@ -74,7 +77,7 @@ def delete(
     if not yes:
         _ask_again(project_id)
     run_command(lambda services: services.admin.delete(project_id))
-    _print({"project_id": project_id, "deleted": True}, as_json=as_json)
+    print_values({"project_id": project_id, "deleted": True}, as_json=as_json)
 
 
 def _ask_again(project_id: str) -> None:
@@ -99,12 +102,3 @@ def _summary(project: Project | ProjectEntry) -> dict[str, str]:
 def _described(project: Project) -> dict[str, Any]:
     settings = stored(project.settings)
     return {**_summary(project), "settings": settings | dict.fromkeys(settings.keys() & SECRET_SETTINGS, "********")}
-
-
-def _print(values: dict[str, Any], *, as_json: bool) -> None:
-    lines = (f"{name}: {_json(value) if isinstance(value, dict) else value}" for name, value in values.items())
-    typer.echo(_json(values) if as_json else "\n".join(lines))
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

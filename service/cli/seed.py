@@ -22,14 +22,15 @@ def seed(
     started = time.perf_counter()
     with Bars() as bars:
         report = Report(bars.advance, dry_run)
-        api_key = run_command(lambda services: make_seeder(services, manifest.parent, report).seed(wanted))
+        keys = run_command(lambda services: make_seeder(services, manifest.parent, report).seed(wanted))
     for line in report.lines(differences=dry_run):
         typer.echo(line)
     seconds = time.perf_counter() - started
     typer.echo(f"{report.rows:,} rows in {seconds:.1f} s ({report.rows / seconds:,.0f} a second)")
     if dry_run:
         typer.echo("Dry run: nothing was changed; the counts say what a run would do.")
-    if api_key is not None:
-        typer.echo(f"The API key of {wanted.project.id}, shown this once: {api_key}")
+    if keys is not None:
+        typer.echo(f"The API key of {wanted.project.id}, shown this once: {keys.secret}")
+        typer.echo(f"Its publishable key, for pages and apps: {keys.publishable}")
     if report.refused:
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ from service.domain.collections.catalog import Collection
 from service.domain.collections.collections import Collections
 from service.domain.documents.documents import Documents
 from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.keys import ProjectKeys
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
 from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
@@ -36,25 +37,25 @@ class Seeder:
     folder: Path
     report: Report
 
-    async def seed(self, manifest: Manifest) -> str | None:
-        """The API key, if the project was made just now. Raises ConfigurationError for what stops the whole seed."""
+    async def seed(self, manifest: Manifest) -> ProjectKeys | None:
+        """The API keys, if the project was made just now. Raises ConfigurationError for what stops the whole seed."""
         settings = _settings(manifest)
-        project, api_key = await self._project(manifest.project, settings)
+        project, keys = await self._project(manifest.project, settings)
         in_force = {**(stored(project.settings) if project else {}), **settings}
         await self._fill(project, manifest, in_force)
-        return api_key
+        return keys
 
-    async def seed_new(self, manifest: Manifest) -> str:
-        """The API key of a project that nobody finds before all of it is there.
+    async def seed_new(self, manifest: Manifest) -> ProjectKeys:
+        """The API keys of a project that nobody finds before all of it is there.
 
         What is cut short is continued by the next call. Raises Conflict where the project is, and as `seed`.
         """
         part, settings = manifest.project, _settings(manifest)
         self.report.created("project", part.id)
-        _, api_key = await self.admin.create(
+        _, keys = await self.admin.create(
             part.name, part.id, settings, lambda project: self._fill(project, manifest, settings)
         )
-        return api_key
+        return keys
 
     async def _fill(self, project: Project | None, manifest: Manifest, settings: Mapping[str, Any]) -> None:
         in_force = read_project_settings(settings)
@@ -64,8 +65,10 @@ class Seeder:
         for name, part in manifest.collections.items():
             await self._collection(project, name, part)
 
-    async def _project(self, part: ProjectPart, settings: Mapping[str, str]) -> tuple[Project | None, str | None]:
-        """The project, which is None in a dry run before the first run, and its key if it is new."""
+    async def _project(
+        self, part: ProjectPart, settings: Mapping[str, str]
+    ) -> tuple[Project | None, ProjectKeys | None]:
+        """The project, which is None in a dry run before the first run, and its keys if it is new."""
         try:
             project = await self.admin.find(part.id)
         except ProjectNotFound:

@@ -1,6 +1,6 @@
 """Projects and their API keys, as they are stored. Secrets arrive here sealed, a key only as its SHA-256."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,8 +18,8 @@ _Ids = list[str]
 
 
 class ProjectStore:
-    """`projects`: {_id, name, settings, signing_key, created_at, deleting?}; `api_keys`: {_id: sha256, project_id, created_at};
-    `canary`: {_id: "secret_key", sealed}.
+    """`projects`: {_id, name, settings, signing_key, created_at, deleting?};
+    `api_keys`: {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
 
     A project with `deleting` is a tombstone, which says when something of it was last there. Only calls that name
     deletion see it.
@@ -92,12 +92,12 @@ class ProjectStore:
             rows = await self._projects.find(NOT_DELETING, {"_id": 1}).limit(2).to_list()
         return rows[0]["_id"] if len(rows) == 1 else None
 
-    async def insert(self, project: Document, api_key: Document) -> None:
-        """Both or neither. Raises Conflict when the id is taken."""
+    async def insert(self, project: Document, api_keys: Sequence[Document]) -> None:
+        """All or nothing. Raises Conflict when the id is taken."""
 
         async def write(session: ClientSession) -> None:
             await self._projects.insert_one(project, session=session)
-            await self._api_keys.insert_one(api_key, session=session)
+            await self._api_keys.insert_many(api_keys, session=session)
 
         try:
             await in_transaction(self._client, write)
@@ -123,11 +123,27 @@ class ProjectStore:
         if not result.matched_count:
             raise ProjectNotFound
 
-    async def replace_keys(self, project_id: str, api_key: Document) -> None:
-        """From now on `api_key` is the project's only one."""
+    async def add_key(self, api_key: Document) -> None:
+        with translated():
+            await self._api_keys.insert_one(api_key)
+
+    async def keys(self, project_id: str) -> Sequence[Document]:
+        """The records of a project's keys, oldest first."""
+        with translated():
+            return await self._api_keys.find({"project_id": project_id}).sort([("created_at", 1), ("_id", 1)]).to_list()
+
+    async def remove_key(self, project_id: str, beginning: str) -> bool:
+        """Whether the project had a key whose hash begins so."""
+        match: Document = {"project_id": project_id, "_id": {"$gte": beginning, "$lt": f"{beginning}g"}}
+        with translated():
+            return (await self._api_keys.delete_one(match)).deleted_count == 1
+
+    async def replace_secret_keys(self, project_id: str, api_key: Document) -> None:
+        """From now on `api_key` is the project's only secret one. A key from before there were kinds is one."""
 
         async def write(session: ClientSession) -> None:
-            await self._api_keys.delete_many({"project_id": project_id}, session=session)
+            match: Document = {"project_id": project_id, "kind": {"$ne": "publishable"}}
+            await self._api_keys.delete_many(match, session=session)
             await self._api_keys.insert_one(api_key, session=session)
 
         await in_transaction(self._client, write)

@@ -62,7 +62,8 @@ def served_settings(mongodb_uri: str) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) -> Iterator[Served]:
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    _, api_key = run_on(settings, lambda services: services.admin.create("Served", PROJECT_ID, SETTINGS))
+    _, keys = run_on(settings, lambda services: services.admin.create("Served", PROJECT_ID, SETTINGS))
+    api_key = keys.secret
     port = free_port()
     base_url = f"http://127.0.0.1:{port}"
     with serving(Shell({**os.environ, **served_settings}), "--port", str(port)) as process:

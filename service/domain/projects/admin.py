@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import string
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +11,8 @@ from joserfc.jwk import ECKey
 
 from service.domain.projects.canary import Canary
 from service.domain.projects.deletion import Deletions
-from service.domain.projects.lookup import PROJECT_ID, Project, Projects, hash_api_key
+from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_key
+from service.domain.projects.lookup import PROJECT_ID, Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, check_names, read_project_settings, stored
 from service.errors import ConfigurationError, ProjectNotFound
@@ -23,8 +23,6 @@ from service.storage.projects import ProjectStore
 
 Fill = Callable[[Project], Awaitable[None]]
 
-KEY_ALPHABET = string.ascii_letters + string.digits
-KEY_LENGTH = 32
 MAX_NAME = 100
 
 
@@ -62,8 +60,8 @@ class ProjectAdmin:
 
     async def create(
         self, name: str, project_id: str | None, settings: Mapping[str, str], fill: Fill | None = None
-    ) -> tuple[Project, str]:
-        """The new project and its API key, which is shown now and never again.
+    ) -> tuple[Project, ProjectKeys]:
+        """The new project and its keys, which are shown now and never again.
 
         The database is made first, and filled by `fill`: a project that can be found is one that can be used. Raises
         Conflict when the id is taken, ConfigurationError for a bad name, id or setting.
@@ -86,9 +84,9 @@ class ProjectAdmin:
         await self._migrations.begin_project(project.database)
         if fill is not None:
             await fill(project)
-        api_key, key_record = _new_api_key(project_id)
-        await self._store.insert(record, key_record)
-        return project, api_key
+        secret, publishable = new_key(project_id, SECRET, "default"), new_key(project_id, PUBLISHABLE, "default")
+        await self._store.insert(record, [secret.record, publishable.record])
+        return project, ProjectKeys(secret.key, publishable.key)
 
     async def find(self, project_id: str) -> Project:
         """The project as it is stored now. Raises ProjectNotFound."""
@@ -118,11 +116,11 @@ class ProjectAdmin:
         return await self.find(project_id)
 
     async def rotate_key(self, project_id: str) -> str:
-        """A new API key; all earlier ones are refused, on every worker, within five seconds. Raises ProjectNotFound."""
+        """A new secret key; all earlier ones are refused, on every worker, within five seconds. Raises ProjectNotFound."""
         await self.find(project_id)
-        api_key, record = _new_api_key(project_id)
-        await self._store.replace_keys(project_id, record)
-        return api_key
+        new = new_key(project_id, SECRET, "default")
+        await self._store.replace_secret_keys(project_id, new.record)
+        return new.key
 
     async def delete(self, project_id: str) -> None:
         """Deletes a project with all its data, also one whose secrets do not open. Raises ProjectNotFound.
@@ -158,9 +156,3 @@ def _new_signing_key(project_id: str) -> str:
     """A P-256 key pair as a JWK (RFC 7517). Its `kid` begins with the project's id: so a token names its project."""
     key = ECKey.generate_key("P-256", {"kid": f"{project_id}.{secrets.token_hex(4)}", "use": "sig", "alg": "ES256"})
     return json.dumps(key.as_dict(private=True))
-
-
-def _new_api_key(project_id: str) -> tuple[str, dict[str, Any]]:
-    random = "".join(secrets.choice(KEY_ALPHABET) for _ in range(KEY_LENGTH))
-    api_key = f"ac_{project_id[:8]}_{random}"
-    return api_key, {"_id": hash_api_key(api_key), "project_id": project_id, "created_at": now()}

@@ -89,8 +89,8 @@ async def test_n5_keys_and_tokens_are_refused_at_once_and_the_id_is_taken_until_
     assert await admin.list() == []
     assert not deleting.done()
     await asyncio.wait_for(deleting, 20)
-    again, key = await admin.create("Again", api.project.id, {})
-    assert (await services.projects.by_api_key(key)).id == again.id
+    again, keys = await admin.create("Again", api.project.id, {})
+    assert (await services.projects.by_api_key(keys.secret)).id == again.id
 
 
 async def test_n5_a_deletion_that_was_interrupted_is_finished_by_the_job(

@@ -1,0 +1,56 @@
+"""`auth-collections key ...`: a project's API keys."""
+
+from typing import Annotated
+
+import typer
+
+from service.cli.output import AsJson, print_json, print_values
+from service.cli.runtime import run_command
+from service.domain.projects.keys import PREFIXES, KeyEntry
+from service.errors import ConfigurationError
+from service.schema.values import write_time
+
+key_app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
+
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+
+
+@key_app.command()
+def create(
+    project_id: Project,
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="secret|publishable", help="For servers, or for pages and apps.")
+    ],
+    name: Annotated[str, typer.Option("--name", help="What people call the key.")],
+    as_json: AsJson = False,
+) -> None:
+    """Create a key and print it, once."""
+    if kind not in PREFIXES:
+        raise ConfigurationError("--kind is secret or publishable")
+    new = run_command(lambda services: services.keys.create(project_id, kind, name))
+    print_values({"project_id": project_id, "id": new.id, "kind": kind, "name": name, "key": new.key}, as_json=as_json)
+
+
+@key_app.command("list")
+def list_keys(project_id: Project, as_json: AsJson = False) -> None:
+    """List the keys of a project, without the keys themselves."""
+    entries = [_described(entry) for entry in run_command(lambda services: services.keys.list(project_id))]
+    if as_json:
+        print_json(entries)
+    else:
+        typer.echo("\n".join("\t".join(entry.values()) for entry in entries))
+
+
+@key_app.command()
+def revoke(
+    project_id: Project,
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `key list` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Revoke a key; it stops working within five seconds."""
+    run_command(lambda services: services.keys.revoke(project_id, key_id))
+    print_values({"project_id": project_id, "id": key_id, "revoked": True}, as_json=as_json)
+
+
+def _described(entry: KeyEntry) -> dict[str, str]:
+    return {"id": entry.id, "kind": entry.kind, "name": entry.name, "created_at": write_time(entry.created_at)}

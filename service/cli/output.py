@@ -1,0 +1,26 @@
+"""How commands print what they found: lines for people, JSON for scripts."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def print_values(values: Mapping[str, Any], *, as_json: bool) -> None:
+    """One line for each value."""
+    if as_json:
+        print_json(values)
+        return
+    lines = (f"{name}: {_json(value) if isinstance(value, dict) else value}" for name, value in values.items())
+    typer.echo("\n".join(lines))
+
+
+def print_json(value: Any) -> None:
+    typer.echo(_json(value))
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
