@@ -21,7 +21,7 @@ from service.cli.demo import DEMO_PASSWORD
 
 def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:
     made = shell.json("project", "create", "My app", "--id", "my-app", "--set", "PASSWORD_MIN_LENGTH=10")
-    assert made.keys() == {"project_id", "name", "api_key"}
+    assert made.keys() == {"project_id", "name", "api_key", "publishable_key"}
     assert made["api_key"].startswith("ac_my-app_")
     assert [project["project_id"] for project in shell.json("project", "list")] == ["my-app"]
     changed = shell.json("project", "set", "my-app", "TIER=pro", "PASSWORD_MIN_LENGTH=")
