@@ -30,7 +30,7 @@ def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[An
     rotated = shell.json("project", "rotate-key", "my-app")
     assert rotated["api_key"] != made["api_key"]
     system = mongo[f"{shell.environment['DATABASE_PREFIX']}system"]
-    assert system["api_keys"].count_documents({}) == 1
+    assert system["api_keys"].count_documents({"kind": "secret"}) == 1
     assert rotated["api_key"] not in str(list(system["api_keys"].find()))
     assert shell.json("project", "delete", "my-app", "--yes") == {"project_id": "my-app", "deleted": True}
     assert shell.json("project", "list") == []
