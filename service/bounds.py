@@ -110,6 +110,12 @@ MAX_PROJECT_INDEXES = Bound(
     past="409 index_limit",
 )
 MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB, past=INVALID)
+MAX_CONFLICTS = Bound(
+    20,
+    "writes an hour by a user, or by the guests of an address, that meet a unique value already taken",
+    protects="values that others cannot read",
+    past="429 rate_limit_exceeded, for every write to a unique field",
+)
 MAX_KEYS = Bound(50, "API keys of a project", protects=MONGODB, past="exit status 1")
 MAX_PATTERN = Bound(256, "characters of a pattern", protects=LOOP, past=INVALID)
 MAX_PATTERN_PROGRAM = Bound(65_536, "instructions of a schema's patterns, compiled", protects=MEMORY, past=INVALID)

@@ -16,7 +16,9 @@ from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
+from service.domain.documents.conflicts import Conflicts
 from service.domain.documents.documents import Documents
+from service.domain.documents.permitted import DocumentPermits
 from service.domain.files.files import Files
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.jobs.leader import NAME as LEADER
@@ -68,6 +70,7 @@ class Services:
     schema_changes: SchemaChanges
     pattern_judge: PatternJudge
     documents: Documents
+    permits: DocumentPermits
     files: Files
     limits: Limits
     jobs: Jobs
@@ -107,6 +110,7 @@ def build_services(settings: Settings) -> Services:
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
     access = AccessControl()
+    documents = Documents(catalogs, lists, pattern_judge)
     return Services(
         databases=databases,
         projects=projects,
@@ -119,7 +123,8 @@ def build_services(settings: Settings) -> Services:
         collections=Collections(catalogs, pattern_judge),
         schema_changes=SchemaChanges(catalogs, pattern_judge),
         pattern_judge=pattern_judge,
-        documents=Documents(catalogs, lists, pattern_judge),
+        documents=documents,
+        permits=DocumentPermits(documents, access, Conflicts(limits)),
         files=Files(projects),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,

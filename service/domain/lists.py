@@ -48,13 +48,17 @@ class Lists:
         async with self._shares.take(database.database.name):
             return await _Reading(database).run(query)
 
-    async def find(self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str]) -> Row | None:
+    async def find(
+        self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str], whole: bool = False
+    ) -> Row | None:
         """The one record with this id, with what of `fields` the shape shows; None where the shape has no such record.
 
-        What is not there, and what may not be seen, are asked for in the same way.
+        The `whole` record has the fields that the shape does not show, too. What is not there, and what may not be seen,
+        are asked for in the same way.
         """
         match = replace(shape.match, filters=({"_id": id_}, *shape.match.filters))
-        query = BoundQuery(shape.collection, match, (("_id", 1),), 1, 0, False, (), tuple(fields), shape.view)
+        view = None if whole else shape.view
+        query = BoundQuery(shape.collection, match, (("_id", 1),), 1, 0, False, (), tuple(fields), view)
         listing = await _Reading(database).run(query)
         return listing.rows[0] if listing.rows else None
 

@@ -35,9 +35,10 @@ class UserCaller:
 
 @dataclass(frozen=True, slots=True)
 class PublishableKeyCaller:
-    """A page or an app of the project, with nobody signed in."""
+    """A page or an app of the project at a client's `address`, with nobody signed in."""
 
     project: Project
+    address: str = ""
 
 
 # Those who send an API key.

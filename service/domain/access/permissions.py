@@ -111,27 +111,46 @@ class Permissions:
         data = user["data"]
         return {**shown, "data": {name: data[name] for name in data if matches(self.guard(f"data.{name}"), user)}}
 
-    def update_condition(self, new: Mapping[str, Any]) -> Tree:
-        """What the stored record must satisfy so that fields of `data` may become `new`.
+    def update_condition(self, new: Mapping[str, Any], *, whole: bool = False) -> Tree:
+        """What the stored record must satisfy for `new` to be written: fields of `data`, or all of it, if it is the `whole`."""
+        allowed = any_of(all_of(pair) for pair in self.residues(new, whole=whole))
+        return all_of((self.read, allowed, *(self.write_condition(name, value) for name, value in new.items())))
 
-        A leaf of `after` is about a field that is sent, and is decided now, or about one that stays, and is left for the
-        stored record: so one command judges both images.
+    def residues(self, new: Mapping[str, Any], *, whole: bool) -> list[tuple[Tree, Tree]]:
+        """The transitions, with what `after` says of fields that are sent decided.
+
+        What it says of fields that stay is left for the stored record, so that one command judges both images.
         """
-        afters = [(before, residue(after, new)) for before, after in self.transitions]
-        allowed = any_of(all_of(pair) for pair in afters)
-        return all_of((self.read, allowed, *(self.write_rule(name) for name in new)))
+        return [(before, residue(after, new, whole=whole)) for before, after in self.transitions]
+
+    def write_condition(self, name: str, value: Any) -> Tree:
+        """What the stored record must satisfy so that a field may be sent: its rule, or that it is `value` for all to see."""
+        rule = self.write_rule(name)
+        if rule is True or value is None:
+            return rule
+        return any_of((rule, all_of((self.readable.get(name, True), Leaf(f"data.{name}", "eq", value)))))
+
+    @cached_property
+    def keeps_fields(self) -> bool:
+        """Whether there may be fields that the caller cannot write or see, and so must not lose by leaving them out."""
+        written = (name for name, rules in self._rules.fields.items() if rules.write is not None or rules.set_to)
+        return bool(self.readable) or any(self.is_fixed(name) or self.write_rule(name) is not True for name in written)
+
+    def shows(self, name: str, record: Mapping[str, Any]) -> bool:
+        """Whether the caller may read a field of a record that he may read."""
+        return name not in self.readable or matches(self.readable[name], record)
 
     def user_id(self) -> str | None:
         found: str | None = self._values.known.get(USER_ID)
         return found
 
 
-def residue(tree: Tree, new: Mapping[str, Any]) -> Tree:
-    """`tree` with what it says of the fields in `new`, top-level names of `data`, decided."""
+def residue(tree: Tree, new: Mapping[str, Any], *, whole: bool = False) -> Tree:
+    """`tree` with what it says of the fields in `new`, top-level names of `data`, decided. `whole`: of all that `data` has."""
     image = {"data": new}
 
     def judge(leaf: Condition) -> Tree:
-        if isinstance(leaf, Leaf) and (name := top_level(leaf.path)) is not None and name in new:
+        if isinstance(leaf, Leaf) and (name := top_level(leaf.path)) is not None and (whole or name in new):
             return holds(leaf, image)
         return leaf
 

@@ -1,6 +1,6 @@
 """Conditions on related records, settled for one record: asked of MongoDB, and replaced by what it says."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from service.bounds import MAX_SET_VALUES
@@ -22,6 +22,18 @@ async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
         return found.get(id(leaf), leaf)
 
     return decide(tree, replaced)
+
+
+async def readable_ids(database: ProjectDatabase, collection: str, tree: Tree, ids: Collection[str]) -> set[str]:
+    """Those of `ids` that name a record of a MongoDB collection which satisfies `tree`."""
+    if tree is False:
+        return set()
+    simple = not has_relations(tree)
+    match = {"$and": [{"_id": {"$in": sorted(ids)}}, to_filter(tree) if simple else {}]}
+    rows = await database.records(collection).find_all(match, limit=len(ids))
+    if simple:
+        return {row["_id"] for row in rows}
+    return {row["_id"] for row in rows if matches(await settle(database, tree, row), row)}
 
 
 async def _holds(database: ProjectDatabase, leaf: Related, record: Record) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from service.domain.access.permissions import Permissions
 from service.query.document_shape import DocumentShape
 from service.query.nodes import Match
-from service.query.shapes import Field, Shape, UserShape
+from service.query.shapes import USERS, Field, Shape, UserShape
 from service.query.tree import All, Tree, to_filter
 from service.schema.values import Kind
 
@@ -93,6 +93,13 @@ class VisibleUsers:
 
     def _view(self, record: Record) -> Record:
         return self._permissions.visible_user(record)
+
+
+def see_shape(shape: Shape, permissions: Permissions) -> Shape:
+    """The shape as somebody with these permissions sees it."""
+    if isinstance(shape, DocumentShape):
+        return VisibleDocuments(shape, permissions)
+    return VisibleUsers(USERS, permissions)
 
 
 def _guarded(found: Field, permissions: Permissions) -> Field | None:

@@ -48,8 +48,13 @@ def guard_change(permissions: Permissions, changes: Data) -> GuardedChange:
     """A change of some fields, as the caller may make it."""
     unchanged = {name: value for name, value in changes.items() if permissions.is_fixed(name)}
     fields = {name: value for name, value in changes.items() if name not in unchanged}
-    same = (Leaf(f"data.{name}", "eq", value) for name, value in unchanged.items())
-    return GuardedChange(fields, all_of((permissions.update_condition(fields), *same)), unchanged)
+    condition = all_of((permissions.update_condition(fields), stays_as_it_is(unchanged)))
+    return GuardedChange(fields, condition, unchanged)
+
+
+def stays_as_it_is(unchanged: Data) -> Tree:
+    """That fields which were sent without being written have the values that were sent."""
+    return all_of(Leaf(f"data.{name}", "eq", value) for name, value in unchanged.items())
 
 
 def check_unchanged(permissions: Permissions, unchanged: Data, record: Data) -> None:

@@ -5,7 +5,7 @@ An old definition can do little harm: the validator in the database judges every
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -27,6 +27,11 @@ from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_changing, is_visible
 
+FindShape = Callable[[str], Shape | None]
+# A declared name and its shape → the shape as somebody sees it, None for who sees nothing of it.
+Seen = Callable[[str, Shape], Shape | None]
+# Prepares that for the declared names that a query can reach.
+See = Callable[[Sequence[str]], Awaitable[Seen]]
 # A parsed collection of 500 fields takes 200 KB.
 CACHED_COLLECTIONS = 1_000
 
@@ -86,16 +91,20 @@ class Catalogs:
             records = await Definitions(project.database).list()
         return [_read_declaration(record) for record in records if is_visible(record)]
 
-    async def shape(self, project: Project, name: str, query: ListQuery) -> DocumentShape:
-        """What the names of `query` on the documents of `name` mean. Raises CollectionNotFound.
+    async def shape(self, project: Project, name: str, query: ListQuery, see: See | None = None) -> Shape:
+        """What the names of `query` on the documents of `name` mean, to somebody who sees shapes as `see` makes them.
 
-        Looks up related collections only where the query names relations.
+        Looks up related collections only where the query names relations. Raises CollectionNotFound.
         """
         collection = await self.get(project, name)
         known = {name: collection}
         if query.populate or any(len(condition.path) > 1 for condition in query.conditions):
             await self._add_related(project, collection, known)
-        return _shape(collection, known)
+        seen = await see(_named(known)) if see is not None else None
+        shape = _find_shape(known, seen)(name)
+        if shape is None:
+            raise CollectionNotFound
+        return shape
 
     async def _add_related(self, project: Project, collection: Collection, known: dict[str, Collection]) -> None:
         """Adds to `known` what can be reached from `collection`, each step's collections asked for side by side."""
@@ -147,14 +156,22 @@ def _read_declaration(record: Mapping[str, Any]) -> Declaration:
     return Declaration(record["_id"], record["schema"], record["created_at"], record["updated_at"])
 
 
-def _shape(collection: Collection, known: Mapping[str, Collection]) -> DocumentShape:
-    def find_shape(name: str) -> Shape | None:
-        if name == USERS:
-            return USER_SHAPE
-        related = known.get(name)
-        return _shape(related, known) if related is not None else None
+def _named(known: Mapping[str, Collection]) -> list[str]:
+    """The collections of `known`, and `users` where one of them refers to it."""
+    refers = any(target == USERS for each in known.values() for target in references(each.fields).values())
+    return [*known, *([USERS] if refers else [])]
 
-    return DocumentShape(mongo_collection_name(collection.name), collection.fields, find_shape)
+
+def _find_shape(known: Mapping[str, Collection], seen: Seen | None) -> FindShape:
+    def find_shape(name: str) -> Shape | None:
+        shape = USER_SHAPE if name == USERS else documents(name)
+        return shape if seen is None or shape is None else seen(name, shape)
+
+    def documents(name: str) -> DocumentShape | None:
+        related = known.get(name)
+        return DocumentShape(mongo_collection_name(name), related.fields, find_shape) if related is not None else None
+
+    return find_shape
 
 
 def _targets(fields: Fields) -> dict[str, str]:

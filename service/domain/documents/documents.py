@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.collections.catalog import Catalogs, Collection
+from service.domain.collections.catalog import Catalogs, Collection, See
 from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.approval import Approval
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
@@ -31,18 +32,23 @@ JSON_SCHEMA = "$jsonSchema"
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A new document."""
+    """A new document; with an `approval`, of a caller who is under rules."""
 
     data: Data
+    approval: Approval | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A change of the document `id`, if it passes `guard`. Its values are as they were sent."""
+    """A change of the document `id`, if it passes `guard`. Its values are as they were sent.
+
+    With an `approval`, of a caller who is under rules, those make the guard.
+    """
 
     id: str
     change: ReplaceData | SetFields
     guard: Guard | None = None
+    approval: Approval | None = None
 
     @property
     def data(self) -> Data:
@@ -99,9 +105,9 @@ class Documents:
             outcomes[sent[position]] = _as_client_error(error)
         return outcomes
 
-    async def list(self, project: Project, name: str, query: ListQuery) -> Page:
-        """Raises Invalid, and as `Lists.read`."""
-        shape = await self._catalogs.shape(project, name, query)
+    async def list(self, project: Project, name: str, query: ListQuery, see: See | None = None) -> Page:
+        """Documents as `see` lets them be seen, which is all of them without it. Raises Invalid, and as `Lists.read`."""
+        shape = await self._catalogs.shape(project, name, query, see)
         found = await self._lists.read(project.database, bind(query, shape))
         return Page([read_document(row) for row in found.rows], found.total, found.limit, found.offset)
 
@@ -112,14 +118,33 @@ class Documents:
         target = await self._target(project, name)
         return await target.store.find_by_values(values, size=max(map(len, values.values()), default=0))
 
-    async def get(self, project: Project, name: str, id_: str) -> Document:
-        """Raises DocumentNotFound."""
-        return _found(await (await self._target(project, name)).store.find(id_))
+    async def get(self, project: Project, name: str, id_: str, see: See | None = None) -> Document:
+        """Raises DocumentNotFound, also where `see` does not let the document be seen."""
+        if see is None:
+            return _found(await (await self._target(project, name)).store.find(id_))
+        return _found(await self._find_seen(project, name, id_, see))
+
+    async def find_whole(self, project: Project, name: str, id_: str, see: See) -> Document | None:
+        """The document, if `see` lets it be seen, with the fields that it hides, too."""
+        return await self._find_seen(project, name, id_, see, whole=True)
+
+    async def _find_seen(
+        self, project: Project, name: str, id_: str, see: See, *, whole: bool = False
+    ) -> Document | None:
+        shape = await self._catalogs.shape(project, name, ListQuery(), see)
+        row = await self._lists.find(project.database, id_, shape, fields=shape.listed, whole=whole)
+        return read_document(row) if row is not None else None
 
     async def delete(self, project: Project, name: str, id_: str) -> None:
         """Raises DocumentNotFound."""
         if not await (await self._target(project, name)).store.delete(id_):
             raise DocumentNotFound
+
+    async def delete_approved(self, project: Project, name: str, id_: str, approval: Approval) -> None:
+        """Raises DocumentNotFound, and what the rules refuse with."""
+        target = await self._target(project, name)
+        if not await target.store.delete(id_, guard=await approval.deletion_guard(id_)):
+            raise await approval.explain_refused_deletion(id_)
 
     async def write(self, project: Project, name: str, write: Write) -> Document:
         """The document after `write`, by the definition that is known; if that was old and refused it, by the newest."""
@@ -140,12 +165,29 @@ class Documents:
     async def _attempt(self, target: Target, write: Write) -> Document:
         if isinstance(write, Create):
             document = _new_document(write, target.collection)
-            await check_completed(target, document.data, self._judge)
+            if write.approval is not None:
+                await write.approval.approve_creation(document, write.data)
+            await check_completed(target, document.data, self._judge, write.approval)
             await target.store.insert(document)
             return document
+        if write.approval is not None:
+            return await self._change_approved(target, write, write.approval)
         change = _read_change(write.change, target.collection)
         await check_completed(target, change.data, self._judge)
         return _found(await target.store.change(write.id, change, guard=write.guard))
+
+    async def _change_approved(self, target: Target, write: Update, approval: Approval) -> Document:
+        approved = await approval.approve_change(write.id, write.change, target.collection.fields)
+        await check_completed(target, approved.change.data, self._judge, approval)
+        document = await target.store.change(write.id, approved.change, guard=approved.guard)
+        if document is None:
+            raise await approval.explain_refused_change(write.id, approved)
+        return document
+
+    async def names_unique(self, project: Project, name: str, data: Data) -> bool:
+        """Whether one of the fields named in `data` is unique. Raises CollectionNotFound."""
+        fields = (await self._catalogs.get(project, name)).fields
+        return any(each.unique and key in data for key, each in fields.items())
 
     async def _target(self, project: Project, name: str) -> Target:
         return Target(project, await self._catalogs.get(project, name))

@@ -6,6 +6,7 @@ from typing import Any
 
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.approval import Approval
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Location, Violation
 from service.schema.values import check_data
@@ -30,14 +31,14 @@ class Target:
         return DocumentStore(self.project.database, self.collection.name)
 
 
-async def check_completed(target: Target, data: Data, judge: PatternJudge) -> None:
+async def check_completed(target: Target, data: Data, judge: PatternJudge, approval: Approval | None = None) -> None:
     """Asks the database once for all references in `data`. Raises Invalid for those that name no record.
 
-    Also for texts that break a pattern.
+    Also for texts that break a pattern. With an `approval` a record that its caller may not read is none.
     """
     if not (target.collection.targets or target.collection.patterned):
         return
-    (violations,) = await _faults(target, [data], judge)
+    (violations,) = await _faults(target, [data], judge, approval)
     if violations:
         raise Invalid(violations)
 
@@ -50,14 +51,17 @@ async def faults_of(
     return [[*check_data(row, LOC), *faults] for row, faults in zip(rows, found, strict=True)]
 
 
-async def _faults(target: Target, rows: Sequence[Data], judge: PatternJudge) -> list[list[Violation]]:
+async def _faults(
+    target: Target, rows: Sequence[Data], judge: PatternJudge, approval: Approval | None = None
+) -> list[list[Violation]]:
     """Of references only texts are looked for; a value of another type is for the validator to refuse."""
     wanted: dict[str, set[str]] = {}
     for data in rows:
         for name, related in target.collection.targets.items():
             if isinstance(value := data.get(name), str):
                 wanted.setdefault(related, set()).add(value)
-    gone = await missing(target.project.database, wanted)
+    database, names = target.project.database, {related: _shown(related) for related in wanted}
+    gone = await (missing(database, wanted) if approval is None else approval.hidden_references(wanted, names))
     fields = target.collection.patterned
     mismatches = [await judge.judge(target.project.id, data, fields, LOC) if fields else [] for data in rows]
     return [[*found, *_dangling(target, data, gone)] for found, data in zip(mismatches, rows, strict=True)]

@@ -14,7 +14,7 @@ import structlog
 from service.domain.limits.leases import Lease
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import ProjectSettings
-from service.errors import ServiceError
+from service.errors import LimitExceeded, ServiceError
 from service.storage.counters import Counters
 
 log = structlog.get_logger()
@@ -104,6 +104,11 @@ class Quota(NamedTuple):
     exceeded: bool = False
 
 
+def exceeded(policy: Policy, limit: int, reset: int) -> LimitExceeded:
+    """The refusal that names the limit, and the seconds after which to come back."""
+    return LimitExceeded(f"The limit of {limit} {policy.what} is reached", headers={"retry-after": str(reset)})
+
+
 def window_end(now: float, seconds: int) -> int:
     """The end of the window that holds `now`; windows begin at whole hours and days in UTC."""
     return (int(now) // seconds + 1) * seconds
@@ -185,6 +190,23 @@ class Limits:
             lease.receive(granted, wanted=wanted, free=max(0, limit - used), now=self._clock())
         finally:
             lease.pending = None
+
+    async def take_one(self, project: Project, policy: Policy, address: str) -> str:
+        """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises LimitExceeded."""
+        limit, now = policy.limit(project.settings), self._clock()
+        end = window_end(now, policy.seconds)
+        key = _key((project.id, policy.name, address, limit), end)
+        granted, _ = await self._counters.take(key, wanted=1, limit=limit, until=_keep_until(end))
+        if not granted:
+            raise exceeded(policy, limit, seconds_until(end, now))
+        return key
+
+    async def give_back(self, key: str) -> None:
+        """Returns the one that was taken; it counts as used where that cannot be done."""
+        try:
+            await self._counters.give_back(key, 1)
+        except ServiceError as error:
+            log.warning("count_lost", key=key, code=error.code)
 
     async def return_idle_leases(self) -> None:
         """Gives back what is not spent at the moment; to be called every TICK_SECONDS."""

@@ -66,7 +66,9 @@ async def authenticate_any_key(request: Request) -> SecretKeyCaller | Publishabl
         raise InvalidApiKey
     project = await services(request).projects.by_api_key(keys[0])
     request.scope["state"]["project"] = project
-    return PublishableKeyCaller(project) if is_publishable(keys[0]) else SecretKeyCaller(project)
+    if is_publishable(keys[0]):
+        return PublishableKeyCaller(project, find_client_address(request))
+    return SecretKeyCaller(project)
 
 
 async def authenticate_by_rule(request: Request) -> ProjectCaller:

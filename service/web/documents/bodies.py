@@ -1,12 +1,13 @@
 """What the endpoints of documents read and answer: specification section 2.3."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from service.domain.documents.documents import Document as StoredDocument
 from service.domain.documents.documents import Page
+from service.domain.documents.permitted import HiddenDocument, Written
 from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total
 
 
@@ -23,6 +24,15 @@ class Document(TypedDict):
     updated_at: Time
 
 
+class WrittenDocument(TypedDict):
+    """A document after a write; its `id` alone where rules do not let its writer read it."""
+
+    id: Id
+    data: NotRequired[Data]
+    created_at: NotRequired[Time]
+    updated_at: NotRequired[Time]
+
+
 class DocumentList(TypedDict):
     documents: list[Document]
     total: Total
@@ -36,6 +46,17 @@ def document_view(document: StoredDocument) -> Document:
         "data": document.data,
         "created_at": document.created_at,
         "updated_at": document.updated_at,
+    }
+
+
+def written_view(written: Written) -> WrittenDocument:
+    if isinstance(written, HiddenDocument):
+        return {"id": written.id}
+    return {
+        "id": written.id,
+        "data": written.data,
+        "created_at": written.created_at,
+        "updated_at": written.updated_at,
     }
 
 

@@ -5,56 +5,55 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import SecretKeyCaller
+from service.domain.access.caller import ProjectCaller
+from service.domain.documents.permitted import CallersDocuments
 from service.query.parse import parse_query
-from service.web.documents.bodies import DocumentForm, document_view, list_view
+from service.web.documents.bodies import DocumentForm, document_view, list_view, written_view
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 from service.web.http.services import services
 
 
-async def create_document(request: Request, caller: SecretKeyCaller) -> Response:
+async def create_document(request: Request, caller: ProjectCaller) -> Response:
     """Add a document."""
-    name, data = await _sent(request)
-    return json_response(document_view(await services(request).documents.create(caller.project, name, data)), 201)
+    documents = await _permitted(request, caller, "create")
+    return json_response(written_view(await documents.create(await _sent(request))), 201)
 
 
-async def list_documents(request: Request, caller: SecretKeyCaller) -> Response:
+async def list_documents(request: Request, caller: ProjectCaller) -> Response:
     """List and query documents."""
-    query = parse_query(request.scope["query_string"])
-    found = await services(request).documents.list(caller.project, request.path_params["name"], query)
-    return json_response(list_view(found))
+    documents = await _permitted(request, caller, "read")
+    return json_response(list_view(await documents.list(parse_query(request.scope["query_string"]))))
 
 
-async def get_document(request: Request, caller: SecretKeyCaller) -> Response:
+async def get_document(request: Request, caller: ProjectCaller) -> Response:
     """Get one document."""
-    return json_response(document_view(await services(request).documents.get(caller.project, *_names(request))))
+    documents = await _permitted(request, caller, "read")
+    return json_response(document_view(await documents.get(request.path_params["id"])))
 
 
-async def replace_document(request: Request, caller: SecretKeyCaller) -> Response:
+async def replace_document(request: Request, caller: ProjectCaller) -> Response:
     """Give a document other data."""
-    _, data = await _sent(request)
-    return json_response(
-        document_view(await services(request).documents.replace(caller.project, *_names(request), data))
-    )
+    documents = await _permitted(request, caller, "update")
+    return json_response(written_view(await documents.replace(request.path_params["id"], await _sent(request))))
 
 
-async def merge_document(request: Request, caller: SecretKeyCaller) -> Response:
+async def merge_document(request: Request, caller: ProjectCaller) -> Response:
     """Set some fields of a document."""
-    _, data = await _sent(request)
-    return json_response(document_view(await services(request).documents.merge(caller.project, *_names(request), data)))
+    documents = await _permitted(request, caller, "update")
+    return json_response(written_view(await documents.merge(request.path_params["id"], await _sent(request))))
 
 
-async def delete_document(request: Request, caller: SecretKeyCaller) -> Response:
+async def delete_document(request: Request, caller: ProjectCaller) -> Response:
     """Delete a document."""
-    await services(request).documents.delete(caller.project, *_names(request))
+    documents = await _permitted(request, caller, "delete")
+    await documents.delete(request.path_params["id"])
     return Response(status_code=204)
 
 
-def _names(request: Request) -> tuple[str, str]:
-    return request.path_params["name"], request.path_params["id"]
+async def _permitted(request: Request, caller: ProjectCaller, action: str) -> CallersDocuments:
+    return await services(request).permits.permit(caller, request.path_params["name"], action)
 
 
-async def _sent(request: Request) -> tuple[str, dict[str, Any]]:
-    form = validated(DocumentForm, await read_object(request))
-    return request.path_params["name"], form.data
+async def _sent(request: Request) -> dict[str, Any]:
+    return validated(DocumentForm, await read_object(request)).data

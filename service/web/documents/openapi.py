@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, Forbidden, QueryTooSlow
-from service.web.documents.bodies import Document, DocumentForm, DocumentList
+from service.web.documents.bodies import Document, DocumentForm, DocumentList, WrittenDocument
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
 from service.web.openapi.query_parameters import list_parameters
@@ -16,6 +16,9 @@ EXAMPLE = {
     "updated_at": shapes.EXAMPLE_TIME,
 }
 ONE = Content(type=Document, examples={"a book": EXAMPLE})
+WRITTEN = Content(
+    type=WrittenDocument, examples={"a book": EXAMPLE, "one that its writer may not read": {"id": EXAMPLE["id"]}}
+)
 CONFORM = "`data` conforms to the collection's schema; fields that are not declared are refused."
 
 LIST = Operation(
@@ -41,7 +44,7 @@ CREATE = Operation(
     tag=tags.DOCUMENTS,
     description=CONFORM,
     body=(Content(type=DocumentForm, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
-    answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(ONE,)),),
+    answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(WRITTEN,)),),
     errors=(CollectionNotFound, Forbidden, DuplicateValue("data.title")),
 )
 READ = Operation(
@@ -53,13 +56,13 @@ READ = Operation(
 REPLACE = replace(
     CREATE,
     id="replaceDocument",
-    answers=(SuccessResponse(description="The document with its new data, defaults filled in", content=(ONE,)),),
+    answers=(SuccessResponse(description="The document with its new data, defaults filled in", content=(WRITTEN,)),),
     errors=(*CREATE.errors, DocumentNotFound),
 )
 MERGE = replace(
     REPLACE,
     id="mergeDocument",
     description=f"Sets the named top-level fields and leaves the others. {CONFORM}",
-    answers=(SuccessResponse(description="The document afterwards", content=(ONE,)),),
+    answers=(SuccessResponse(description="The document afterwards", content=(WRITTEN,)),),
 )
 DELETE = replace(READ, id="deleteDocument", answers=(SuccessResponse(status=204, description="It is gone"),))

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
-from service.domain.limits.limiter import OF_USER, Policy
-from service.errors import Invalid, LimitExceeded, Violation
+from service.domain.limits.limiter import OF_USER, Policy, exceeded
+from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
 from service.web.asgi.deadlines import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, Credential, find_client_address
@@ -100,8 +100,7 @@ async def _count(request: Request, caller: Caller, policy: Policy) -> None:
     address = _counted_as(request, caller, policy) if policy.per_address else ""
     quotas = state["quotas"] = await services(request).limits.count(state["project"], policy, address)
     if quotas and (last := quotas[-1]).exceeded:
-        detail = f"The limit of {last.limit} {last.policy.what} is reached"
-        raise LimitExceeded(detail, headers={"retry-after": str(last.reset)})
+        raise exceeded(last.policy, last.limit, last.reset)
 
 
 def _policy_of(caller: Caller, policy: Policy) -> Policy:

@@ -1,0 +1,207 @@
+"""What rules say of one caller's writes: asked along the one way of every write, before the database is."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from service.domain.access.permissions import Permissions, top_level
+from service.domain.access.relations import readable_ids, settle
+from service.domain.access.writes import check_unchanged, creation_condition, guard_change, stays_as_it_is
+from service.errors import DocumentNotFound, ServiceError, Unavailable
+from service.query.matcher import matches, values_at
+from service.query.tree import Leaf, Related, Tree, all_of, any_of, has_relations, leaves, to_filter
+from service.schema.documents import complete, read
+from service.schema.fields import Fields
+from service.storage.databases import ProjectDatabase
+from service.storage.documents import Document, Guard, ReplaceData, SetFields
+
+Data = Mapping[str, Any]
+Record = Mapping[str, Any]
+FindPermissions = Callable[[str], Awaitable[Permissions | None]]
+CHANGED = "The document was changed at the same time; try again"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovedChange:
+    """A change as the caller may make it, and the condition under which MongoDB makes it.
+
+    `unchanged` are fields that were sent though the caller cannot write them: they must be what they are.
+    """
+
+    change: ReplaceData | SetFields
+    guard: Guard | None
+    unchanged: Data
+
+    @property
+    def is_whole(self) -> bool:
+        return isinstance(self.change, ReplaceData)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The rules of one collection for one caller.
+
+    `find` gives the record with an id, if the caller may read it, with all its fields; `find_permissions` those of another
+    collection, None where nobody but servers may read it; `refusal` makes the error of what the rules do not allow.
+    """
+
+    database: ProjectDatabase
+    permissions: Permissions
+    find: Callable[[str], Awaitable[Record | None]]
+    find_permissions: FindPermissions
+    refusal: Callable[[], ServiceError]
+
+    async def approve_creation(self, document: Document, sent: Data) -> None:
+        """Raises `refusal` where the completed document may not be created."""
+        record = as_record(document)
+        condition = creation_condition(self.permissions, sent)
+        if not matches(await settle(self.database, condition, record), record):
+            raise self.refusal()
+
+    async def approve_change(self, id_: str, change: ReplaceData | SetFields, fields: Fields) -> ApprovedChange:
+        """The change of values as they were sent, read as `fields` say. Raises DocumentNotFound, Invalid, `refusal`."""
+        if isinstance(change, SetFields):
+            return await self._approve_set(id_, read(change.data, fields))
+        if self.permissions.keeps_fields:
+            return await self._approve_kept(id_, change.data, fields)
+        completed = complete(change.data, fields)
+        condition = self.permissions.update_condition(completed, whole=True)
+        return ApprovedChange(ReplaceData(completed), await self._guard(id_, condition, completed, whole=True), {})
+
+    async def _approve_set(self, id_: str, sent: Data) -> ApprovedChange:
+        guarded = guard_change(self.permissions, sent)
+        guard = await self._guard(id_, guarded.condition, guarded.fields, stays_as_it_is(guarded.unchanged))
+        return ApprovedChange(SetFields(guarded.fields), guard, guarded.unchanged)
+
+    async def _guard(
+        self, id_: str, condition: Tree, new: Data, unchanged: Tree = True, *, whole: bool = False
+    ) -> Guard | None:
+        """`condition` for MongoDB; if it has relations, as they are at the moment, and while their ids stay what they are."""
+        if has_relations(condition):
+            record = await self._read(id_)
+            settled = await self._settled(record, new, whole=whole)
+            condition = all_of((settled, unchanged, *_pins(self.permissions, record)))
+        return _as_guard(condition)
+
+    async def _settled(self, record: Record, new: Data, *, whole: bool) -> Tree:
+        """What `record` must satisfy for the change, without relations."""
+        writes = [
+            await settle(self.database, self.permissions.write_condition(name, new[name]), record) for name in new
+        ]
+        return all_of((await self._images(record, new, whole=whole), *writes))
+
+    async def _images(self, record: Record, new: Data, *, whole: bool) -> Tree:
+        """What `record` must satisfy before and after the change, its relations as they are, and as they will be."""
+        image = {**record, "data": dict(new) if whole else {**record["data"], **new}}
+        pairs = [
+            all_of((await settle(self.database, before, record), await settle(self.database, after, image)))
+            for before, after in self.permissions.residues(new, whole=whole)
+        ]
+        return all_of((await settle(self.database, self.permissions.read, record), any_of(pairs)))
+
+    async def _approve_kept(self, id_: str, sent: Data, fields: Fields) -> ApprovedChange:
+        """A whole new `data` by somebody who cannot write or see all of it: what he left out of that stays.
+
+        All is judged in memory, and the document must be what it was judged as when it is written.
+        """
+        record = await self._read(id_)
+        fixed = {name: value for name, value in read(sent, fields).items() if self.permissions.is_fixed(name)}
+        check_unchanged(self.permissions, fixed, record)
+        own = {name: value for name, value in sent.items() if name not in fixed}
+        kept = {
+            name: value
+            for name, value in record["data"].items()
+            if name not in own and not await self._may_lose(name, record)
+        }
+        completed = complete({**own, **kept}, fields)
+        writes = [await self._may_write(name, value, record) for name, value in completed.items() if name not in kept]
+        if not all(writes) or not matches(await self._images(record, completed, whole=True), record):
+            raise self.refusal()
+        return ApprovedChange(ReplaceData(completed), Guard({"data": {"$eq": record["data"]}}), {})
+
+    async def _may_lose(self, name: str, record: Record) -> bool:
+        """Whether leaving a field out of a whole new `data` removes it."""
+        if self.permissions.is_fixed(name) or not self.permissions.shows(name, record):
+            return False
+        return matches(await settle(self.database, self.permissions.write_rule(name), record), record)
+
+    async def _may_write(self, name: str, value: Any, record: Record) -> bool:
+        condition = await settle(self.database, self.permissions.write_condition(name, value), record)
+        return matches(condition, record)
+
+    async def deletion_guard(self, id_: str) -> Guard | None:
+        """The condition under which the document may be deleted. Raises DocumentNotFound."""
+        condition = self.permissions.delete
+        if has_relations(condition):
+            record = await self._read(id_)
+            condition = all_of((await settle(self.database, condition, record), *_pins(self.permissions, record)))
+        return _as_guard(condition)
+
+    async def explain_refused_change(self, id_: str, approved: ApprovedChange) -> ServiceError:
+        """Why no document passed the guard of a change. Raises Invalid where another value was sent for a fixed field."""
+        record = await self.find(id_)
+        if record is None:
+            return DocumentNotFound()
+        check_unchanged(self.permissions, approved.unchanged, record)
+        if approved.is_whole and self.permissions.keeps_fields:
+            return Unavailable(CHANGED)
+        now = await self._settled(record, approved.change.data, whole=approved.is_whole)
+        return Unavailable(CHANGED) if matches(now, record) else self.refusal()
+
+    async def explain_refused_deletion(self, id_: str) -> ServiceError:
+        """Why no document passed the guard of a deletion."""
+        record = await self.find(id_)
+        if record is None:
+            return DocumentNotFound()
+        now = await settle(self.database, self.permissions.delete, record)
+        return Unavailable(CHANGED) if matches(now, record) else self.refusal()
+
+    async def _read(self, id_: str) -> Record:
+        """Raises DocumentNotFound where the caller may not read the document."""
+        record = await self.find(id_)
+        if record is None:
+            raise DocumentNotFound
+        return record
+
+    async def hidden_references(self, wanted: Mapping[str, set[str]], names: Mapping[str, str]) -> set[tuple[str, str]]:
+        """Those (collection, id) of {collection: ids} that the caller may not read, so that they are not there for him.
+
+        `names` has the declared name of each MongoDB collection. A reference to oneself is nobody else's business.
+        """
+        hidden: set[tuple[str, str]] = set()
+        for collection, ids in wanted.items():
+            others = ids - {self.permissions.user_id()} if names[collection] == "users" else ids
+            permissions = await self.find_permissions(names[collection])
+            tree: Tree = permissions.read if permissions is not None else False
+            found = await readable_ids(self.database, collection, tree, others) if others else set()
+            hidden |= {(collection, each) for each in others - found}
+        return hidden
+
+    async def visible(self, document: Document) -> Document | None:
+        """The document with what the caller may read of it; None where he may not read it any more."""
+        record = as_record(document)
+        if not matches(await settle(self.database, self.permissions.read, record), record):
+            return None
+        return replace(document, data=self.permissions.visible(record))
+
+
+def as_record(document: Document) -> Record:
+    times = {"created_at": document.created_at, "updated_at": document.updated_at}
+    return {"_id": document.id, "data": document.data, **times}
+
+
+def _as_guard(condition: Tree) -> Guard | None:
+    """None where there is nothing to hold: `_id` alone is found at the least cost."""
+    return None if condition is True else Guard(to_filter(condition))
+
+
+def _pins(permissions: Permissions, record: Record) -> list[Tree]:
+    """That the ids by which relations were followed are still the ones that were followed."""
+    trees = (permissions.read, permissions.delete, *(tree for pair in permissions.transitions for tree in pair))
+    paths = {leaf.local for tree in trees for leaf in leaves(tree) if isinstance(leaf, Related)}
+    return [_pin(path, record) for path in sorted(paths) if top_level(path) is not None]
+
+
+def _pin(path: str, record: Record) -> Tree:
+    found = [value for value in values_at(record, path) if isinstance(value, str)]
+    return Leaf(path, "eq", found[0]) if found else Leaf(path, "isnull", True)
