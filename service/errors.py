@@ -255,9 +255,22 @@ class RuleTestsFailed(Conflict):
 
 
 class RuleConflict(Conflict):
-    """A change of a schema, or the end of a collection, that the rules in force do not let pass."""
+    """A change of a schema, or the end of a collection, that the rules in force do not let pass.
+
+    `rules` is [{loc, msg, type}], as saving these rules after the change would be refused; `omitted` more were found.
+    """
 
     code = "rule_conflict"
+
+    def __init__(self, violations: Sequence[Violation], *, omitted: int = 0) -> None:
+        self.rules = [violation.as_dict() for violation in violations]
+        first, more = violations[0], len(violations) - 1 + omitted
+        place = ".".join(map(str, first.loc[1:]))
+        others = f", and {more} more" if more else ""
+        super().__init__(f"The rules need what this would change, at {place}{others}; nothing was changed")
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "rules": self.rules}
 
 
 class VersionConflict(ServiceError):

@@ -3,7 +3,7 @@
 Documents of `movies` are in `c_movies`: no name a client gives can reach `users`, GridFS, or the registry.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pymongo import ASCENDING, IndexModel, timeout
@@ -22,6 +22,7 @@ from service.storage.errors import translated
 from service.storage.validation_probe import MAJORITY, probe
 
 NAMESPACE_NOT_FOUND = 26
+INDEX_NOT_FOUND = 27
 NAMESPACE_EXISTS = 48
 SHOWN = 10
 SCANNED = 500
@@ -120,16 +121,35 @@ class CollectionStore:
         """Builds the index that serves a read rule: on fields of `data`, the last one excepted, which is the record's own."""
         *own, last = fields
         keys = [*((f"data.{field}", ASCENDING) for field in own), (last, ASCENDING), ("_id", ASCENDING)]
-        model = IndexModel(keys, name=f"{RULE_INDEX}{' '.join(fields)}")
+        model = IndexModel(keys, name=_rule_index_name(fields))
         with translated(), timeout(INDEX_BUILD_SECONDS):
             await self._collection(name).create_indexes([model])
 
-    async def drop_other_indexes(self, name: str, wanted: Sequence[Index]) -> None:
+    async def drop_other_indexes(self, name: str, wanted: Sequence[Index], fields: Collection[str]) -> None:
+        """Drops all but `wanted` and the collection's own; indexes of rules stay while `fields` has what they are on."""
         kept = {"_id_", *OWN_INDEX_NAMES, *(index.name for index in wanted)}
+        declared = {f"data.{field}" for field in fields}
+        for present, paths in (await self._index_paths(name)).items():
+            lasting = present.startswith(RULE_INDEX) and all(path in declared for path in paths if path[:5] == "data.")
+            if present not in kept and not lasting:
+                await self._drop_index(name, present)
+
+    async def drop_rule_indexes(self, name: str, *, kept: Iterable[Sequence[str]]) -> None:
+        """Drops the indexes that were built for rules, but those on `kept`."""
+        names = {_rule_index_name(fields) for fields in kept}
+        for present in await self._index_paths(name):
+            if present.startswith(RULE_INDEX) and present not in names:
+                await self._drop_index(name, present)
+
+    async def _index_paths(self, name: str) -> dict[str, list[str]]:
+        """Index → the dotted names of the fields it is on."""
         with translated():
-            for present in await self._collection(name).index_information():
-                if present not in kept and not present.startswith(RULE_INDEX):
-                    await self._collection(name).drop_index(present)
+            found = await self._collection(name).index_information()
+        return {index: [str(path) for path, _ in info["key"]] for index, info in found.items()}
+
+    async def _drop_index(self, name: str, index: str) -> None:
+        with translated():
+            await self._unless(INDEX_NOT_FOUND, {"dropIndexes": mongo_collection_name(name), "index": index})
 
     async def broken(self, name: str, validator: Validator, fill: Any | None = None) -> tuple[int, list[str]]:
         """How many documents break `validator`, once `data` is what the expression `fill` makes of it; the first ids."""
@@ -219,6 +239,10 @@ async def remove_patterns(database: ProjectDatabase) -> None:
         if (leased := await definitions.begin(record["_id"], "change")) is not None:
             await store.set_validator(leased["_id"], validator(build(leased["schema"])))
             await definitions.finish(leased)
+
+
+def _rule_index_name(fields: Sequence[str]) -> str:
+    return f"{RULE_INDEX}{' '.join(fields)}"
 
 
 def _model(index: Index) -> IndexModel:

@@ -1,19 +1,19 @@
 """The declared collections of a project, one record each; and who is creating, changing or deleting one right now.
 
-{_id: name, schema, created_at, updated_at, change?: {token, kind, until}}
+{_id: name, schema, created_at, updated_at, relied_on?, change?: {token, kind, until}}
 
 A change takes several steps in MongoDB. `change` is the lease of whoever makes them: nobody else begins another, and
 when it has run out whoever comes first takes it over and finishes. Only MongoDB's clock counts: those of workers differ.
 """
 
 import secrets
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from service.errors import CollectionExists, DuplicateValue
 from service.schema.values import now
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.records import Records
 
 Kind = Literal["create", "change", "delete"]
 
@@ -24,10 +24,13 @@ MAX_LISTED = 10_000
 
 
 class Definitions:
-    """The registry of one project's collections. Raises the errors of `errors.translated`."""
+    """The registry of one project's collections. Raises the errors of `errors.translated`.
+
+    On a database that is bound to a transaction every call is a part of it.
+    """
 
     def __init__(self, database: ProjectDatabase) -> None:
-        self._records = Records(database.database["collections"])
+        self._records = database.records("collections")
 
     async def list(self) -> list[Document]:
         """All records, ordered by name."""
@@ -81,6 +84,13 @@ class Definitions:
     async def commit(self, record: Document, schema: dict[str, Any]) -> Document | None:
         """Makes `schema` the schema of a leased record; None where the lease was lost."""
         return await self._records.update(_held(record), {"$set": {"schema": schema, "updated_at": now()}})
+
+    async def mark(self, names: Iterable[str]) -> None:
+        """Writes into the records of these collections that somebody relies on their schemas.
+
+        In a transaction it makes whoever changes one of them meanwhile begin again, or this one.
+        """
+        await self._records.update_many({"_id": {"$in": list(names)}}, {"$set": {"relied_on": secrets.token_hex(8)}})
 
     async def held(self, record: Document) -> Document | None:
         """The leased record as it is stored now; None where the lease was lost."""

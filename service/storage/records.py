@@ -110,6 +110,10 @@ class Records:
         with translated("change a record"):
             return (await self.collection.update_one(match, changes, session=self.session)).matched_count == 1
 
+    async def update_many(self, match: Document, changes: Document) -> None:
+        with translated("change records"):
+            await self.collection.update_many(match, changes, session=self.session)
+
     async def put(self, record: Document) -> None:
         """Stores `record` in the place of the one with its `_id`, or as a new one."""
         with translated("store a record"):

@@ -1,56 +1,57 @@
-"""A project's access rules: one record {_id: "rules", version, text} in a collection of its own.
+"""A project's access rules: one record {_id: "rules", version, schemas, text} in a collection of its own.
 
 The document is kept as JSON text, for its keys are no names of MongoDB's. `version` tells one
-state of the rules from every other.
+state of the rules from every other; `schemas` changes with every schema that they were checked against.
 """
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.errors import SchemaChanging
 from service.storage.databases import ProjectDatabase
 
 RULES = "rules"
-DEFINITIONS = "collections"
+NOTHING = "{}"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRules:
-    """The JSON of the document as it was sent, and its version."""
+    """The JSON of the document as it was sent, its version, and that of the schemas beneath it."""
 
     version: str
     text: str
+    schemas: str = ""
+
+    @property
+    def revision(self) -> str:
+        """What these rules mean: they and the schemas that they are about."""
+        return f"{self.version}.{self.schemas}"
+
+    @property
+    def are_empty(self) -> bool:
+        return self.text == NOTHING
 
 
 # What is there where none were ever saved.
-NEVER_SAVED = StoredRules("0", "{}")
+NEVER_SAVED = StoredRules("0", NOTHING)
 
 
 async def find_rules(database: ProjectDatabase) -> StoredRules:
     found = await database.records(RULES).find({"_id": RULES})
-    return NEVER_SAVED if found is None else StoredRules(found["version"], found["text"])
+    return NEVER_SAVED if found is None else StoredRules(found["version"], found["text"], found.get("schemas", ""))
 
 
-async def save_rules(
-    database: ProjectDatabase, text: str, *, over: str, collections: Sequence[str]
-) -> StoredRules | None:
-    """Stores the document in the place of the version `over`; None where that is not in force any more.
+async def put_rules(database: ProjectDatabase, text: str) -> StoredRules:
+    """Stores the document in the place of the one there was."""
+    stored = StoredRules(_new_version(), text, _new_version())
+    record = {"_id": RULES, "version": stored.version, "schemas": stored.schemas, "text": text}
+    await database.records(RULES).put(record)
+    return stored
 
-    The `collections` that the rules name are touched, so that a change of a schema, which asks the rules before it begins,
-    cannot pass unseen. Raises SchemaChanging where one is under way.
-    """
-    version = secrets.token_hex(8)
 
-    async def write(bound: ProjectDatabase) -> StoredRules | None:
-        if (await find_rules(bound)).version != over:
-            return None
-        definitions = bound.records(DEFINITIONS)
-        for name in collections:
-            mark = {"$set": {"rules_version": version}}
-            if not await definitions.update_one({"_id": name, "change": {"$exists": False}}, mark):
-                raise SchemaChanging
-        await bound.records(RULES).put({"_id": RULES, "version": version, "text": text})
-        return StoredRules(version, text)
+async def note_schema(database: ProjectDatabase) -> None:
+    """A schema is another one from now on, and the rules that are stored were checked against it."""
+    await database.records(RULES).update_one({"_id": RULES}, {"$set": {"schemas": _new_version()}})
 
-    return await database.in_transaction(write)
+
+def _new_version() -> str:
+    return secrets.token_hex(8)

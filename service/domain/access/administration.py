@@ -1,21 +1,20 @@
 """Saving and reading a project's rules, with the tests and the advice that go with them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access.advice import Advice, advise_indexes, lint
-from service.domain.access.control import AccessControl, declared_shapes
-from service.domain.access.declared import DeclaredShapes
+from service.domain.access.agreement import CheckedRules, check_rules, replace_rules
+from service.domain.access.control import AccessControl
+from service.domain.access.declared import find_shapes
 from service.domain.access.explain import Explanation, Question, explain
-from service.domain.access.ruleset import KEYS, Rules, read_rules
-from service.domain.access.verdicts import failed_tests
+from service.domain.access.ruleset import KEYS
 from service.domain.projects.lookup import Project
-from service.errors import RuleTestsFailed, VersionConflict, Violation
-from service.schema.fields import Fields
+from service.errors import VersionConflict, Violation
 from service.storage.collections import CollectionStore
-from service.storage.rules import StoredRules, find_rules, save_rules
+from service.storage.rules import StoredRules, find_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,48 +42,47 @@ class RulesAdministration:
     ) -> SavedRules:
         """Puts `document` in the place of all rules there were; a dry run only says what would come of it.
 
-        Raises Invalid, RuleTestsFailed, VersionConflict where `if_match` names another state, SchemaChanging.
+        Raises Invalid, RuleTestsFailed, VersionConflict where `if_match` names another state.
         """
-        stored = await find_rules(project.database)
-        if if_match is not None and not _names(if_match, _etag(stored)):
-            raise VersionConflict(_etag(stored))
-        shapes = await declared_shapes(project)
-        rules, fields = check_rules(document, shapes)
-        advice, warnings = tuple(advise_indexes(rules, fields)), tuple(lint(rules, fields))
-        if not dry_run:
-            stored = await self._save(project, document, stored, rules, if_match=if_match)
-            if build_indexes:
-                await _build(project, advice)
-        return SavedRules(_whole(document), _etag(stored), advice, warnings)
+
+        def allow(stored: StoredRules) -> None:
+            if if_match is not None and not _names(if_match, _etag(stored)):
+                raise VersionConflict(_etag(stored))
+
+        if dry_run:
+            allow(stored := await find_rules(project.database))
+            return _saved(document, stored, check_rules(document, await find_shapes(project.database)))
+        replaced = await replace_rules(project.database, document, allow)
+        await self._control.refresh(project)
+        saved = _saved(document, replaced.after, replaced.checked)
+        await _drop_indexes(project, {*_named(replaced.before), *replaced.checked.rules.collections}, saved.advice)
+        if build_indexes:
+            await _build_indexes(project, saved.advice)
+        return saved
 
     async def explain(self, project: Project, question: Question) -> Explanation:
         """As `explain.explain`."""
         return await explain(project, self._control, question)
 
-    async def _save(
-        self, project: Project, document: Mapping[str, Any], over: StoredRules, rules: Rules, *, if_match: str | None
-    ) -> StoredRules:
-        text, named = json.dumps(document, ensure_ascii=False), list(rules.collections)
-        saved = await save_rules(project.database, text, over=over.version, collections=named)
-        while saved is None:
-            over = await find_rules(project.database)
-            if if_match is not None:
-                raise VersionConflict(_etag(over))
-            saved = await save_rules(project.database, text, over=over.version, collections=named)
-        await self._control.refresh(project)
-        return saved
+
+def _saved(document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules) -> SavedRules:
+    advice, warnings = advise_indexes(checked.rules, checked.fields), lint(checked.rules, checked.fields)
+    return SavedRules(_whole(document), _etag(stored), tuple(advice), tuple(warnings))
 
 
-def check_rules(document: Mapping[str, Any], shapes: DeclaredShapes) -> tuple[Rules, dict[str, Fields]]:
-    """The rules, and the fields of the collections that they name. Raises Invalid, RuleTestsFailed."""
-    rules = read_rules(document, shapes, shapes.targets)
-    fields = {name: shapes.fields(name) for name in rules.collections}
-    if failed := failed_tests(rules, fields):
-        raise RuleTestsFailed(failed)
-    return rules, fields
+def _named(stored: StoredRules) -> Iterable[str]:
+    """The collections that have rules of their own."""
+    return list(json.loads(stored.text).get("collections", ()))
 
 
-async def _build(project: Project, advice: tuple[Advice, ...]) -> None:
+async def _drop_indexes(project: Project, collections: Iterable[str], advice: Sequence[Advice]) -> None:
+    """Drops the indexes of rules that are no longer in force."""
+    store = CollectionStore(project.database)
+    for name in sorted(collections):
+        await store.drop_rule_indexes(name, kept=[each.fields for each in advice if each.collection == name])
+
+
+async def _build_indexes(project: Project, advice: Sequence[Advice]) -> None:
     store = CollectionStore(project.database)
     for each in advice:
         await store.add_rule_index(each.collection, each.fields)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.declared import DeclaredShapes
+from service.domain.access.declared import find_shapes
 from service.domain.access.permissions import Permissions
 from service.domain.access.ruleset import SERVER, CollectionRules, Rules, SetRule, read_rules, sets_in
 from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES, Values, bind, targets_of
@@ -19,7 +19,6 @@ from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Proje
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, InvalidToken, Unauthorized
 from service.query.tree import Tree, to_filter
 from service.schema.values import now
-from service.storage.definitions import Definitions, is_visible
 from service.storage.rules import StoredRules, find_rules
 from service.storage.sets import find_values
 from service.storage.users import UserFacts
@@ -35,7 +34,7 @@ UNKNOWN: None = None
 
 @dataclass(frozen=True, slots=True)
 class CompiledRules:
-    """The rules of one version, and the MongoDB collection behind each declared one."""
+    """The rules of one revision, and the MongoDB collection behind each declared one."""
 
     version: str
     rules: Rules
@@ -93,7 +92,7 @@ class AccessControl:
     async def _load(self, project: Project) -> CompiledRules:
         stored = await find_rules(project.database)
         known = self._compiled.get(project.id)
-        if known is not None and known.version == stored.version:
+        if known is not None and known.version == stored.revision:
             return known
         return self._compiled.put(project.id, await compile_rules(project, stored))
 
@@ -146,15 +145,9 @@ async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
     """The rules of a stored document, which was checked before it was stored."""
     document = json.loads(stored.text)
     if not document:
-        return CompiledRules(stored.version, Rules())
-    shapes = await declared_shapes(project)
-    return CompiledRules(stored.version, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
-
-
-async def declared_shapes(project: Project) -> DeclaredShapes:
-    """The shapes of the project's collections as they are declared now."""
-    records = filter(is_visible, await Definitions(project.database).list())
-    return DeclaredShapes({record["_id"]: record["schema"] for record in records})
+        return CompiledRules(stored.revision, Rules())
+    shapes = await find_shapes(project.database)
+    return CompiledRules(stored.revision, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
 
 
 async def _load_user(caller: UserCaller) -> UserFacts:

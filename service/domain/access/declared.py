@@ -1,4 +1,4 @@
-"""The declared collections as rules see them: each schema is read when it is first asked for."""
+"""The declared collections as rules see them: each schema is read when it is first asked for, and that is remembered."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -8,15 +8,21 @@ from service.query.document_shape import DocumentShape
 from service.query.shapes import USERS, Shape
 from service.schema.fields import Fields, parse, references
 from service.storage.collections import mongo_collection_name
+from service.storage.databases import ProjectDatabase
+from service.storage.definitions import Definitions, is_visible
 
 USERS_NAME = "users"
 
 
 class DeclaredShapes(Mapping[str, Shape]):
-    """By name, `users` included. `targets` says of each collection where its relations lead."""
+    """By name, `users` included. `targets` says of each collection where its relations lead.
+
+    `asked_for` are the collections of whose schemas something was asked.
+    """
 
     def __init__(self, schemas: Mapping[str, Mapping[str, Any]]) -> None:
         self._schemas = schemas
+        self.asked_for: set[str] = set()
         self._fields = cache(self._read)
         self._shape = cache(self._make)
         self.targets = _Targets(self)
@@ -38,7 +44,9 @@ class DeclaredShapes(Mapping[str, Shape]):
         return self._fields(name)
 
     def _read(self, name: str) -> Fields:
-        return parse(self._schemas[name])
+        fields = parse(self._schemas[name])
+        self.asked_for.add(name)
+        return fields
 
     def _make(self, name: str) -> DocumentShape:
         return DocumentShape(mongo_collection_name(name), self._fields(name), self.get)
@@ -56,3 +64,11 @@ class _Targets(Mapping[str, Mapping[str, str]]):
 
     def __len__(self) -> int:
         return len(self._shapes) - 1
+
+
+async def find_shapes(
+    database: ProjectDatabase, schemas: Mapping[str, Mapping[str, Any]] | None = None
+) -> DeclaredShapes:
+    """The shapes of the collections as they are declared now; those that `schemas` names, as it says."""
+    records = filter(is_visible, await Definitions(database).list())
+    return DeclaredShapes({record["_id"]: record["schema"] for record in records} | dict(schemas or {}))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access.caller import AnonymousCaller, ProjectCaller, UserCaller
-from service.domain.access.control import AccessControl, CompiledRules, declared_shapes
-from service.domain.access.declared import DeclaredShapes
+from service.domain.access.control import AccessControl, CompiledRules
+from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.grammar import Scope, read_rule
 from service.domain.access.permissions import Permissions
 from service.domain.access.relations import settle
@@ -69,7 +69,7 @@ class _Case:
 
 async def explain(project: Project, control: AccessControl, question: Question) -> Explanation:
     """Raises UserNotFound, CollectionNotFound, DocumentNotFound, and Invalid for an action that lacks what it needs."""
-    compiled, shapes = await control.rules(project), await declared_shapes(project)
+    compiled, shapes = await control.rules(project), await find_shapes(project.database)
     rules = compiled.rules.of(question.collection)
     if rules is None or question.collection not in shapes:
         raise CollectionNotFound

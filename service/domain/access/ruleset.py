@@ -147,12 +147,13 @@ def scope_of(
     if collection is None:
         return Scope(None, variables)
     own = targets.get(collection, {})
-    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation))
+    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
 
 
-def _target(collection: str, targets: Mapping[str, str], relation: str) -> str | None:
-    """Any `_id` field of a user may name another user."""
-    return USERS if collection == USERS else targets.get(relation)
+def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
+    """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
+    target = USERS if collection == USERS else targets.get(relation)
+    return target if target in shapes else None
 
 
 def read_rules(

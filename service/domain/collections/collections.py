@@ -3,6 +3,8 @@
 from typing import Any
 
 from service.bounds import MAX_PROJECT_INDEXES
+from service.domain.access.agreement import begin_deletion
+from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs, Collection, Declaration
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
@@ -25,9 +27,10 @@ from service.storage.definitions import Definitions
 class Collections:
     """What a project's API key can do with its collections."""
 
-    def __init__(self, catalogs: Catalogs, judge: PatternJudge) -> None:
+    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl) -> None:
         self._catalogs = catalogs
         self._judge = judge
+        self._access = access
 
     async def list(self, project: Project) -> list[Declaration]:
         """All of them, by name."""
@@ -59,12 +62,16 @@ class Collections:
         return await self._catalogs.refresh(project, name)
 
     async def delete(self, project: Project, name: str) -> None:
-        """Drops a collection with its documents. Raises CollectionNotFound, SchemaChanging."""
+        """Drops a collection with its documents and its rules.
+
+        Raises CollectionNotFound, SchemaChanging, RuleConflict where rules of others name it, RuleTestsFailed.
+        """
         await self._catalogs.refresh(project, name)
-        record = await Definitions(project.database).begin(name, "delete")
+        record = await begin_deletion(project.database, name)
         if record is None:
             raise SchemaChanging if await self._exists(project, name) else CollectionNotFound
         await reconcile(project.database, record)
+        await self._access.refresh(project)
         await self._exists(project, name)
 
     async def _exists(self, project: Project, name: str) -> bool:

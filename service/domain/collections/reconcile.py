@@ -49,7 +49,7 @@ async def _conform(store: CollectionStore, record: Document) -> None:
         # A change builds its unique indexes before it commits, so somebody dropped this one past the service, and wrote
         # values twice. Whoever settles next would fail as well, for ever: every request of the project would.
         log.exception("index_not_built", collection=name, field=error.field)
-    await store.drop_other_indexes(name, indexes(fields))
+    await store.drop_other_indexes(name, indexes(fields), fields.keys())
 
 
 async def find_drift(database: ProjectDatabase) -> dict[str, list[str]]:

@@ -4,7 +4,8 @@
 2. A lease in the registry keeps other changes away, and the validator becomes one that demands the old schema and the
    new one. From here on nobody can add a document that breaks either. What fits only one of them is answered with 503.
 3. Looking again, and building unique indexes. If documents break the new schema, the old one comes back into force.
-4. The new definition is stored: the one moment in which the change happens. Then `reconcile` repairs and tidies up.
+4. The new definition is stored, if the project's rules agree with it: the one moment in which the change happens. Then
+   `reconcile` repairs and tidies up.
 
 A process that dies at any point leaves a lease that runs out; whoever reads the definitions then settles on the one
 that is stored.
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from service.domain.access.agreement import check_schema, commit_schema
+from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs, Collection, read_collection
 from service.domain.collections.collections import refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
@@ -32,12 +35,13 @@ from service.storage.definitions import CHANGE_SECONDS, Definitions
 class SchemaChanges:
     """Changes of the schemas of collections."""
 
-    def __init__(self, catalogs: Catalogs, judge: PatternJudge) -> None:
+    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl) -> None:
         self._catalogs = catalogs
         self._judge = judge
+        self._access = access
 
     async def preview(self, project: Project, name: str, changes: Mapping[str, Any]) -> Findings:
-        """What `change` would meet. Raises CollectionNotFound, Invalid."""
+        """What `change` would meet. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed."""
         with within(CHANGE_SECONDS):
             examination, _ = await self._prepare(project, name, changes)
             return await examination.run()
@@ -45,8 +49,8 @@ class SchemaChanges:
     async def change(self, project: Project, name: str, changes: Mapping[str, Any]) -> Collection:
         """Declares the fields in `changes` anew, removes those that are null there, leaves the others.
 
-        Raises SchemaConflict where documents break the new schema and no default repairs them; CollectionNotFound,
-        Invalid, SchemaChanging.
+        Raises SchemaConflict where documents break the new schema and no default repairs them; RuleConflict and
+        RuleTestsFailed where the rules do not let it pass; CollectionNotFound, Invalid, SchemaChanging.
         """
         with within(CHANGE_SECONDS):
             examination, schema = await self._prepare(project, name, changes)
@@ -59,6 +63,7 @@ class SchemaChanges:
                 record = await _switch(replace(examination, collection=read_collection(record)), record, schema)
             finally:
                 await reconcile(project.database, record)
+        await self._access.refresh(project)
         return await self._catalogs.refresh(project, name)
 
     async def _prepare(
@@ -70,6 +75,8 @@ class SchemaChanges:
         removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
         schema = {name: definition for name, definition in merged.items() if name not in removed}
         fields = await validate_schema(project, name, schema, self._judge, present=collection)
+        if schema != collection.schema:
+            await check_schema(project.database, name, schema)
         return Examination(project, collection, fields, self._judge), schema
 
 
@@ -91,7 +98,7 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
         # All of them are looked at: an old one may have been dropped past the service.
         _refuse_conflicts(await examination.find_clashes(indexes(examination.fields)))
         raise SchemaChanging from None
-    committed = await Definitions(database).commit(record, schema)
+    committed = await commit_schema(database, record, schema)
     if committed is None:
         raise SchemaChanging
     return committed

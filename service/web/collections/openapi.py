@@ -11,6 +11,7 @@ from service.errors import (
     RuleConflict,
     SchemaChanging,
     SchemaConflict,
+    Violation,
 )
 from service.web.collections.bodies import Collection, CollectionList, NewCollection, SchemaChange, SchemaFindings
 from service.web.openapi import shapes, tags
@@ -41,7 +42,9 @@ CONFLICT = {
         }
     ],
 }
-RULE_CONFLICT = RuleConflict("A rule names title: posts.read")
+RULE_CONFLICT = RuleConflict(
+    [Violation(("body", "collections", "books", "read", "in_print_eq"), "There is no such field", "value_error")]
+)
 ONE = Content(type=Collection, examples={"books": EXAMPLE})
 
 LIST = Operation(

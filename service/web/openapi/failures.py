@@ -31,7 +31,7 @@ Failure = type[ServiceError] | ServiceError
 
 
 class Error(TypedDict):
-    """Some codes bring more: 409 `schema_conflict` its `conflicts`."""
+    """Some codes bring more: `schema_conflict` its `conflicts`, `rule_conflict` `rules`, `rule_tests_failed` `failed`."""
 
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 

@@ -4,7 +4,6 @@ from service.errors import (
     CollectionNotFound,
     DocumentNotFound,
     RuleTestsFailed,
-    SchemaChanging,
     UserNotFound,
     VersionConflict,
 )
@@ -66,7 +65,7 @@ SAVE = Operation(
             headers=ETAG,
         ),
     ),
-    errors=(FAILED, SchemaChanging, VersionConflict('"3f2a"')),
+    errors=(FAILED, VersionConflict('"3f2a"')),
 )
 EXPLAIN_RULES = Operation(
     id="explainRules",
