@@ -106,7 +106,9 @@ def _joined(reading: Reading, key: str, value: Any, loc: Location, *, depth: int
 def _can(reading: Reading, relation: str, value: Any, loc: Location) -> Tree:
     target = reading.scope.target(relation)
     if value != "read" or target is None:
-        return reading.refuse(loc, f'"<relation>.{CAN}": "read" takes a relation of this collection to one that is there')
+        return reading.refuse(
+            loc, f'"<relation>.{CAN}": "read" takes a relation of this collection to one that is there'
+        )
     return Can(f"data.{relation}_id", target)
 
 
