@@ -48,24 +48,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/faults soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between two requests of each client")
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
         embedded_mongodb(Path(folder)) as uri,
         running_site(uri, Path(folder), users=USERS, workers=arguments.workers) as site,
     ):
-        print(asyncio.run(soak(site, arguments.minutes * 60)))  # noqa: T201 - figures for a person
+        print(asyncio.run(soak(site, arguments.minutes * 60, arguments.pause)))  # noqa: T201 - figures for a person
 
 
-async def soak(site: Site, seconds: float) -> str:
-    """Loads the service for so long, and says what it held at the three moments."""
+async def soak(site: Site, seconds: float, pause: float) -> str:
+    """Loads the service for so long, and says what it held at the three moments; prints what it holds each minute."""
     statuses: Counter[int] = Counter()
     start = held(site)
-    tasks = [asyncio.create_task(_client(site, statuses, random.Random(SEED + each))) for each in range(CLIENTS)]  # noqa: S311
+    dice = (random.Random(SEED + each) for each in range(CLIENTS))  # noqa: S311
+    tasks = [asyncio.create_task(_client(site, statuses, each, pause)) for each in dice]
     began = time.monotonic()
     await asyncio.sleep(min(FIRST_SECONDS, seconds / 3))
     first = held(site)
-    await asyncio.sleep(seconds - (time.monotonic() - began))
+    while (left := seconds - (time.monotonic() - began)) > 0:
+        print(f"{time.monotonic() - began:5.0f} s: {held(site)}; {statuses.total()} requests", flush=True)  # noqa: T201
+        await asyncio.sleep(min(FIRST_SECONDS, left))
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -83,7 +87,7 @@ def held(site: Site) -> Held:
     return Held(site.service.memory(), sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in workers))
 
 
-async def _client(site: Site, statuses: Counter[int], dice: random.Random) -> None:
+async def _client(site: Site, statuses: Counter[int], dice: random.Random, pause: float) -> None:
     """Connections one after the other, each with some requests; some end within one."""
     every = steps(site.hostile, site.document, dice)
     while True:
@@ -98,7 +102,9 @@ async def _client(site: Site, statuses: Counter[int], dice: random.Random) -> No
             statuses[status] += 1
             if status == 0:
                 break
+            await asyncio.sleep(pause)
         connection.close()
+        await asyncio.sleep(pause)
 
 
 def steps(tenant: Tenant, document: str, dice: random.Random) -> list[Step]:
