@@ -6,10 +6,12 @@ nanoseconds where RE2 is at its slowest.
 Source: https://github.com/google/re2/wiki/Syntax
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from threading import Lock
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar, cast
 
 import re2
 
@@ -17,6 +19,10 @@ from service.bounds import MAX_PATTERN_PROGRAM, MAX_PATTERN_WORK
 from service.errors import Location, Violation
 from service.schema.fields import Field, Fields, patterns
 from service.schema.violations import mismatch
+
+T = TypeVar("T")
+# Work that may be left between any two texts or patterns, and gone on with; what it returns is what was found.
+Steps = Generator[None, None, list[Violation]]
 
 # What RE2 may use for one pattern: its program, and the states that it remembers while it matches.
 PROGRAM_BYTES = 512 * 1024
@@ -76,20 +82,22 @@ class Programs:
         return sum(_work(self.get(text.pattern), text) for text in texts) <= SMALL_WORK
 
 
-def check_patterns(fields: Fields) -> Iterator[Violation]:
+def check_patterns(fields: Fields) -> Steps:
     """The patterns that RE2 does not know, and the first that makes the schema's patterns too large together.
 
     Compiles each of them: a millisecond or two for 1,000 instructions of its program.
     """
+    found: list[Violation] = []
     sizes: dict[str, int] = {}
     for loc, pattern in patterns(fields):
+        yield
         try:
             sizes[pattern] = sizes.get(pattern) or _compile(pattern).programsize
         except BadPattern as error:
-            yield Violation(loc, f"{UNKNOWN}: {error}", "value_error")
+            found.append(Violation(loc, f"{UNKNOWN}: {error}", "value_error"))
         if sum(sizes.values()) > MAX_PATTERN_PROGRAM:
-            yield TOO_LARGE.under(*loc)
-            return
+            return [*found, TOO_LARGE.under(*loc)]
+    return found
 
 
 def unknown_patterns(fields: Fields) -> list[str]:
@@ -109,18 +117,32 @@ def find_texts(data: Mapping[str, Any], fields: Fields, loc: Location) -> Iterat
             yield from _find_texts(data[name], field, (*loc, name))
 
 
-def judge(texts: Iterator[Text] | Sequence[Text], programs: Programs) -> list[Violation]:
+def judge(texts: Iterable[Text], programs: Programs) -> Steps:
     """The texts that do not match; of an array, as MongoDB reports it, the first. In place of those, TOO_MUCH."""
     found: dict[Location, Violation] = {}
     work = 0
     for text in texts:
+        yield
         program = programs.get(text.pattern)
         work += _work(program, text)
         if work > MAX_PATTERN_WORK:
             return [TOO_MUCH.under(*text.loc)]
-        if program is not None and program.search(text.text) is None:
-            found.setdefault(_outermost(text.loc), mismatch(text.pattern).under(*text.loc))
+        if program is None or (outermost := _outermost(text.loc)) in found:
+            continue
+        if program.search(text.text) is None:
+            found[outermost] = mismatch(text.pattern).under(*text.loc)
     return list(found.values())
+
+
+def take_steps(steps: Generator[None, None, T], seconds: float = inf) -> T | None:
+    """What `steps` come to, or None where they are not at their end after so long; the next call goes on with them."""
+    until = monotonic() + seconds
+    try:
+        while monotonic() < until:
+            next(steps)
+    except StopIteration as end:
+        return cast(T, end.value)
+    return None
 
 
 def _work(program: "re2._Regexp | None", text: Text) -> int:
@@ -129,8 +151,10 @@ def _work(program: "re2._Regexp | None", text: Text) -> int:
 
 def _outermost(loc: Location) -> Location:
     """The way to the outermost array on it, or all of it."""
-    position = next((number for number, part in enumerate(loc) if isinstance(part, int)), len(loc))
-    return loc[:position]
+    for number, part in enumerate(loc):
+        if isinstance(part, int):
+            return loc[:number]
+    return loc
 
 
 def _has_pattern(field: Field) -> bool:

@@ -16,6 +16,7 @@ from service.schema.patterns import (
     find_texts,
     judge,
     patterned,
+    take_steps,
     unknown_patterns,
 )
 from tests.schema.cases import Path
@@ -29,8 +30,8 @@ def text(pattern: str) -> dict[str, Any]:
 
 def mismatches(definition: dict[str, Any], value: Any) -> list[tuple[Path, str]]:
     fields = parse({"f": definition})
-    found = judge(find_texts({"f": value}, patterned(fields), LOC), Programs())
-    return [(violation.loc[2:], violation.type) for violation in found]
+    found = take_steps(judge(find_texts({"f": value}, patterned(fields), LOC), Programs()))
+    return [(violation.loc[2:], violation.type) for violation in found or []]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def mismatches(definition: dict[str, Any], value: Any) -> list[tuple[Path, str]]
 )
 def test_a_pattern_that_re2_does_not_know_is_refused_at_its_place(pattern: str) -> None:
     fields = parse({"f": {"type": "array", "items": text(pattern)}})
-    (violation,) = check_patterns(fields)
+    (violation,) = take_steps(check_patterns(fields)) or []
     assert violation.loc == ("body", "schema", "f", "items", "pattern")
     assert violation.msg.startswith("Not a regular expression of RE2's syntax")
     assert unknown_patterns(fields) == [pattern]
@@ -46,10 +47,10 @@ def test_a_pattern_that_re2_does_not_know_is_refused_at_its_place(pattern: str) 
 
 def test_the_patterns_of_a_schema_have_a_size_together() -> None:
     many = {f"f{number}": text(rf"\pL{{12}}{number}") for number in range(40)}
-    found = list(check_patterns(parse(many)))
+    found = take_steps(check_patterns(parse(many))) or []
     assert [violation.type for violation in found] == ["too_long"]
     assert MAX_PATTERN_PROGRAM < 2**20
-    assert list(check_patterns(parse({name: text(r"\pL{4}") for name in many}))) == []
+    assert take_steps(check_patterns(parse({name: text(r"\pL{4}") for name in many}))) == []
 
 
 MISMATCHES: list[tuple[str, dict[str, Any], Any, list[tuple[Path, str]]]] = [
@@ -97,7 +98,7 @@ def test_n17_the_work_is_summed_over_all_texts_of_a_document() -> None:
             taken.append(each)
             yield each
 
-    (violation,) = judge(texts(), Programs())
+    (violation,) = take_steps(judge(texts(), Programs())) or []
     assert (violation.loc, violation.type) == ((*LOC, "f", 9), "pattern_budget")
     assert len(taken) == 10
 
@@ -124,3 +125,40 @@ def test_a_pattern_from_before_that_re2_does_not_know_judges_nothing() -> None:
 def test_texts_are_found_one_at_a_time() -> None:
     fields = parse({"f": {"type": "array", "items": text("a")}})
     assert len(list(islice(find_texts({"f": ["a"] * 10**6}, fields, LOC), 3))) == 3
+
+
+def test_n17_judging_can_be_left_after_each_text_and_gone_on_with() -> None:
+    """Nothing is judged past the moment at which it shall give way, and the end is the same."""
+    taken: list[Text] = []
+
+    def texts() -> Any:
+        for each in find_texts({"f": ["ab", "b", "c"]}, parse({"f": {"type": "array", "items": text("a")}}), LOC):
+            taken.append(each)
+            yield each
+
+    steps = judge(texts(), Programs())
+    assert take_steps(steps, 0) is None
+    assert taken == []
+    next(steps)
+    assert len(taken) == 1
+    assert [violation.loc for violation in take_steps(steps) or []] == [(*LOC, "f", 1)]
+
+
+def test_of_an_array_with_a_mismatch_no_further_text_is_matched() -> None:
+    searched: list[bytes] = []
+
+    class Program:
+        programsize = 1
+
+        def search(self, found: bytes) -> None:
+            searched.append(found)
+
+    class Compiled(Programs):
+        def get(self, _pattern: str) -> Any:
+            return Program()
+
+    array = {"type": "array", "items": text("^a")}
+    texts = find_texts({"f": ["b"] * 100, "g": ["c"]}, parse({"f": array, "g": array}), LOC)
+    found = take_steps(judge(texts, Compiled())) or []
+    assert [violation.loc[2:] for violation in found] == [("f", 0), ("g", 0)]
+    assert searched == [b"b", b"c"]

@@ -1,9 +1,8 @@
 """Judges texts by the patterns of their fields without stopping the event loop: RE2 lets go of the interpreter."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
@@ -12,11 +11,14 @@ from service.bounds import MAX_PATTERN_WAITING
 from service.domain.shares import Shares
 from service.errors import Location, Violation
 from service.schema.fields import Fields
-from service.schema.patterns import SMALL_TEXTS, Programs, check_patterns, find_texts, judge
+from service.schema.patterns import SMALL_TEXTS, Programs, check_patterns, find_texts, judge, take_steps
 
 T = TypeVar("T")
 
-# So long one piece of work keeps the thread from others: a text cannot be left half matched.
+# After so long in the thread, what else waits for the interpreter has its turn: other requests, other projects' texts. A
+# text cannot be left half matched, but RE2 lets go of the interpreter meanwhile.
+STEP_SECONDS = 0.005
+# So long many documents keep the thread from others of their project.
 SLICE_SECONDS = 0.1
 WAIT_SECONDS = 5.0
 
@@ -31,14 +33,14 @@ class PatternJudge:
 
     async def check(self, project_id: str, fields: Fields) -> list[Violation]:
         """The patterns of `fields` that cannot be used. Raises Busy."""
-        return await self._run(project_id, lambda: list(check_patterns(fields)))
+        return await self._run(project_id, check_patterns(fields))
 
     async def judge(self, project_id: str, data: Mapping[str, Any], fields: Fields, loc: Location) -> list[Violation]:
         """What breaks a pattern in `data`, whose `fields` are those of `patterns.patterned`. Raises Busy."""
         texts = list(islice(find_texts(data, fields, loc), SMALL_TEXTS + 1))
         if self._programs.are_small(texts):
-            return judge(texts, self._programs)
-        return await self._run(project_id, lambda: judge(find_texts(data, fields, loc), self._programs))
+            return take_steps(judge(texts, self._programs)) or []
+        return await self._run(project_id, judge(find_texts(data, fields, loc), self._programs))
 
     async def find_mismatches(
         self, project_id: str, documents: Sequence[Mapping[str, Any]], fields: Fields, loc: Location
@@ -47,25 +49,28 @@ class PatternJudge:
         found: list[tuple[int, list[Violation]]] = []
         start = 0
         while start < len(documents):
-            part, start = await self._run(project_id, partial(self._judge_slice, documents, start, fields, loc))
+            part, start = await self._run(project_id, self._judge_slice(documents, start, fields, loc))
             found += part
         return found
 
     def _judge_slice(
         self, documents: Sequence[Mapping[str, Any]], start: int, fields: Fields, loc: Location
-    ) -> tuple[list[tuple[int, list[Violation]]], int]:
+    ) -> Generator[None, None, tuple[list[tuple[int, list[Violation]]], int]]:
         """What is found from position `start` on, and where the next slice begins."""
         found, until = [], monotonic() + SLICE_SECONDS
         for position in range(start, len(documents)):
-            if violations := judge(find_texts(documents[position]["data"], fields, loc), self._programs):
+            if violations := (yield from judge(find_texts(documents[position]["data"], fields, loc), self._programs)):
                 found.append((position, violations))
             if monotonic() > until:
                 return found, position + 1
         return found, len(documents)
 
-    async def _run(self, project_id: str, work: Callable[[], T]) -> T:
+    async def _run(self, project_id: str, steps: Generator[None, None, T]) -> T:
+        loop = asyncio.get_running_loop()
         async with self._shares.take(project_id):
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            while (found := await loop.run_in_executor(self._thread, take_steps, steps, STEP_SECONDS)) is None:
+                pass
+        return found
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
