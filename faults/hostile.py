@@ -1,72 +1,115 @@
 """One project that does its worst inside its limits, beside one that reads profiles: what the second one feels.
 
 Lists with relations, texts for patterns, uploads, logins, and sign-ins at a provider that never answers, all at once, from
-a process of their own. `python -m faults.hostile [--seconds 30]`.
+a process of their own. Phases with and without them take turns, so that both see the same machine; the figures are medians
+over the rounds. `python -m faults.hostile [--seconds 30] [--rounds 1] [--only lists,uploads]`.
 """
 
 import argparse
-import asyncio
-import json
-import multiprocessing
+import os
 import socket
 import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from itertools import count
-from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
-from faults.quantity.measure import Watch
-from faults.quantity.site import JSON, RELATIONS, Site, Tenant, running_site
-from faults.quantity.values import encode
-from faults.samples import FORM_TYPE, account, file_part, form, png
-from faults.wire import Broken, Connection, Refused
-from service.bounds import MAX_LIMIT
+from faults.attacks import ATTACKS, attacking
+from faults.quantity.measure import Watch, cpu_seconds, mongod_of
+from faults.quantity.site import Site, running_site
 from service.embedded.mongod import embedded_mongodb
 
 READERS = 4
-CLIENTS_OF_EACH = 8
-UPLOAD_BYTES = 5_000_000
-TEXT_BYTES = 60_000
-Step = Callable[[Connection], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """What readers of profiles saw: milliseconds, and answers other than 200."""
+    """What readers of profiles saw: milliseconds, and answers other than 200. `live` is of an answer without MongoDB."""
 
     requests: int
     failures: int
     p50: float
     p99: float
     slowest: float
+    live: float
 
     def __str__(self) -> str:
         figures = f"p50 {self.p50:.1f} ms, p99 {self.p99:.1f} ms, slowest {self.slowest:.0f} ms"
-        return f"{self.requests} profiles, {self.failures} not answered by 200; {figures}"
+        return f"{self.requests} profiles, {self.failures} not 200; {figures}; p99 of /health/live {self.live:.1f} ms"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/faults hostile", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each of the two phases")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each phase")
+    parser.add_argument("--rounds", type=int, default=1, help="how often both phases take turns")
+    parser.add_argument("--only", default=",".join(ATTACKS), help="only these attacks, with commas between")
+    parser.add_argument("--each", action="store_true", help="one attack after the other in place of all at once")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--users", type=int, default=20_000, help="users of the hostile project")
+    parser.add_argument("--bcrypt-cost", type=int, default=12, help="of passwords, as in production")
     arguments = parser.parse_args()
+    names = arguments.only.split(",")
     with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri, hanging_provider() as provider:
-        settings = provider_settings(provider)
-        with running_site(uri, Path(folder), users=arguments.users, workers=arguments.workers, **settings) as site:
-            alone = read_profiles(site, arguments.seconds)
-            print(f"alone:  {alone}", flush=True)  # noqa: T201 - figures for a person
-            with attacking(site.service.port, site.hostile) as statuses:
-                beside = read_profiles(site, arguments.seconds)
-            print(f"beside: {beside}; p99 is {beside.p99 / alone.p99:.1f} times that alone")  # noqa: T201
-            for name, answers in statuses.items():
-                print(f"  {name:12} {dict(sorted(answers.items()))}")  # noqa: T201
+        site = running_site(
+            uri,
+            Path(folder),
+            users=arguments.users,
+            workers=arguments.workers,
+            bcrypt_cost=arguments.bcrypt_cost,
+            **provider_settings(provider),
+        )
+        attack_all(uri, site, [[name] for name in names] if arguments.each else [names], arguments)
+
+
+def attack_all(
+    uri: str, running: AbstractContextManager[Site], attacks: Sequence[Sequence[str]], arguments: argparse.Namespace
+) -> None:
+    with running as site:
+        mongod = mongod_of(uri)
+        read_profiles(site, 2)
+        for names in attacks:
+            compare(site, mongod, names, seconds=arguments.seconds, rounds=arguments.rounds)
+
+
+def compare(site: Site, mongod: int, names: Sequence[str], *, seconds: float, rounds: int) -> None:
+    """Prints what is felt alone and beside the attacks `names`, and the ratio of the medians of p99."""
+    alone, beside = [], []
+    answers: dict[str, Counter[int]] = {name: Counter() for name in names}
+    for _ in range(rounds):
+        with spending(site, mongod, {}):
+            alone.append(read_profiles(site, seconds))
+        show(f"alone:  {alone[-1]}")
+        with attacking(site.service.port, site.hostile, names) as attack, spending(site, mongod, {"load": attack.pid}):
+            beside.append(read_profiles(site, seconds))
+        show(f"beside: {beside[-1]}")
+        for name in names:
+            answers[name] += attack.answers.get(name, Counter())
+    quiet, loud = (statistics.median(each.p99 for each in phases) for phases in (alone, beside))
+    failures = sum(each.failures for each in beside)
+    show(
+        f"{','.join(names)}: p99 {quiet:.1f} ms alone, {loud:.1f} ms beside: {loud / quiet:.1f} times; {failures} failed"
+    )
+    for name, statuses in answers.items():
+        show(f"  {name:12} {dict(sorted(statuses.items()))}")
+
+
+def show(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - figures for a person
+
+
+@contextmanager
+def spending(site: Site, mongod: int, others: Mapping[str, int]) -> Iterator[None]:
+    """Prints how much of a CPU each process took meanwhile, and the machine's load."""
+    workers = {f"worker {number}": pid for number, pid in enumerate(site.service.workers())}
+    pids = {"mongod": mongod, **workers, "readers": os.getpid(), **others}
+    before, started = {pid: cpu_seconds(pid) for pid in pids.values()}, time.monotonic()
+    yield
+    passed = time.monotonic() - started
+    shares = ", ".join(f"{name} {(cpu_seconds(pid) - before[pid]) / passed:.0%}" for name, pid in pids.items())
+    show(f"  CPU: {shares}; load average {os.getloadavg()[0]:.1f}")
 
 
 @contextmanager
@@ -84,12 +127,18 @@ def provider_settings(base: str) -> dict[str, str]:
 
 def read_profiles(site: Site, seconds: float) -> Felt:
     """Several readers, each on one connection, with a short pause between requests."""
-    watches = [Watch(site.service.port, "/auth-collections/user", site.other.token) for _ in range(READERS)]
-    _run_all(watches, seconds)
+    port = site.service.port
+    watches = [Watch(port, "/auth-collections/user", site.other.token) for _ in range(READERS)]
+    live = [Watch(port, "/health/live", {}) for _ in range(READERS // 2)]
+    _run_all([*watches, *live], seconds)
     times = sorted(each for watch in watches for each in watch.times)
     failures = sum(watch.failures for watch in watches)
-    p50, p99 = (statistics.quantiles(times, n=100)[rank - 1] for rank in (50, 99))
-    return Felt(len(times), failures, p50, p99, times[-1])
+    p50, p99 = (percentile(times, rank) for rank in (50, 99))
+    return Felt(len(times), failures, p50, p99, times[-1], percentile([t for w in live for t in w.times], 99))
+
+
+def percentile(times: Sequence[float], rank: int) -> float:
+    return statistics.quantiles(times, n=100)[rank - 1]
 
 
 def _run_all(watches: list[Watch], seconds: float) -> None:
@@ -98,93 +147,6 @@ def _run_all(watches: list[Watch], seconds: float) -> None:
         return
     with watches[0].running():
         _run_all(watches[1:], seconds)
-
-
-@contextmanager
-def attacking(port: int, tenant: Tenant) -> Iterator[dict[str, Counter[int]]]:
-    """All attacks at once until the context ends; then how often each was answered with which status."""
-    context = multiprocessing.get_context("spawn")
-    mine, theirs = context.Pipe()
-    process = context.Process(target=_attack_until_told, args=(theirs, port, tenant))
-    process.start()
-    statuses: dict[str, Counter[int]] = {}
-    try:
-        yield statuses
-    finally:
-        mine.send("end")
-        if mine.poll(60):
-            statuses.update(mine.recv())
-        process.join(10)
-        process.kill()
-
-
-def _attack_until_told(pipe: Pipe, port: int, tenant: Tenant) -> None:
-    asyncio.run(_attack(pipe, port, tenant))
-
-
-async def _attack(pipe: Pipe, port: int, tenant: Tenant) -> None:
-    statuses: dict[str, Counter[int]] = {name: Counter() for name in steps(tenant)}
-    tasks = [
-        asyncio.create_task(_repeat(port, step, statuses[name]))
-        for name, step in steps(tenant).items()
-        for _ in range(CLIENTS_OF_EACH)
-    ]
-    await asyncio.to_thread(pipe.recv)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    pipe.send(statuses)
-
-
-async def _repeat(port: int, step: Step, statuses: Counter[int]) -> None:
-    """One client; 0 counts connections that broke. What is refused is tried again a moment later, as clients do."""
-    connection = Connection(port)
-    while True:
-        try:
-            status = await step(connection)
-        except (Broken, Refused):
-            status = 0
-        statuses[status] += 1
-        if status in (0, 429, 503):
-            await asyncio.sleep(0.05)
-
-
-def steps(tenant: Tenant) -> dict[str, Step]:
-    """Each attack by name, as one request of it."""
-    number = count()
-    related = "&".join(f"{name}.note_icontains=y" for name in RELATIONS[:3])
-    lists = f"/auth-collections/users?limit={MAX_LIMIT}&{related}&populate={RELATIONS[0]}"
-    text = encode({"data": {"text": "a" * TEXT_BYTES}})
-    login = encode({"email": "first@example.com", "password": "wrong"})
-    picture = file_part("picture", content=png(UPLOAD_BYTES))
-
-    async def upload(connection: Connection) -> int:
-        body = form(account(f"upload{next(number)}@example.com"), picture)
-        return await _status(connection, "POST", "/auth-collections/signup", tenant.key | FORM_TYPE, body)
-
-    async def sign_in(connection: Connection) -> int:
-        begin = "/auth-collections/login-idp"
-        status, _, body = await connection.exchange("GET", begin, headers=tenant.key)
-        if status != 200:
-            return status
-        (state,) = parse_qs(urlsplit(json.loads(body)["url"]).query)["state"]
-        path = f"/auth-collections/auth-idp-redirect/{tenant.project}?state={state}&code=x"
-        return await _status(connection, "GET", path, {})
-
-    return {
-        "lists": lambda connection: _status(connection, "GET", lists, tenant.key),
-        "patterns": lambda connection: _status(
-            connection, "POST", "/api/collections/patterns/documents", tenant.key | JSON, text
-        ),
-        "logins": lambda connection: _status(connection, "POST", "/auth-collections/login", tenant.key | JSON, login),
-        "uploads": upload,
-        "sign-ins": sign_in,
-    }
-
-
-async def _status(connection: Connection, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> int:
-    status, _ = await connection.request(method, path, headers=headers, body=body)
-    return status
 
 
 if __name__ == "__main__":

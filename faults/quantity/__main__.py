@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 
-from pymongo import MongoClient
-
 from faults.quantity.inputs import Input, every_input
-from faults.quantity.measure import Cost, Gauge, gauging
+from faults.quantity.measure import Cost, Gauge, gauging, mongod_of
 from faults.quantity.site import running_site
 from service import bounds
 from service.embedded.mongod import embedded_mongodb
@@ -41,11 +39,6 @@ def main() -> None:
     if arguments.write:
         COSTS.write_text(json.dumps(by_bound(list(costs.values())), indent=2) + "\n")
     sys.exit(judge(costs, arguments.ceiling))
-
-
-def mongod_of(uri: str) -> int:
-    with MongoClient[dict[str, object]](uri) as client:
-        return int(client.admin.command("serverStatus")["pid"])
 
 
 def report(request: Input, gauge: Gauge) -> Cost:

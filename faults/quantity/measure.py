@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
+from pymongo import MongoClient
+
 from faults.quantity.inputs import Input
 from faults.quantity.site import JSON, TIMEOUT, Answer, Site, ask
 
@@ -126,6 +128,11 @@ def gauging(site: Site, mongod: int) -> Iterator[Gauge]:
     loop = Watch(site.service.port, "/health/live", {})
     with other.running(), write.running(), loop.running():
         yield Gauge(site, other, write, loop, mongod)
+
+
+def mongod_of(uri: str) -> int:
+    with MongoClient[dict[str, object]](uri) as client:
+        return int(client.admin.command("serverStatus")["pid"])
 
 
 def peak(pid: int) -> int:

@@ -64,9 +64,11 @@ def ask(port: int, method: str, path: str, *, headers: dict[str, str], body: byt
 
 
 @contextmanager
-def running_site(uri: str, folder: Path, *, users: int, workers: int = 1, **settings: str) -> Iterator[Site]:
+def running_site(
+    uri: str, folder: Path, *, users: int, workers: int = 1, bcrypt_cost: int = 4, **settings: str
+) -> Iterator[Site]:
     """Both projects, on the MongoDB of `uri`; `settings` are of the one that is measured."""
-    environment = {"DATABASE_PREFIX": PREFIX, "LOG_LEVEL": "error"}
+    environment = {"DATABASE_PREFIX": PREFIX, "LOG_LEVEL": "error", "BCRYPT_COST": str(bcrypt_cost)}
     with running_service(uri, folder, workers=workers, **environment) as service:
         hostile, other = (_tenant(service, *_project(uri, **each)) for each in (settings, {}))
         _fill(uri, hostile.project, users)
