@@ -1,8 +1,9 @@
 """What `auth-collections check` looks at, and how to mend what it finds."""
 
+import json
 from dataclasses import dataclass
 
-from service.domain.collections.reconcile import find_drift
+from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
 from service.file_limit import raise_file_limit
@@ -13,7 +14,7 @@ from service.storage.migrations import PROJECT_MIGRATIONS, read_version
 ENOUGH_FILES = 16_384
 RAISE_FILES = "raise the hard limit: ulimit -Hn, LimitNOFILE of systemd, --ulimit nofile of Docker"
 OLDEST_VERSION = (6, 0)
-MEND = 'mend it by PATCH /api/collections/<name> with {"schema": {}}'
+MEND = "mend it by PATCH /api/collections/<name> with "
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,19 @@ async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]
         findings.append(await _check_key(admin, project.id))
         findings.append(await _check_form(project))
         findings += [
-            Finding(False, f"project {project.id}, collection {name}: lacks {', '.join(what)} ({MEND})")
-            for name, what in (await find_drift(project.database)).items()
+            Finding(
+                False, f"project {project.id}, collection {name}: lacks {', '.join(drift.lacks)} ({_remedy(drift)})"
+            )
+            for name, drift in (await find_drift(project.database)).items()
         ]
     return findings
+
+
+def _remedy(drift: Drift) -> str:
+    """The service puts right whatever it can at a change of the schema, and makes none that keeps an unknown pattern."""
+    anew = ", ".join(f"{json.dumps(field, ensure_ascii=False)}: {{...}}" for field in drift.unknown_patterns)
+    remedy = f'{MEND}{{"schema": {{{anew}}}}}'
+    return f"{remedy}: each field with another pattern, or none" if anew else remedy
 
 
 async def _check_form(project: ProjectEntry) -> Finding:

@@ -100,9 +100,13 @@ def check_patterns(fields: Fields) -> Steps:
     return found
 
 
-def unknown_patterns(fields: Fields) -> list[str]:
-    """The patterns that RE2 does not know: declared before RE2 judged them, so no text is held to them."""
-    return [pattern for _, pattern in patterns(fields) if _compile_or_none(pattern) is None]
+def unknown_patterns(fields: Fields) -> list[tuple[str, str]]:
+    """Those that RE2 does not know, as (the top-level field, the pattern): declared before RE2 judged them.
+
+    No text is held to them.
+    """
+    found = ((name, pattern) for name, field in fields.items() for _, pattern in patterns({name: field}))
+    return [(name, pattern) for name, pattern in found if _compile_or_none(pattern) is None]
 
 
 def patterned(fields: Fields) -> Fields:

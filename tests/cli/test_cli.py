@@ -181,6 +181,19 @@ def test_check_says_what_a_collection_lacks_and_how_to_mend_it(shell: Shell, mon
     assert 'mend it by PATCH /api/collections/<name> with {"schema": {}}' in result.stdout
 
 
+def test_n17_check_says_how_to_mend_a_pattern_that_re2_does_not_know(shell: Shell, mongo: MongoClient[Any]) -> None:
+    """A change of nothing would be refused: the field has to be declared with another pattern."""
+    project = mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]
+    shell.json("project", "create", "P", "--id", "p")
+    moment = datetime.now(UTC)
+    schema = {"a": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string", "pattern": "^(?=a)"}}}
+    project["collections"].insert_one({"_id": "things", "schema": schema, "created_at": moment, "updated_at": moment})
+    result = shell.run("check")
+    assert result.returncode == 1
+    assert 'a pattern that RE2 knows in place of "^(?=a)"' in result.stdout
+    assert 'with {"schema": {"tags": {...}}}: each field with another pattern, or none' in result.stdout
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_port_that_is_taken_is_one_line(shell: Shell, workers: str) -> None:
     with socket.socket() as taken:

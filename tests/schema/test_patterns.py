@@ -42,7 +42,7 @@ def test_a_pattern_that_re2_does_not_know_is_refused_at_its_place(pattern: str) 
     (violation,) = take_steps(check_patterns(fields)) or []
     assert violation.loc == ("body", "schema", "f", "items", "pattern")
     assert violation.msg.startswith("Not a regular expression of RE2's syntax")
-    assert unknown_patterns(fields) == [pattern]
+    assert unknown_patterns(fields) == [("f", pattern)]
 
 
 def test_the_patterns_of_a_schema_have_a_size_together() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from service.bounds import MAX_PROJECT_INDEXES
 from service.domain.collections.catalog import Catalogs
-from service.domain.collections.reconcile import find_drift
+from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.schema.fields import build
 from service.schema.json_schema import validator
@@ -97,7 +97,7 @@ async def test_n17_a_pattern_from_before_that_re2_does_not_know_is_named_and_mus
     api.database["collections"].update_one({"_id": "things"}, {"$set": {"schema.t": old}})
     api.database.command("collMod", "c_things", validator=validator(build({"t": old})))
     drift = await find_drift(api.project.database)
-    assert drift == {"things": ['a pattern that RE2 knows in place of "^(?=a)"']}
+    assert drift == {"things": Drift(['a pattern that RE2 knows in place of "^(?=a)"'], ["t"])}
     assert violations(await change(api, {"n": {"type": "integer"}})) == [
         ("body", "schema", "t", "pattern", "value_error")
     ]

@@ -1,5 +1,7 @@
 """Brings MongoDB in line with a collection's stored definition, whatever step an earlier attempt had reached."""
 
+from dataclasses import dataclass
+
 import structlog
 
 from service.errors import DuplicateValue
@@ -14,6 +16,14 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What a collection lacks, in words, and its top-level fields whose patterns RE2 does not know."""
+
+    lacks: list[str]
+    unknown_patterns: list[str]
 
 
 async def reconcile(database: ProjectDatabase, record: Document) -> None:
@@ -52,17 +62,19 @@ async def _conform(store: CollectionStore, record: Document) -> None:
     await store.drop_other_indexes(name, indexes(fields), fields.keys())
 
 
-async def find_drift(database: ProjectDatabase) -> dict[str, list[str]]:
+async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
     """Collection → what it should have by its definition and has not; for those that nobody is changing just now."""
     store = CollectionStore(database)
     records = [record for record in await Definitions(database).list() if "change" not in record]
     found = {record["_id"]: await _find_drift(store, record["_id"], build(record["schema"])) for record in records}
-    return {name: what for name, what in found.items() if what}
+    return {name: drift for name, drift in found.items() if drift.lacks}
 
 
-async def _find_drift(store: CollectionStore, name: str, fields: Fields) -> list[str]:
+async def _find_drift(store: CollectionStore, name: str, fields: Fields) -> Drift:
     judge, present = await store.describe(name)
+    unknown = unknown_patterns(fields)
     wanted = [*OWN_INDEX_NAMES, *(index.name for index in indexes(fields))]
-    gone = [f'the index "{index}"' for index in wanted if index not in present]
-    gone += [f'a pattern that RE2 knows in place of "{pattern}"' for pattern in unknown_patterns(fields)]
-    return gone if judge == validator(fields) else ["its validator", *gone]
+    gone = [] if judge == validator(fields) else ["its validator"]
+    gone += [f'the index "{index}"' for index in wanted if index not in present]
+    gone += [f'a pattern that RE2 knows in place of "{pattern}"' for _, pattern in unknown]
+    return Drift(gone, list(dict.fromkeys(field for field, _ in unknown)))

@@ -12,7 +12,7 @@ import structlog
 from starlette.applications import Starlette
 
 from service.app import create_app
-from service.domain.collections.reconcile import find_drift, reconcile
+from service.domain.collections.reconcile import Drift, find_drift, reconcile
 from service.schema.fields import parse
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
@@ -410,7 +410,7 @@ async def test_what_somebody_removed_past_the_service_is_put_back_by_a_change_of
     things.drop_index("data")
     api.database.command("collMod", "c_things", validator={})
     found = await find_drift(api.project.database)
-    assert found == {"things": ["its validator", 'the index "data"', 'the index "unique string a"']}
+    assert found == {"things": Drift(["its validator", 'the index "data"', 'the index "unique string a"'], [])}
     assert (await change(api, {})).status_code == 200
     assert await find_drift(api.project.database) == {}
     assert_everything_conforms(api)
