@@ -22,7 +22,19 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from service import errors
-from service.bounds import every_bound
+from service.bounds import (
+    MAX_CAN_DEPTH,
+    MAX_CONFLICTS,
+    MAX_IN,
+    MAX_RELATION_DEPTH,
+    MAX_ROLES,
+    MAX_RULE_CONDITIONS,
+    MAX_RULE_TESTS,
+    MAX_SET_VALUES,
+    MAX_SETS,
+    MAX_WHERE_DEPTH,
+    every_bound,
+)
 from service.cli.main import app
 from service.domain.limits import limiter
 from service.domain.projects.settings import ProjectSettings
@@ -114,6 +126,14 @@ def bounds() -> Iterator[Row]:
         yield f"{bound:,}", bound.what, bound.protects, coded(bound.past), costs.get(bound.what, "")
 
 
+def access_bounds() -> Iterator[Row]:
+    """Those that an author of access rules meets."""
+    yield "how many", "of what", "past it"
+    met = (MAX_RULE_CONDITIONS, MAX_WHERE_DEPTH, MAX_IN, MAX_RELATION_DEPTH, MAX_CAN_DEPTH)
+    for bound in (*met, MAX_SETS, MAX_SET_VALUES, MAX_RULE_TESTS, MAX_ROLES, MAX_CONFLICTS):
+        yield f"{bound:,}", bound.what, coded(bound.past)
+
+
 def coded(past: str) -> str:
     """The error's code in back quotes: 422 `validation_error`."""
     return re.sub(r"\b([a-z]+_[a-z_]+|busy|unavailable)\b", r"`\1`", past)
@@ -194,6 +214,7 @@ TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "environment": environment,
     "limits": limits,
     "bounds": bounds,
+    "access-bounds": access_bounds,
     "errors": error_codes,
     "metrics": metric_names,
     "commands": commands,

@@ -1,0 +1,124 @@
+"""The twelve examples as docs/access.md prints them, and the people who try them."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from tests.conftest import Api
+
+PAGE = Path(__file__).parents[3] / "docs" / "access.md"
+SECTION = re.compile(r"^### (\d+)\. .*?(?=^### |^## |\Z)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def read_example(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The schemas of an example by the names of their collections, and the body of `PUT /api/rules`."""
+    section = next(found[0] for found in SECTION.finditer(PAGE.read_text()) if found[1] == str(number))
+    schemas, rules = map(json.loads, BLOCK.findall(section))
+    return schemas, rules
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a credential and, if signed in, an id."""
+
+    api: Api
+    headers: dict[str, str]
+    id: str = ""
+
+    async def ask(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
+        return await self.api.http.request(method, path, headers=self.headers, **kwargs)
+
+    async def create(self, collection: str, **data: Any) -> httpx2.Response:
+        return await self.ask("POST", f"/api/collections/{collection}/documents", json={"data": data})
+
+    async def list(self, collection: str, query: str = "") -> httpx2.Response:
+        return await self.ask("GET", f"/api/collections/{collection}/documents?{query}")
+
+    async def get(self, collection: str, id_: str) -> httpx2.Response:
+        return await self.ask("GET", f"/api/collections/{collection}/documents/{id_}")
+
+    async def change(self, collection: str, id_: str, **data: Any) -> httpx2.Response:
+        return await self.ask("PATCH", f"/api/collections/{collection}/documents/{id_}", json={"data": data})
+
+    async def replace(self, collection: str, id_: str, **data: Any) -> httpx2.Response:
+        return await self.ask("PUT", f"/api/collections/{collection}/documents/{id_}", json={"data": data})
+
+    async def delete(self, collection: str, id_: str) -> httpx2.Response:
+        return await self.ask("DELETE", f"/api/collections/{collection}/documents/{id_}")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A project with the collections and rules of one example. `server` holds the secret key, `guest` the publishable one."""
+
+    api: Api
+    server: Person
+    guest: Person
+
+    async def person(self, name: str, *roles: str, **data: Any) -> Person:
+        """Somebody who signed up in a page; the server gave the roles."""
+        body = {"email": f"{name}@example.com", "password": "correct horse", "name": name, **data}
+        answer = await self.guest.ask("POST", "/auth-collections/signup", json=body)
+        assert answer.status_code == 201, answer.text
+        id_ = answer.json()["user"]["id"]
+        if roles:
+            await self.give_roles(id_, *roles)
+        return Person(self.api, {"authorization": f"Bearer {answer.json()['access_token']}"}, id_)
+
+    async def give_roles(self, user_id: str, *roles: str) -> None:
+        path = f"/auth-collections/users/{user_id}/roles"
+        answer = await self.server.ask("PUT", path, json={"roles": list(roles)})
+        assert answer.status_code == 200, answer.text
+
+    async def stored(self, collection: str, **data: Any) -> str:
+        """The id of a document that the server makes."""
+        answer = await self.server.create(collection, **data)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+
+async def set_up(api: Api, number: int) -> Stage:
+    """Declares what an example declares and saves its rules."""
+    schemas, rules = read_example(number)
+    server, guest = (Person(api, {"x-api-key": key}) for key in (api.key, api.publishable_key))
+    for name, schema in schemas.items():
+        answer = await server.ask("POST", "/api/collections", json={"name": name, "schema": schema})
+        assert answer.status_code == 201, answer.text
+    answer = await server.ask("PUT", "/api/rules", json=rules)
+    assert answer.status_code == 200, answer.text
+    return Stage(api, server, guest)
+
+
+def id_of(answer: httpx2.Response) -> str:
+    """Of a document that was created."""
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["id"])
+
+
+def texts(answer: httpx2.Response, field: str = "title") -> list[Any]:
+    """One field of each document of a list, in its order; `total` counts them all."""
+    assert answer.status_code == 200, answer.text
+    found = [document["data"].get(field) for document in answer.json()["documents"]]
+    assert answer.json()["total"] == len(found)
+    return found
+
+
+def outcome(answer: httpx2.Response) -> tuple[int, str]:
+    """Status and error code."""
+    return answer.status_code, answer.json()["code"]
+
+
+def misplaced(answer: httpx2.Response) -> list[list[Any]]:
+    """The places that a 422 names."""
+    assert answer.status_code == 422, answer.text
+    return [each["loc"] for each in answer.json()["detail"]]
+
+
+GONE = (404, "document_not_found")
+FORBIDDEN = (403, "forbidden")
+UNAUTHORIZED = (401, "unauthorized")
