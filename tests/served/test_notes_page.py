@@ -71,7 +71,7 @@ def site(served: Served, served_settings: dict[str, str], pages: str) -> Site:
 
 
 @pytest.fixture(scope="module")
-def browser(site: Site) -> Iterator[Browser]:  # noqa: ARG001 - made first: Playwright holds the thread's event loop
+def browser(site: Site) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
         yield launched
