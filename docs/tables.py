@@ -106,8 +106,10 @@ def limits() -> Iterator[Row]:
     yield "limit", "counts", "setting", "default"
     usual = ProjectSettings()
     policies = [value for value in vars(limiter).values() if isinstance(value, limiter.Policy)]
-    for policy in policies:
-        yield f"`{policy.name}`", policy.what, f"`{_setting(policy)}`", f"{policy.limit(usual):,}"
+    # Some differ only in what takes their place for users and guests.
+    yield from dict.fromkeys(
+        (f"`{policy.name}`", policy.what, f"`{_setting(policy)}`", f"{policy.limit(usual):,}") for policy in policies
+    )
 
 
 def _setting(policy: limiter.Policy) -> str:

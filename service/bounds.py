@@ -58,6 +58,7 @@ MAX_VIOLATIONS = Bound(
 MAX_REFUSAL_BYTES = Bound(65_536, "bytes of a refusal's list", protects=MEMORY, past="as the row above")
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
+MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")
 MAX_LOG_BYTES = Bound(
     1_048_576, "bytes of log lines that wait for their reader", protects=MEMORY, past="dropped, and counted"

@@ -20,6 +20,9 @@ from service.domain.documents.conflicts import Conflicts
 from service.domain.documents.documents import Documents
 from service.domain.documents.permitted import DocumentPermits
 from service.domain.files.files import Files
+from service.domain.files.protection import FileProtection
+from service.domain.files.signed_urls import UrlSigner
+from service.domain.files.signing import FileSigning
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.jobs.leader import NAME as LEADER
 from service.domain.jobs.leader import Leader
@@ -32,7 +35,7 @@ from service.domain.projects.deletion import Deletions
 from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
-from service.domain.projects.secrets import SecretBox
+from service.domain.projects.secrets import SecretBox, derive_key
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
@@ -51,6 +54,8 @@ CLOSE_SECONDS = 2.0
 # How often it is looked for projects to migrate, and to delete.
 MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
+# What the key of signed URLs is derived for.
+FILE_URLS = "file urls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Services:
     documents: Documents
     permits: DocumentPermits
     files: Files
+    file_signing: FileSigning
     limits: Limits
     jobs: Jobs
     access: AccessControl
@@ -110,7 +116,9 @@ def build_services(settings: Settings) -> Services:
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
     access = AccessControl()
-    documents = Documents(catalogs, lists, pattern_judge)
+    signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
+    protection = FileProtection(access, signer)
+    documents = Documents(catalogs, lists, pattern_judge, protection)
     return Services(
         databases=databases,
         projects=projects,
@@ -119,13 +127,14 @@ def build_services(settings: Settings) -> Services:
         canary=canary,
         tokens=tokens,
         passwords=passwords,
-        accounts=Accounts(passwords, tokens, lists, access),
+        accounts=Accounts(passwords, tokens, lists, access=access, protection=protection),
         collections=Collections(catalogs, pattern_judge, access),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access),
         pattern_judge=pattern_judge,
         documents=documents,
         permits=DocumentPermits(documents, access, Conflicts(limits)),
-        files=Files(projects),
+        files=Files(projects, protection),
+        file_signing=FileSigning(protection, access, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,
         jobs=Jobs(

@@ -39,6 +39,8 @@ class Settings(BaseSettings):
     It is also the issuer of user tokens: changing it ends all sessions."""
     storage_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     """The address before `/files/<name>` in file URLs; the default is BASE_URL."""
+    file_url_window: int = Field(default=3_600, ge=60, le=86_400)
+    """Seconds for which the signed URL of a protected file stays the same; it is good for one to two times as long."""
     secret_key: SecretStr | None = None
     """32 random bytes in base64 (openssl rand -base64 32). It opens the stored secrets.
 

@@ -12,7 +12,7 @@ from service.query.file_filters import find_by_names
 from service.query.matcher import decide
 from service.query.nodes import BoundQuery, Match, RelationMatch
 from service.query.operators import Filter
-from service.query.populate import Row, attach
+from service.query.populate import Row, ShowFiles, attach
 from service.query.shapes import Shape
 from service.query.tree import Leaf, Related, Tree, leaves
 from service.storage.databases import ProjectDatabase
@@ -40,13 +40,14 @@ class Lists:
     def __init__(self) -> None:
         self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS)
 
-    async def read(self, database: ProjectDatabase, query: BoundQuery) -> Listing:
+    async def read(self, database: ProjectDatabase, query: BoundQuery, show: ShowFiles | None = None) -> Listing:
         """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.
 
-        Raises Busy, Invalid where the page is too large, and QueryTooSlow after two seconds of database time.
+        `show` puts the URLs of files into a row, where they are not the plain ones. Raises Busy, Invalid where the page is too
+        large, and QueryTooSlow after two seconds of database time.
         """
         async with self._shares.take(database.database.name):
-            return await _Reading(database).run(query)
+            return await _Reading(database, show).run(query)
 
     async def find(
         self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str], whole: bool = False
@@ -66,10 +67,11 @@ class Lists:
 class _Reading:
     """One list under way. Its commands follow each other, so that their times add up to no more than the list's."""
 
-    __slots__ = ("_database", "_deadline")
+    __slots__ = ("_database", "_deadline", "_show")
 
-    def __init__(self, database: ProjectDatabase) -> None:
+    def __init__(self, database: ProjectDatabase, show: ShowFiles | None = None) -> None:
         self._database = database
+        self._show = show or database.file_urls.show
         self._deadline = time.monotonic() + LIST_SECONDS
 
     async def run(self, query: BoundQuery) -> Listing:
@@ -98,11 +100,10 @@ class _Reading:
 
     async def _rows(self, query: BoundQuery, *, window: int | None = None) -> list[Row]:
         found = await self._records(query.collection).page(commands.page(query, window=window), seconds=self._left())
-        show = self._database.file_urls.show
         if query.expansions:
-            return attach(found[0], query.expansions, show=show, view=query.view) if found else []
+            return attach(found[0], query.expansions, show=self._show, view=query.view) if found else []
         for row in found:
-            show(row)
+            self._show(row)
         return found if query.view is None else [query.view(row) for row in found]
 
     async def _total(self, query: BoundQuery, rows: int) -> int:

@@ -1,7 +1,8 @@
 """File fields: a record keeps the names of files, an answer shows their URLs, `{storage_url}/files/<name>`. Pure.
 
 A record with files has a map `files` beside `data`, field → file name, and `data` has the name in that field too, so that
-filters and indexes find it there. So the address of the storage may change, and no URL is ever kept.
+filters and indexes find it there. So the address of the storage may change, and no URL is ever kept. An answer may carry a
+URL with a signature behind it (`domain/files/signed_urls`), which a client may send back: it is of the same file.
 """
 
 import re
@@ -10,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 NAME = r"[a-z0-9-]{1,40}-[0-9a-f]{32}\.[a-z]{3,4}"
-_NAME = re.compile(NAME)
+# Whether it is still good, or ever was, does not matter to what it names.
+SIGNED = r"(?:\?expires=[0-9]{1,12}&signature=[A-Za-z0-9_-]{1,64})?"
+_NAME = re.compile(rf"({NAME}){SIGNED}")
 # Whatever the address of the storage was when the text was written.
-_ANY_URL = re.compile(rf"https?://[^\s?#]+/files/({NAME})")
+_ANY_URL = re.compile(rf"https?://[^\s?#]+/files/({NAME}){SIGNED}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,11 @@ class FileUrls:
         return {field: name for field, name in found if name is not None}
 
     def name(self, text: str) -> str | None:
-        """The file that `text` is the URL of, in this storage."""
+        """The file that `text` is the URL of, in this storage, with a signature or without."""
         if not text.startswith(self.prefix):
             return None
-        name = text[len(self.prefix) :]
-        return name if _NAME.fullmatch(name) else None
+        found = _NAME.fullmatch(text, len(self.prefix))
+        return found.group(1) if found else None
 
 
 def named_file(value: Any) -> str | None:

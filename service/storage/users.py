@@ -185,7 +185,7 @@ class Users:
             await self._records.insert(record)
         else:
             await upload.publish(lambda database: database.records("users").insert(record))
-        return User(new.id, new.email, dict(new.data), new.created_at, new.created_at)
+        return self._user(record)
 
     async def insert_each(self, users: Sequence[NewUser]) -> dict[int, ServiceError]:
         """Stores whom it can, in one batch. Position → TooLarge or DuplicateValue, for the rest."""

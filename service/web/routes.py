@@ -4,7 +4,7 @@ A row decides before its handler runs; `web/openapi/api_route` says what each of
 """
 
 from service.bounds import MAX_JSON_BYTES
-from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, FILES, LOGIN, SIGNUP
+from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, DAILY_BY_RULE, FILES, LOGIN, SIGNUP
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
 from service.web.auth.authenticate import Credential
@@ -26,7 +26,7 @@ from service.web.sign_in import openapi as describe_sign_in
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
-ANY_KEY, BY_RULE = Credential.ANY_KEY, Credential.BY_RULE
+ANY_KEY, BY_RULE, KEY_OR_USER = Credential.ANY_KEY, Credential.BY_RULE, Credential.KEY_OR_USER
 PROJECT_IN_PATH, FILE_NAME = Credential.PROJECT_IN_PATH, Credential.FILE_NAME
 READ, IGNORED = Query.READ, Query.IGNORED
 
@@ -79,7 +79,9 @@ ROUTES: list[ApiRoute] = [
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=rules.SAVE_ANSWER_SECONDS),
     ApiRoute("POST", f"{RULES}/explain", rules.explain_rules, KEY, DAILY, describe_rules.EXPLAIN_RULES,
              max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", "/files/{file_name}", files.read_file, FILE_NAME, FILES, describe_files.READ),
+    ApiRoute("GET", "/files/{file_name}", files.read_file, FILE_NAME, FILES, describe_files.READ, query=READ),
+    ApiRoute("POST", "/api/files/sign", files.sign_urls, KEY_OR_USER, DAILY_BY_RULE, describe_files.SIGN,
+             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", "/health/live", operations.liveness, NOBODY, None, describe_operations.LIVE, query=IGNORED),
     ApiRoute("GET", "/health/ready", operations.readiness, NOBODY, None, describe_operations.READY, query=IGNORED),
     ApiRoute("GET", "/metrics", operations.metrics, METRICS_TOKEN, None, describe_operations.METRICS, query=IGNORED),

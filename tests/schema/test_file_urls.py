@@ -17,6 +17,10 @@ URLS = FileUrls("https://files.example.com/files/")
         (f"http://files.example.com/files/{NAME}", None),
         (f"https://files.example.com/files/{NAME}?x=1", None),
         (f"https://files.example.com/files/{NAME}\n", None),
+        (f"https://files.example.com/files/{NAME}?expires=1&signature=a-_", NAME),
+        (f"https://files.example.com/files/{NAME}?expires=x&signature=a", None),
+        (f"https://files.example.com/files/{NAME}?expires=1&signature=a&x=1", None),
+        (f"https://files.example.com/files/{NAME}?expires=1", None),
         (f"https://files.example.com/files/x/{NAME}", None),
         (f"https://elsewhere.example.com/files/{NAME}", None),
         (NAME, None),
@@ -29,7 +33,14 @@ def test_name(value: str, name: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [(f"https://elsewhere.example.com/a/files/{NAME}", NAME), (NAME, None), (None, None), ([NAME], None)],
+    [
+        (f"https://elsewhere.example.com/a/files/{NAME}", NAME),
+        (f"https://elsewhere.example.com/files/{NAME}?expires=1&signature=a", NAME),
+        (f"https://elsewhere.example.com/files/{NAME}?x=1", None),
+        (NAME, None),
+        (None, None),
+        ([NAME], None),
+    ],
 )
 def test_named_file(value: Any, name: str | None) -> None:
     assert named_file(value) == name

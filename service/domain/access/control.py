@@ -85,6 +85,10 @@ class AccessControl:
         users = (await self.rules(project)).rules.users
         return frozenset(name for name, each in users.fields.items() if each.write == SERVER) if users else frozenset()
 
+    async def protected_fields(self, project: Project) -> frozenset[str]:
+        """The fields of users' data whose files are read by signed URLs only."""
+        return (await self.rules(project)).rules.protected
+
     def forget_user(self, project: Project, user_id: str) -> None:
         """For the worker that changed what rules know of a user."""
         self._users.drop(_user_key(project, user_id))

@@ -28,6 +28,7 @@ ROLE = re.compile(r"[a-z0-9_-]{1,64}")
 ROLE_RULE = "A role has 1 to 64 of a-z, 0-9, _ and -"
 SET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 USERS: Final = "users"
+NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Rules:
     collections: Mapping[str, CollectionRules] = field(default_factory=dict)
     tests: tuple[StoredTest, ...] = ()
     variables: Mapping[str, Kind] = field(default_factory=dict)
+
+    @property
+    def protected(self) -> frozenset[str]:
+        """The fields of users' data whose files only those read who may read the field."""
+        return frozenset(name for name, each in self.users.fields.items() if each.protected) if self.users else NOTHING
 
     @property
     def exist(self) -> bool:
@@ -307,6 +313,10 @@ def _field(reader: _Reader, path: str, value: Any, loc: Location, scope: Scope) 
     name = path.removeprefix("data.")
     if scope.shape is None or "." in name or scope.shape.field(("data", name)) is None:
         reader.refuse(loc, "There is no such field at the top level of this collection's schema")
+    if isinstance(value, dict) and "protected" in value:
+        msg = "Only the files of users can be protected; a field of a collection holds none"
+        reader.refuse((*loc, "protected"), msg, "extra_forbidden")
+        value = {key: each for key, each in value.items() if key != "protected"}
     parts = reader.mapping(value, loc, ("read", "write", "set"))
     read = reader.rule(parts["read"], (*loc, "read"), scope) if "read" in parts else None
     write = parts.get("write")

@@ -11,6 +11,7 @@ from service.domain.access.visible import VisibleUsers
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.passwords import Passwords, check_password
 from service.domain.files.files import Submission
+from service.domain.files.protection import FileProtection
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens
@@ -53,8 +54,11 @@ class SignedIn:
 class Accounts:
     """Everything a project's users can do, and what its API key can do to them."""
 
-    def __init__(self, passwords: Passwords, tokens: Tokens, lists: Lists, access: AccessControl) -> None:
+    def __init__(
+        self, passwords: Passwords, tokens: Tokens, lists: Lists, *, access: AccessControl, protection: FileProtection
+    ) -> None:
         self._access = access
+        self._protection = protection
         self._lists = lists
         self._passwords = passwords
         self._tokens = tokens
@@ -84,7 +88,7 @@ class Accounts:
             user = await project.users.insert(new, submission.upload)
         except DuplicateValue:
             raise EmailTaken from None
-        return self._signed_in(project, user)
+        return await self._signed_in(project, user)
 
     async def login(self, project: Project, email: str, password: str) -> SignedIn:
         """Raises UserNotFound, WrongCredentials, Busy."""
@@ -95,7 +99,7 @@ class Accounts:
             raise WrongCredentials
         if is_argon2id(credentials.password):
             await self._adopt(project, credentials, password)
-        return self._signed_in(project, credentials.user)
+        return await self._signed_in(project, credentials.user)
 
     async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
         """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
@@ -109,7 +113,7 @@ class Accounts:
         user = await caller.project.users.find_profile(caller.user_id)
         if user is None or user.version != caller.version:
             raise InvalidToken
-        return user
+        return await self._sign_files(caller.project, user)
 
     async def check_update(self, caller: UserCaller, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user."""
@@ -135,7 +139,7 @@ class Accounts:
         if user is None:
             await self.profile(caller)
             raise Invalid([_unchangeable("email")])
-        return user
+        return await self._sign_files(caller.project, user)
 
     async def list(self, caller: ProjectCaller, query: ListQuery) -> Listing:
         """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
@@ -143,7 +147,8 @@ class Accounts:
         Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
         """
         shape = USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
-        return await self._lists.read(caller.project.database, bind(query, shape))
+        show = await self._protection.show(caller.project)
+        return await self._lists.read(caller.project.database, bind(query, shape), show)
 
     async def find(self, caller: ProjectCaller, user_id: str) -> Row:
         """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""
@@ -156,6 +161,7 @@ class Accounts:
             raise UserNotFound
         if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
             row.pop("roles", None)
+        await self._protection.sign_user(caller.project, user_id, row["data"])
         return row
 
     async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
@@ -170,8 +176,13 @@ class Accounts:
             Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
         ]
 
-    def _signed_in(self, project: Project, user: User) -> SignedIn:
-        return SignedIn(self._tokens.issue(project, user.id, user.version), user)
+    async def _signed_in(self, project: Project, user: User) -> SignedIn:
+        return SignedIn(self._tokens.issue(project, user.id, user.version), await self._sign_files(project, user))
+
+    async def _sign_files(self, project: Project, user: User) -> User:
+        """The user with the URLs of protected files signed."""
+        await self._protection.sign_user(project, user.id, user.data)
+        return user
 
 
 def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:

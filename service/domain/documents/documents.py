@@ -12,6 +12,7 @@ from service.domain.collections.catalog import Catalogs, Collection, See
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import Approval
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
+from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import DocumentNotFound, Invalid, RejectedByValidator, ServiceError, Unavailable
@@ -71,10 +72,11 @@ class Page:
 class Documents:
     """What a project's API key can do with the documents of a collection. Every call raises CollectionNotFound."""
 
-    def __init__(self, catalogs: Catalogs, lists: Lists, judge: PatternJudge) -> None:
+    def __init__(self, catalogs: Catalogs, lists: Lists, judge: PatternJudge, protection: FileProtection) -> None:
         self._catalogs = catalogs
         self._lists = lists
         self._judge = judge
+        self._protection = protection
 
     async def create(self, project: Project, name: str, data: Data) -> Document:
         """Raises Invalid, DuplicateValue."""
@@ -108,7 +110,10 @@ class Documents:
     async def list(self, project: Project, name: str, query: ListQuery, see: See | None = None) -> Page:
         """Documents as `see` lets them be seen, which is all of them without it. Raises Invalid, and as `Lists.read`."""
         shape = await self._catalogs.shape(project, name, query, see)
-        found = await self._lists.read(project.database, bind(query, shape))
+        bound = bind(query, shape)
+        # Users, who alone have files, come into it by a relation only.
+        show = await self._protection.show(project) if bound.expansions else None
+        found = await self._lists.read(project.database, bound, show)
         return Page([read_document(row) for row in found.rows], found.total, found.limit, found.offset)
 
     async def find_by_values(

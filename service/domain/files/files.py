@@ -9,7 +9,9 @@ from typing import Any
 from service.bounds import MAX_UPLOADS
 from service.domain.files.names import project_of
 from service.domain.files.parts import FormParts
+from service.domain.files.protection import FileProtection
 from service.domain.files.receive import CheckFields, receive
+from service.domain.files.signed_urls import Link
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
 from service.errors import FileNotFound, Invalid, ProjectNotFound, ServiceError
@@ -39,8 +41,9 @@ class Submission:
 class Files:
     """The files of all projects."""
 
-    def __init__(self, projects: Projects) -> None:
+    def __init__(self, projects: Projects, protection: FileProtection) -> None:
         self._projects = projects
+        self._protection = protection
         self._uploads = Shares(MAX_UPLOADS)
 
     @asynccontextmanager
@@ -69,6 +72,14 @@ class Files:
         """The file of that name, and the project it belongs to. Raises FileNotFound."""
         project = await self.find_project(name)
         return project, await find_file(project.database.database, name)
+
+    async def find_readable(self, name: str, link: Link) -> tuple[StoredFile, int | None]:
+        """The file of that name, and for how many seconds more `link` opens it; None where it is not protected.
+
+        Raises FileNotFound also for a protected file that `link` does not open.
+        """
+        project, file = await self.find(name)
+        return file, await self._protection.check(project, file, link)
 
     async def read(self, project: Project, file: StoredFile, start: int, stop: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to, and without, `stop`, the first of them fetched already.

@@ -66,9 +66,7 @@ AUTH = Policy(
     "auth", HOUR, "requests an hour to the auth endpoints", lambda s: s.auth_limit, leased=True, anonymous=ANONYMOUS
 )
 # Users and guests, who come straight from their pages, have an hour of their own each, so that none uses up the project's.
-OF_USER = Policy(
-    "auth", HOUR, "requests an hour to the auth endpoints of one user", lambda s: s.auth_limit, per_address=True
-)
+OF_USER = Policy("auth", HOUR, "requests an hour of one user", lambda s: s.auth_limit, per_address=True)
 OF_GUEST = Policy("auth", HOUR, ANONYMOUS.what, lambda s: s.auth_limit, per_address=True)
 AUTH_BY_RULE = Policy(
     "auth",
@@ -92,6 +90,8 @@ FILES = Policy(
 DAILY = Policy(
     "daily", DAY, "requests a day of this project", lambda s: s.requests_per_day, leased=True, spends_day=False
 )
+# As with the auth endpoints: a user who comes straight from a page has an hour of requests, and the project's day pays, too.
+DAILY_BY_RULE = Policy("daily", DAY, DAILY.what, DAILY.limit, leased=True, spends_day=False, of_user=OF_USER)
 
 
 class Quota(NamedTuple):

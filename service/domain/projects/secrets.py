@@ -1,14 +1,25 @@
-"""Secrets at rest: AES-256-GCM under SECRET_KEY, each bound to its place, so that one cannot be moved to another."""
+"""Secrets at rest: AES-256-GCM under SECRET_KEY, each bound to its place, so that one cannot be moved to another.
+
+And the keys that are derived from SECRET_KEY, one for each purpose.
+"""
 
 import base64
 import os
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from service.errors import ConfigurationError
 
 NONCE_BYTES = 12
+DERIVED_BYTES = 32
+
+
+def derive_key(secret_key: bytes, purpose: str) -> bytes:
+    """The 32 bytes that serve one purpose (HKDF, RFC 5869), and tell nothing of those that serve another."""
+    return HKDF(SHA256(), DERIVED_BYTES, salt=None, info=purpose.encode()).derive(secret_key)
 
 
 class SecretBox:

@@ -3,7 +3,7 @@
 The file name is the `_id` as well as the `filename`, so that every GridFS program finds it under the one name.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -39,13 +39,15 @@ class FileMetadata:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A readable file; `length` and `chunk_bytes` are bytes."""
+    """A readable file; `length` and `chunk_bytes` are bytes. `owner` and `field` are as in FileMetadata."""
 
     name: str
     original_name: str
     length: int
     chunk_bytes: int
     uploaded_at: datetime
+    owner: str = ""
+    field: str = ""
 
 
 class FileDamaged(Exception):
@@ -58,13 +60,27 @@ async def find_file(database: Database, name: str) -> StoredFile:
         document = await database[FILES].find_one({"_id": name})
     if document is None:
         raise FileNotFound
+    return _stored_file(document)
+
+
+async def find_files(database: Database, names: Collection[str]) -> dict[str, StoredFile]:
+    """Those of `names` that there are, in one command."""
+    with translated():
+        found = await database[FILES].find({"_id": {"$in": list(names)}}).to_list()
+    return {document["_id"]: _stored_file(document) for document in found}
+
+
+def _stored_file(document: Document) -> StoredFile:
+    # A file that another program put there may have no metadata of ours.
+    metadata = document.get("metadata") or {}
     return StoredFile(
-        name=name,
-        # A file that another program put there may have no metadata of ours.
-        original_name=str((document.get("metadata") or {}).get("original_name", name)),
+        name=document["_id"],
+        original_name=str(metadata.get("original_name", document["_id"])),
         length=int(document["length"]),
         chunk_bytes=int(document["chunkSize"]),
         uploaded_at=document["uploadDate"],
+        owner=str(metadata.get("owner", "")),
+        field=str(metadata.get("field", "")),
     )
 
 

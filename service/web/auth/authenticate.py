@@ -42,6 +42,7 @@ class Credential(Enum):
     API_KEY = "apiKey"
     ANY_KEY = "any key"
     BY_RULE = "by rule"
+    KEY_OR_USER = "key or user"
     METRICS_TOKEN = "metricsToken"  # noqa: S105 - the name of a scheme
     USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
 
@@ -84,6 +85,14 @@ async def authenticate_by_rule(request: Request) -> ProjectCaller:
     caller = await authenticate_user(request)
     if keyed is not None and keyed.project.id != caller.project.id:
         raise InvalidApiKey
+    return caller
+
+
+async def authenticate_key_or_user(request: Request) -> SecretKeyCaller | UserCaller:
+    """As `authenticate_by_rule`, of those who are somebody. Raises InvalidToken for a publishable key alone, too."""
+    caller = await authenticate_by_rule(request)
+    if not isinstance(caller, SecretKeyCaller | UserCaller):
+        raise InvalidToken
     return caller
 
 
@@ -143,6 +152,7 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.API_KEY: authenticate_key,
     Credential.ANY_KEY: authenticate_any_key,
     Credential.BY_RULE: authenticate_by_rule,
+    Credential.KEY_OR_USER: authenticate_key_or_user,
     Credential.METRICS_TOKEN: authenticate_operator,
     Credential.USER_TOKEN: authenticate_user,
 }

@@ -1,18 +1,23 @@
-"""Files over HTTP: GET and HEAD /files/{file_name}."""
+"""Files over HTTP: GET and HEAD /files/{file_name}, and signing URLs of them."""
 
 from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import AnonymousCaller
+from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
+from service.domain.files.signed_urls import EXPIRES, SIGNATURE, Link
 from service.domain.files.types import FILE_TYPES, extension
-from service.errors import RangeNotSatisfiable
+from service.errors import Invalid, RangeNotSatisfiable, Violation
+from service.query.parse import parse_pairs
 from service.storage.files.stored import StoredFile
 from service.web.asgi.streaming import Streamed
 from service.web.auth.authenticate import find_client_address
+from service.web.files.bodies import SignedUrls, UrlsForm
 from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable, Whole, answer
 from service.web.http.disposition import content_disposition
+from service.web.http.json_body import read_object, validated
+from service.web.http.render import json_response
 from service.web.http.services import services
 
 # Names are never reused, so nobody needs to ask again.
@@ -23,16 +28,35 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 async def read_file(request: Request, caller: AnonymousCaller) -> Response:
     """Read an uploaded file, whole or one range of it."""
-    _, file = await services(request).files.find(request.path_params["file_name"])
+    file, seconds = await services(request).files.find_readable(request.path_params["file_name"], _link(request))
     chosen = answer(_conditions(request), etag=_etag(file), length=file.length)
     if isinstance(chosen, NotModified):
-        return Response(status_code=304, headers=file_headers(file))
+        return Response(status_code=304, headers=file_headers(file, seconds))
     status, part = _part(chosen, file)
-    headers = file_headers(file) | _part_headers(part, file, status)
+    headers = file_headers(file, seconds) | _part_headers(part, file, status)
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
     pieces = await services(request).files.read(caller.project, file, part.start, part.stop)
     return Streamed(pieces, status, headers, address=find_client_address(request))
+
+
+async def sign_urls(request: Request, caller: SecretKeyCaller | UserCaller) -> Response:
+    """Sign URLs of files, so that they can be read for a while."""
+    form = validated(UrlsForm, await read_object(request))
+    signed = await services(request).file_signing.sign(caller, form.urls, form.expires_in)
+    body: SignedUrls = {"urls": signed}
+    return json_response(body)
+
+
+def _link(request: Request) -> Link:
+    """What a signed URL has behind the name. Raises Invalid for any other parameter."""
+    pairs = dict(parse_pairs(request.scope["query_string"]))
+    if unknown := pairs.keys() - {EXPIRES, SIGNATURE}:
+        raise Invalid(
+            Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden")
+            for name in sorted(unknown)
+        )
+    return Link(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""))
 
 
 def _part(chosen: Whole | ByteRange | NotSatisfiable, file: StoredFile) -> tuple[int, ByteRange]:
@@ -57,12 +81,15 @@ def _etag(file: StoredFile) -> str:
     return f'"{file.name}"'
 
 
-def file_headers(file: StoredFile) -> dict[str, str]:
-    """What every answer about a file carries, with or without its bytes."""
+def file_headers(file: StoredFile, seconds: int | None) -> dict[str, str]:
+    """What every answer about a file carries, with or without its bytes.
+
+    `seconds` are left to the URL of a protected one; it is None for a file that anybody may read.
+    """
     shown_inline = FILE_TYPES[extension(file.name)].shown_inline
     return {
         "etag": _etag(file),
-        "cache-control": IMMUTABLE,
+        "cache-control": IMMUTABLE if seconds is None else f"private, max-age={seconds}",
         "accept-ranges": "bytes",
         "content-disposition": content_disposition(file.original_name, inline=shown_inline),
         "content-security-policy": POLICY,

@@ -2,6 +2,7 @@
 
 from service.domain.files.types import FILE_TYPES
 from service.errors import FileNotFound, Invalid, RangeNotSatisfiable, Unavailable
+from service.web.files.bodies import SignedUrls, UrlsForm
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 
@@ -20,8 +21,14 @@ HEADERS = {
 READ = Operation(
     id="readFile",
     tag=tags.FILES,
-    description="The URL of a file is public and cannot be guessed. One range can be asked for (RFC 9110 section 14).",
+    description="The URL of a file is public and cannot be guessed, unless the project's rules protect the field it was "
+    "uploaded to: then answers carry it signed, and it opens the file for a while. One range can be asked for (RFC 9110 "
+    "section 14).",
     parameters=(
+        Parameter(
+            name="expires", description="Of a signed URL: its last second, since 1970.", schema={"type": "string"}
+        ),
+        Parameter(name="signature", description="Of a signed URL.", schema={"type": "string"}),
         Parameter(
             name="Range",
             location="header",
@@ -47,4 +54,30 @@ READ = Operation(
         SuccessResponse(status=304, description="The client has it", headers=HEADERS),
     ),
     errors=(FileNotFound, RangeNotSatisfiable(1024), Invalid, Unavailable),
+)
+PLAIN = "https://api.example.com/files/demo-0123456789abcdef0123456789abcdef.pdf"
+SIGN = Operation(
+    id="signFileUrls",
+    tag=tags.FILES,
+    description="By the secret key, of any file of the project; by a user, of the user's own, and of those that the rules let "
+    "the user read in other users. Refused as a whole where one URL is of no such file.",
+    body=(Content(type=UrlsForm, examples={"a day": {"urls": [PLAIN], "expires_in": 86_400}}),),
+    answers=(
+        SuccessResponse(
+            description="The URLs, each good for so many seconds from now",
+            content=(
+                Content(
+                    type=SignedUrls,
+                    examples={
+                        "a day": {
+                            "urls": {
+                                PLAIN: f"{PLAIN}?expires=1798761600&signature=h0fYx2mq3cJ7nq1o7Yx5kC2mJ8v1dF4sT6uW9zB0aEg"
+                            }
+                        }
+                    },
+                ),
+            ),
+        ),
+    ),
+    errors=(FileNotFound,),
 )

@@ -70,6 +70,7 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.API_KEY: [{Credential.API_KEY.value: []}],
     Credential.ANY_KEY: [{Credential.API_KEY.value: []}, {PUBLISHABLE_KEY: []}],
     Credential.BY_RULE: [{Credential.API_KEY.value: []}, {Credential.USER_TOKEN.value: []}, {PUBLISHABLE_KEY: []}],
+    Credential.KEY_OR_USER: [{Credential.API_KEY.value: []}, {Credential.USER_TOKEN.value: []}],
     Credential.METRICS_TOKEN: [{Credential.METRICS_TOKEN.value: []}],
     Credential.USER_TOKEN: [{Credential.USER_TOKEN.value: []}],
 }

@@ -63,6 +63,7 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.API_KEY: (InvalidApiKey, SecretKeyRequired, Unavailable),
     Credential.ANY_KEY: (InvalidApiKey, Unavailable),
     Credential.BY_RULE: (InvalidApiKey, InvalidToken, Unauthorized, Forbidden, Unavailable),
+    Credential.KEY_OR_USER: (InvalidApiKey, InvalidToken, Unavailable),
     Credential.METRICS_TOKEN: (InvalidToken, NotFound),
     Credential.USER_TOKEN: (InvalidToken, Unavailable),
 }

@@ -17,7 +17,7 @@ TAGS = {
     COLLECTIONS: "Declare containers for documents, each with a schema that the database enforces.",
     DOCUMENTS: "Create, query and change the documents of a collection.",
     ACCESS: "Say who may do what, and learn why.",
-    FILES: "Read what users uploaded.",
+    FILES: "Read what users uploaded, and sign URLs of it.",
     OPERATIONS: "For those who run the service.",
     DOCUMENTATION: "This document, and the page that shows it.",
 }

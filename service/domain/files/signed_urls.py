@@ -1,0 +1,71 @@
+"""Signed URLs of files: `<url>?expires=<seconds since 1970>&signature=<43 characters>`. Pure but for the clock.
+
+A signature is of a file in its own place, the user and the field that it was uploaded to. So the URL that an answer shows in
+any other place, of which everybody may choose one, opens nothing.
+"""
+
+import base64
+import hmac
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from service.storage.files.stored import StoredFile
+
+EXPIRES, SIGNATURE = "expires", "signature"
+_EXPIRES = re.compile(r"[1-9][0-9]{0,11}")
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """A file, and whose record it belongs to, in which field of `data`."""
+
+    project_id: str
+    name: str
+    owner: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a URL says behind the name of its file; any of it may be missing, or anybody's invention."""
+
+    expires: str = ""
+    signature: str = ""
+
+
+def place_of(project_id: str, file: StoredFile) -> FilePlace:
+    return FilePlace(project_id, file.name, file.owner, file.field)
+
+
+class UrlSigner:
+    """Signs with `key`. `window` is for how many seconds the URLs that answers show stay equal, so that caches hold them."""
+
+    def __init__(self, key: bytes, *, window: int, clock: Callable[[], float] = time.time) -> None:
+        self._key = key
+        self._window = window
+        self._clock = clock
+
+    def sign(self, place: FilePlace, seconds: int | None = None) -> str:
+        """The query of a URL that is good for so many seconds; without them, up to the end of the next window."""
+        expires = str(self._end_of_next_window() if seconds is None else int(self._clock()) + seconds)
+        return f"?{EXPIRES}={expires}&{SIGNATURE}={self._signature(place, expires)}"
+
+    def seconds_left(self, place: FilePlace, link: Link) -> int:
+        """For how many whole seconds more the link opens the file; 0 where it does not, or not any more."""
+        if not _EXPIRES.fullmatch(link.expires):
+            return 0
+        expected = self._signature(place, link.expires)
+        if not hmac.compare_digest(expected.encode(), link.signature.encode("utf-8", "replace")):
+            return 0
+        return max(0, int(link.expires) - int(self._clock()))
+
+    def _end_of_next_window(self) -> int:
+        return (int(self._clock()) // self._window + 2) * self._window
+
+    def _signature(self, place: FilePlace, expires: str) -> str:
+        text = orjson.dumps([place.project_id, place.name, place.owner, place.field, expires])
+        return base64.urlsafe_b64encode(hmac.digest(self._key, text, "sha256")).rstrip(b"=").decode()

@@ -1,0 +1,21 @@
+"""What the endpoint that signs URLs of files reads and answers."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from service.bounds import MAX_SIGNED_URLS
+
+HOUR, WEEK = 3_600, 604_800
+
+
+class UrlsForm(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    urls: Annotated[list[str], Field(max_length=MAX_SIGNED_URLS, description="URLs of files, signed or not")]
+    expires_in: Annotated[int, Field(ge=1, le=WEEK, description="For how many seconds they shall be good")] = HOUR
+
+
+class SignedUrls(TypedDict):
+    urls: Annotated[dict[str, str], Field(description="Each URL as it was sent → the same with a new signature")]
