@@ -252,7 +252,7 @@ CONDITIONS = (
     "owner.name_eq=bob", "owner.email_icontains=example", "owner.city_eq=Rome", "group_eq=g1", "folder_id_isnull=true",
     "nothing_eq=1", "folder.nothing_eq=1", "owner.city_isnull=true",
 )  # fmt: skip
-SORTS = ("created_at", "status", "score", "note", "id", "nothing")
+SORTS = ("created_at", "status", "score", "score", "note", "note", "nothing")
 
 
 KINDS = (
@@ -282,8 +282,8 @@ def random_request(rnd: random.Random, ids: dict[str, list[str]]) -> tuple[str, 
 
 
 def random_query(rnd: random.Random) -> str:
-    parts = rnd.sample(CONDITIONS, k=rnd.choice([0, 1, 1, 2]))
-    parts += [f"sort_by={rnd.choice(SORTS)}&sort_order={rnd.choice(['asc', 'desc'])}"] if rnd.random() < 0.3 else []
+    parts = rnd.sample(CONDITIONS, k=rnd.choice([0, 0, 1, 1, 2]))
+    parts += [f"sort_by={rnd.choice(SORTS)}&sort_order={rnd.choice(['asc', 'desc'])}"] if rnd.random() < 0.5 else []
     parts += [f"populate={rnd.choice(['owner', 'folder', 'folder.owner', '*'])}"] if rnd.random() < 0.3 else []
     parts += [f"limit={rnd.randint(1, 5)}"] if rnd.random() < 0.3 else []
     parts += ["count=false"] if rnd.random() < 0.3 else []

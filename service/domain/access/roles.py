@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from service.bounds import MAX_ROLES
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
-from service.domain.access.control import AccessControl
+from service.domain.access.control import AccessControl, CompiledRules, require
 from service.domain.access.ruleset import ROLE, ROLE_RULE, USERS, CollectionRules
 from service.domain.access.templates import bind
 from service.domain.access.visible import VisibleUsers, all_filters
-from service.errors import Forbidden, Invalid, Unauthorized, UserNotFound, Violation
+from service.errors import Forbidden, Invalid, InvalidApiKey, UserNotFound, Violation
 from service.query.shapes import USERS as USER_SHAPE
 from service.storage.client import Document
 
@@ -19,40 +19,52 @@ class Roles:
     def __init__(self, access: AccessControl) -> None:
         self._access = access
 
-    async def replace(self, caller: ProjectCaller, user_id: str, roles: Sequence[str]) -> list[str]:
-        """The roles of a user afterwards. Somebody to whom a project delegates roles replaces those alone, and sees no other.
+    async def assignable(self, caller: ProjectCaller, user_id: str) -> frozenset[str] | None:
+        """The roles that `caller` may give to a user and take; None for all.
 
-        Raises Invalid, UserNotFound; Unauthorized for guests, Forbidden for who may not give such a role, or to himself.
+        Raises InvalidApiKey in a project without rules, and Unauthorized for guests or Forbidden where there are none.
         """
         if isinstance(caller, SecretKeyCaller):
-            check_roles(roles)
+            return None
+        compiled = await self._access.rules(caller.project)
+        if not compiled.rules.exist:
+            raise InvalidApiKey
+        assignable = await self._delegated(caller, compiled)
+        is_own = isinstance(caller, UserCaller) and caller.user_id == user_id
+        require(bool(assignable) and not is_own, caller)
+        return assignable
+
+    async def replace(
+        self, caller: ProjectCaller, user_id: str, roles: Sequence[str], among: frozenset[str] | None
+    ) -> list[str]:
+        """The roles of a user afterwards. Of those to whom a project delegates roles, just those: they see no other.
+
+        Raises Invalid, UserNotFound, and Forbidden for a role that is not `among` the assignable ones.
+        """
+        check_roles(roles)
+        if among is None:
             found = await caller.project.users.replace_roles(user_id, list(dict.fromkeys(roles)))
         else:
-            found = await self._delegate(caller, user_id, roles)
+            found = await self._replace_some(caller, user_id, roles, among)
         if found is None:
             raise UserNotFound
         self._access.forget_user(caller.project, user_id)
         return found
 
-    async def _delegate(self, caller: ProjectCaller, user_id: str, roles: Sequence[str]) -> list[str] | None:
-        own = await self._assignable(caller)
-        if not own:
-            raise Forbidden if isinstance(caller, UserCaller) else Unauthorized
-        if isinstance(caller, UserCaller) and caller.user_id == user_id:
+    async def _replace_some(
+        self, caller: ProjectCaller, user_id: str, roles: Sequence[str], among: frozenset[str]
+    ) -> list[str] | None:
+        if not among.issuperset(roles):
             raise Forbidden
-        check_roles(roles)
-        if not own.issuperset(roles):
-            raise Forbidden
-        match = await self._readable(caller)
-        everything = await caller.project.users.replace_some_roles(user_id, list(roles), among=sorted(own), match=match)
-        return None if everything is None else [role for role in everything if role in own]
+        match, users = await self._readable(caller), caller.project.users
+        everything = await users.replace_some_roles(user_id, list(roles), among=sorted(among), match=match)
+        return None if everything is None else [role for role in everything if role in among]
 
-    async def _assignable(self, caller: ProjectCaller) -> set[str]:
-        compiled = await self._access.rules(caller.project)
+    async def _delegated(self, caller: ProjectCaller, compiled: CompiledRules) -> frozenset[str]:
         assign: Mapping[str, object] = compiled.rules.assign
         # Every rule of `assign` is about the caller alone, so it is bound to true or false.
         values = await self._access.values(caller.project, caller, compiled, CollectionRules())
-        return {role for role in assign if bind(compiled.rules.assign[role], values) is True}
+        return frozenset(role for role in assign if bind(compiled.rules.assign[role], values) is True)
 
     async def _readable(self, caller: ProjectCaller) -> Document:
         """The condition under which the caller may read a user at all; whom he may not, is not there for him."""

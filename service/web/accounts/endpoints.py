@@ -65,9 +65,10 @@ async def get_user(request: Request, caller: ProjectCaller) -> Response:
 
 async def replace_roles(request: Request, caller: ProjectCaller) -> Response:
     """Give a user roles."""
-    user_id = request.path_params["id"]
+    roles, user_id = services(request).roles, request.path_params["id"]
+    among = await roles.assignable(caller, user_id)
     form = validated(RolesForm, await read_object(request))
-    return json_response({"id": user_id, "roles": await services(request).roles.replace(caller, user_id, form.roles)})
+    return json_response({"id": user_id, "roles": await roles.replace(caller, user_id, form.roles, among)})
 
 
 async def list_users(request: Request, caller: ProjectCaller) -> Response:
