@@ -14,7 +14,7 @@ from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import InvalidURI
 
 from service.errors import ConfigurationError
-from service.storage.pool_metrics import PoolMetrics
+from service.storage.calls import PoolMetrics, count_connections
 
 if sys.version_info < (3, 12):
 
@@ -45,7 +45,7 @@ def connect(uri: str) -> Client:
     It belongs to the event loop that uses it first. Raises ConfigurationError for a URI the driver cannot read.
     """
     try:
-        return AsyncMongoClient(
+        client: Client = AsyncMongoClient(
             uri,
             appname="auth-collections",
             timeoutMS=OPERATION_TIMEOUT_MS,
@@ -59,6 +59,8 @@ def connect(uri: str) -> Client:
             datetime_conversion=DatetimeConversion.DATETIME_AUTO,
             unicode_decode_error_handler="replace",
         )
+        count_connections(client)
+        return client
     except OSError as error:
         # Of TLS: tlsCAFile or tlsCertificateKeyFile.
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror

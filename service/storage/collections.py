@@ -15,10 +15,10 @@ from service.schema.indexes import Index
 from service.schema.json_schema import validator
 from service.schema.patterns import patterned
 from service.schema.values import now
+from service.storage.calls import translated
 from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.definitions import Definitions
-from service.storage.errors import translated
 from service.storage.validation_probe import MAJORITY, probe
 
 NAMESPACE_NOT_FOUND = 26

@@ -1,14 +1,11 @@
-"""The one place where the driver's errors become ours."""
+"""What the driver's errors become. The one place that knows them; `calls` uses it around each call."""
 
 from collections.abc import Callable, Mapping
-from time import perf_counter
-from types import TracebackType
 from typing import Any
 
 from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, PyMongoError
 
 from service.errors import DuplicateValue, NotReady, RejectedByValidator, ServiceError, TooLarge, Unavailable
-from service.observe.metrics import operation_series
 
 MAX_TIME_EXPIRED = 50
 DOCUMENT_VALIDATION_FAILURE = 121
@@ -21,48 +18,18 @@ KnownErrors = Mapping[int | None, Callable[[], ServiceError]]
 NOTHING_KNOWN: KnownErrors = {}
 
 
-class _Translation:
-    """`with translated():` turns what the driver raises into the errors of errors.py, and times it. A class: it is fast."""
-
-    __slots__ = ("_doing", "_known", "_started")
-
-    def __init__(self, doing: str, known: KnownErrors) -> None:
-        self._doing = doing
-        self._known = known
-
-    def __enter__(self) -> None:
-        self._started = perf_counter()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        ours = self._translate(error) if error is not None else None
-        outcome = ours.code if ours is not None else "ok" if error is None else "ended"
-        operation_series(outcome).observe(perf_counter() - self._started)
-        if ours is not None:
-            raise ours from error
-
-    def _translate(self, error: BaseException) -> ServiceError | None:
-        """None for what is not the driver's."""
-        if isinstance(error, PyMongoError):
-            code = getattr(error, "code", None)
-            if known := self._known.get(code):
-                return known()
-            is_late = error.timeout or code == MAX_TIME_EXPIRED
-        else:
-            is_late = isinstance(error, TimeoutError)
-        if is_late:
-            return Unavailable(f"MongoDB took too long to {self._doing}; try again")
-        return _ours(error) if isinstance(error, PyMongoError) else None
-
-
-def translated(doing: str = "answer", known: KnownErrors = NOTHING_KNOWN) -> _Translation:
-    """The context in which every driver call is made.
-
-    Raises DuplicateValue, RejectedByValidator, TooLarge; Unavailable when the outcome is unknown, which says that MongoDB
-    took too long to do what it was `doing` where that is so. The codes of `known` are errors of the caller's.
-    """
-    return _Translation(doing, known)
+def translate(error: BaseException, doing: str, known: KnownErrors) -> ServiceError | None:
+    """Ours for one of the driver's, which came while MongoDB was to do what is `doing`; None for what is not the driver's."""
+    if isinstance(error, PyMongoError):
+        code = getattr(error, "code", None)
+        if found := known.get(code):
+            return found()
+        is_late = error.timeout or code == MAX_TIME_EXPIRED
+    else:
+        is_late = isinstance(error, TimeoutError)
+    if is_late:
+        return Unavailable(f"MongoDB took too long to {doing}; try again")
+    return _ours(error) if isinstance(error, PyMongoError) else None
 
 
 def _ours(error: PyMongoError) -> ServiceError:

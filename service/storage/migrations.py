@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from service.storage.calls import translated
 from service.storage.client import Database, within
 from service.storage.collections import remove_patterns
 from service.storage.databases import Databases, ProjectDatabase
-from service.storage.errors import translated
 from service.storage.leases import Leases
 from service.storage.user_migrations import allow_shared_subjects, name_files
 

@@ -5,9 +5,9 @@ from contextlib import suppress
 from typing import Any
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
+from service.storage.calls import translated
 from service.storage.client import Document
 from service.storage.databases import Databases
-from service.storage.errors import translated
 from service.storage.transactions import ClientSession, in_transaction
 
 CANARY = "secret_key"

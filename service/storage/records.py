@@ -5,25 +5,23 @@ seventh more of the processor for the same (docs/performance.md). Both read from
 a user who is deleted must be gone at once.
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pymongo import ReturnDocument, timeout
+from pymongo import ReturnDocument
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import AutoReconnect, BulkWriteError
+from pymongo.errors import BulkWriteError
 
 from service.errors import QueryTooSlow, ServiceError, page_too_large
+from service.storage.calls import read, translated
 from service.storage.client import Document
-from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translated, write_error
+from service.storage.errors import MAX_TIME_EXPIRED, KnownErrors, write_error
 from service.storage.transactions import ClientSession
 
 Projection = Mapping[str, int]
 # Operators; or a pipeline, which computes from the record as it is at that instant.
 Changes = Document | Sequence[Document]
 
-# MongoDB's deadline, an answer on its way included, comes this long before the worker's.
-GRACE_SECONDS = 1.0
 FIND_SECONDS = 2.0
 EXPLAIN_MS = 2_000
 
@@ -78,7 +76,7 @@ class Records:
         command: Document = {"find": self.name, "filter": match, "limit": 1, "singleBatch": True}
         if fields is not None:
             command["projection"] = fields
-        batch = (await self._read(command))["cursor"]["firstBatch"]
+        batch = (await read(self.collection, self.session, command))["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
     async def create(self, match: Document, changes: Sequence[Document]) -> Document:
@@ -137,7 +135,8 @@ class Records:
         So a worker's memory is bounded however large the records are. Raises Invalid where they do not fit, and
         QueryTooSlow after so many seconds.
         """
-        cursor = (await self._read(command, seconds, known=PAGE_ERRORS))["cursor"]
+        reply = await read(self.collection, self.session, command, seconds=seconds, known=PAGE_ERRORS)
+        cursor = reply["cursor"]
         if cursor["id"]:
             await self._close(cursor["id"])
             raise _page_too_large()
@@ -153,49 +152,14 @@ class Records:
     async def explain(self, match: Document, *, sort: Document, limit: int) -> Document:
         """How MongoDB finds the first page: {"index": names of the indexes, "keys", "docs"} examined."""
         find: Document = {"find": self.name, "filter": match, "sort": sort, "limit": limit, "maxTimeMS": EXPLAIN_MS}
-        reply = await self._read({"explain": find, "verbosity": "executionStats"})
+        reply = await read(self.collection, self.session, {"explain": find, "verbosity": "executionStats"})
         stats = reply["executionStats"]
         names = sorted(set(_index_names(reply["queryPlanner"]["winningPlan"])))
         return {"index": names, "keys": stats["totalKeysExamined"], "docs": stats["totalDocsExamined"]}
 
     async def count(self, command: Document, *, seconds: float) -> int:
         """The number that a command `count` gives. Raises QueryTooSlow after so many seconds."""
-        return int((await self._read(command, seconds, known=PAGE_ERRORS))["n"])
-
-    async def _read(
-        self, command: Document, seconds: float | None = None, *, known: KnownErrors = NOTHING_KNOWN
-    ) -> Document:
-        """The reply. Tried once more where the connection or the primary was lost, as drivers do.
-
-        MongoDB's specification of retryable reads; the driver leaves out commands that it is handed whole. A lapsed
-        deadline is no reason to try again, and a transaction is tried again as a whole.
-        """
-        with translated("find records", known):
-            try:
-                return await self._run_within(command, seconds)
-            except AutoReconnect as error:
-                if error.timeout or self.session is not None:
-                    raise
-                return await self._run_within(command, seconds)
-
-    async def _run_within(self, command: Document, seconds: float | None) -> Document:
-        """MongoDB's own deadline comes before ours, so that it is the one that is met, and its work ends with it.
-
-        The driver would give both the same (timeout 0 keeps it from that).
-        """
-        if seconds is None:
-            return await self._run(command)
-        command["maxTimeMS"] = max(1, int(seconds * 1000))
-        with timeout(0):
-            async with asyncio.timeout(seconds + GRACE_SECONDS):
-                return await self._run(command)
-
-    async def _run(self, command: Document) -> Document:
-        collection = self.collection
-        reply: Document = await collection.database.command(
-            command, codec_options=collection.codec_options, session=self.session
-        )
-        return reply
+        return int((await read(self.collection, self.session, command, seconds=seconds, known=PAGE_ERRORS))["n"])
 
     async def _close(self, cursor_id: int) -> None:
         with translated("close a cursor"):

@@ -16,8 +16,9 @@ from pymongo import _csot, timeout
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import PyMongoError
 
+from service.storage.calls import translated
 from service.storage.client import Client
-from service.storage.errors import MAX_TIME_EXPIRED, translated
+from service.storage.errors import MAX_TIME_EXPIRED
 
 Result = TypeVar("Result")
 ClientSession = AsyncClientSession

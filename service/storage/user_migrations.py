@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pymongo import UpdateOne
 
 from service.schema.file_urls import named_file
+from service.storage.calls import translated
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.errors import translated
 from service.storage.files.stored import FILES
 
 BATCH = 500

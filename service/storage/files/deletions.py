@@ -7,9 +7,9 @@ from typing import Any
 
 from bson import ObjectId
 
+from service.storage.calls import translated
 from service.storage.client import Document, within
 from service.storage.databases import ProjectDatabase
-from service.storage.errors import translated
 from service.storage.files.stored import CHUNKS, FILES
 
 INTENTS = "uploads"

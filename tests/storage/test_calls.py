@@ -1,0 +1,89 @@
+"""What the service does itself of what the driver does beneath each call."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from time import monotonic
+from urllib.parse import urlsplit
+
+import pytest
+
+from service.errors import Unavailable
+from service.storage import calls
+from service.storage.client import Client, connect, within
+from service.storage.records import Records
+
+SECONDS = 0.5
+
+
+def test_the_driver_is_the_one_that_the_short_ways_are_written_for() -> None:
+    assert calls.fits_driver()
+
+
+class Line:
+    """A connection to MongoDB that can go silent, as where a cable is cut: nothing comes, and nothing ends."""
+
+    def __init__(self, uri: str) -> None:
+        self._address = urlsplit(uri)
+        self.is_cut = False
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, forth = await asyncio.open_connection(self._address.hostname, self._address.port)
+        try:
+            await asyncio.gather(self._copy(reader, forth), self._copy(back, writer))
+        finally:
+            forth.close()
+            writer.close()
+
+    async def _copy(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65_536):
+                if not self.is_cut:
+                    target.write(data)
+        target.close()
+
+
+@pytest.fixture
+async def line(mongodb_uri: str) -> Line:
+    return Line(mongodb_uri)
+
+
+@pytest.fixture
+async def distant(line: Line) -> AsyncIterator[Client]:
+    async with await asyncio.start_server(line.serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with connect(f"mongodb://127.0.0.1:{port}/?directConnection=true") as client:
+            yield client
+
+
+async def test_a_call_on_a_silent_connection_ends_in_its_time(distant: Client, line: Line) -> None:
+    records = Records(distant["calls"]["silent"])
+    assert await records.find({"_id": "nobody"}) is None
+    line.is_cut = True
+    started = monotonic()
+    with pytest.raises(Unavailable), within(SECONDS):
+        await records.find({"_id": "nobody"})
+    assert monotonic() - started < 20 * SECONDS
+
+
+async def test_after_silence_the_next_call_gets_another_connection(distant: Client, line: Line) -> None:
+    records = Records(distant["calls"]["silent"])
+    assert await records.find({"_id": "nobody"}) is None
+    line.is_cut = True
+    with pytest.raises(Unavailable), within(SECONDS):
+        await records.find({"_id": "nobody"})
+    line.is_cut = False
+    assert await records.find({"_id": "nobody"}) is None
+
+
+async def test_a_call_that_is_cancelled_leaves_no_reply_to_the_next(distant: Client) -> None:
+    records = Records(distant["calls"]["many"])
+    await records.put({"_id": "one"})
+    for turns in range(12):
+        task = asyncio.create_task(records.find({"_id": "one"}))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert await records.find({"_id": "another"}) is None
