@@ -1,7 +1,7 @@
 """What rules say of one caller's writes: asked along the one way of every write, before the database is."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service.domain.access.permissions import Permissions, top_level
@@ -25,12 +25,19 @@ CHANGED = "The document was changed at the same time; try again"
 class ApprovedChange:
     """A change as the caller may make it, and the condition under which MongoDB makes it.
 
-    `unchanged` are fields that were sent though the caller cannot write them: they must be what they are.
+    `unchanged` are fields that were sent though the caller cannot write them: they must be what they are. `kept` are those of
+    the change that were not sent, and stay as they are stored.
     """
 
     change: ReplaceData | SetFields
     guard: Guard | None
     unchanged: Data
+    kept: Data = field(default_factory=dict)
+
+    @property
+    def new(self) -> Data:
+        """What the caller writes, which is his to answer for."""
+        return {name: value for name, value in self.change.data.items() if name not in self.kept}
 
     @property
     def is_whole(self) -> bool:
@@ -117,7 +124,7 @@ class Approval:
         writes = [await self._may_write(name, value, record) for name, value in completed.items() if name not in kept]
         if not all(writes) or not matches(await self._images(record, completed, whole=True), record):
             raise self.refusal()
-        return ApprovedChange(ReplaceData(completed), Guard({"data": {"$eq": record["data"]}}), {})
+        return ApprovedChange(ReplaceData(completed), Guard({"data": {"$eq": record["data"]}}), {}, kept)
 
     async def _may_lose(self, name: str, record: Record) -> bool:
         """Whether leaving a field out of a whole new `data` removes it."""

@@ -183,7 +183,7 @@ class Documents:
 
     async def _change_approved(self, target: Target, write: Update, approval: Approval) -> Document:
         approved = await approval.approve_change(write.id, write.change, target.collection.fields)
-        await check_completed(target, approved.change.data, self._judge, approval)
+        await check_completed(target, approved.new, self._judge, approval)
         document = await target.store.change(write.id, approved.change, guard=approved.guard)
         if document is None:
             raise await approval.explain_refused_change(write.id, approved)

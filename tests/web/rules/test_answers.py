@@ -160,3 +160,12 @@ async def test_the_twenty_first_taken_value_of_an_hour_stops_writes_to_unique_fi
     assert outcome(await ann.create("songs", title="b", code="free")) == (429, "rate_limit_exceeded")
     assert (await ann.create("songs", title="b")).status_code == 201
     assert (await ben.create("songs", title="b", code="free")).status_code == 201
+
+
+async def test_a_put_may_keep_a_reference_that_its_sender_cannot_read(stage: Stage) -> None:
+    ann, ben = await stage.person("ann"), await stage.person("ben")
+    opened = await stage.stored("albums", name="$open", curator_id=ann.id)
+    song = await stage.stored("songs", title="a", singer_id=ben.id, album_id=opened)
+    replaced = await ann.replace("songs", song, title="b", album_id=opened)
+    assert replaced.status_code == 200, replaced.text
+    assert replaced.json()["data"]["singer_id"] == ben.id
