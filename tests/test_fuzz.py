@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from faults.samples import FORM_TYPE, file_part, form
 from service.errors import SchemaConflict
 from tests.conftest import Api, MakeApi
-from tests.fuzz.drafts import ENDPOINTS, SCHEMA, WEIGHTS, Scene, draft
+from tests.fuzz.drafts import ENDPOINTS, RULES, SCHEMA, WEIGHTS, Scene, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
 from tests.fuzz.mutations import MUTATIONS
 from tests.threats.conftest import INTERNALS
@@ -61,23 +61,27 @@ class Target:
         listed = await self.api.request("GET", "/api/collections")
         for name in (collection["name"] for collection in listed.json()["collections"]):
             assert (await self.api.request("DELETE", f"/api/collections/{name}")).status_code == 204
+        assert (await self.api.request("PUT", "/api/rules", json=RULES)).status_code == 200
         made = await self.api.request("POST", "/api/collections", json={"name": "things", "schema": SCHEMA})
         document = await self.api.request("POST", "/api/collections/things/documents", json={"data": {"name": "Ann"}})
         stored = await self.api.as_user(
             self.token, "PUT", "/auth-collections/user", content=form(file_part("picture")), headers=FORM_TYPE
         )
         assert (made.status_code, document.status_code, stored.status_code) == (201, 201, 200)
-        file_name = stored.json()["data"]["picture"].rpartition("/")[2]
+        user = stored.json()
+        picture = user["data"]["picture"]
         self.scene = Scene(
             self.api.key,
             self.token,
             {
                 "name": "things",
                 "id": document.json()["id"],
-                "file_name": file_name,
+                "file_name": picture.partition("?")[0].rpartition("/")[2],
                 "project_id": self.api.project.id,
                 "asset": "swagger-ui.css",
             },
+            user["id"],
+            picture,
         )
 
     async def send(self, case: Case) -> Answer:

@@ -37,8 +37,13 @@ class FileUrls:
 
     def names(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Field → file name, of the fields whose whole value is a URL of this storage."""
-        found = ((field, self.name(value)) for field, value in data.items() if isinstance(value, str))
-        return {field: name for field, name in found if name is not None}
+        # Nearly every text is something else, and this is asked of each user that is shown.
+        prefix = self.prefix
+        return {
+            field: name
+            for field, value in data.items()
+            if isinstance(value, str) and value.startswith(prefix) and (name := self.name(value)) is not None
+        }
 
     def name(self, text: str) -> str | None:
         """The file that `text` is the URL of, in this storage, with a signature or without."""

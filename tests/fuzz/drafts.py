@@ -15,6 +15,7 @@ WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
 
 SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
 DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
+RULES = {"users": {"read": "users", "fields": {"data.picture": {"read": "users", "protected": True}}}}
 FILES = (("a.png", PNG), ("b.svg", SVG))
 QUERIES = (
     *("", "limit=5&offset=1", "sort_by=created_at&sort_order=desc", "populate=*", "count=false"),
@@ -29,6 +30,13 @@ class Scene:
     key: str
     token: str
     segments: dict[str, str]
+    user_id: str = ""
+    file_url: str = ""
+
+    def path(self, pattern: str) -> str:
+        """`id` is a document's, and a user's where a user is asked for."""
+        of_user = {"id": self.user_id} if pattern.startswith("/auth-collections/users/") else {}
+        return pattern.format(**self.segments | of_user)
 
 
 @dataclass
@@ -46,20 +54,22 @@ class Draft:
 
 def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     method, pattern = endpoint
-    made = Draft(endpoint, method, pattern.format(**scene.segments))
+    made = Draft(endpoint, method, scene.path(pattern))
     if pattern == "/auth-collections/user":
         made.headers.append(("authorization", f"Bearer {scene.token}".encode()))
     else:
         made.headers.append(("x-api-key", scene.key.encode()))
     if method == "GET" and pattern.endswith(("/users", "/documents")):
         made.query = chance.choice(QUERIES)
-    made.content = _content(endpoint, chance)
+    if pattern == "/files/{file_name}":
+        made.query = scene.file_url.partition("?")[2]
+    made.content = _content(endpoint, scene, chance)
     if pattern in {"/auth-collections/signup", "/auth-collections/user"} and method != "GET" and chance.random() < 0.5:
         made.parts = [("file", *chance.choice(FILES))]
     return made
 
 
-def _content(endpoint: Endpoint, chance: random.Random) -> Any:
+def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
     """A new object each time, for it will be changed; `...` is none."""
     email = f"u{chance.randrange(10**12)}@example.com"
     match endpoint:
@@ -73,6 +83,20 @@ def _content(endpoint: Endpoint, chance: random.Random) -> Any:
             return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
         case "PATCH", "/api/collections/{name}":
             return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
-        case "POST" | "PUT" | "PATCH", _:
-            return {"data": deepcopy(DATA)}
+        case "POST" | "PUT" | "PATCH", path:
+            return _access_content(path, scene) or {"data": deepcopy(DATA)}
     return ...
+
+
+def _access_content(path: str, scene: Scene) -> Any:
+    """What is sent to say who may do what, and to let somebody do it; None for a document."""
+    match path:
+        case "/api/rules":
+            return deepcopy(RULES)
+        case "/api/rules/explain":
+            return {"as": {"user_id": scene.user_id}, "action": "read", "collection": "users"}
+        case "/api/files/sign":
+            return {"urls": [scene.file_url], "expires_in": 60}
+        case "/auth-collections/users/{id}/roles":
+            return {"roles": ["editor"]}
+    return None

@@ -1,1 +1,1 @@
-"""Files that users send: received, judged, named, read back, swept."""
+"""Files that users send: received, judged, named, protected, read back, swept."""

@@ -1,7 +1,7 @@
 """The declaration of web/files."""
 
 from service.domain.files.types import FILE_TYPES
-from service.errors import FileNotFound, Invalid, RangeNotSatisfiable, Unavailable
+from service.errors import Busy, FileNotFound, Invalid, QueryTooSlow, RangeNotSatisfiable, Unavailable
 from service.web.files.bodies import SignedUrls, UrlsForm
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
@@ -79,5 +79,5 @@ SIGN = Operation(
             ),
         ),
     ),
-    errors=(FileNotFound,),
+    errors=(FileNotFound, Busy, QueryTooSlow),
 )

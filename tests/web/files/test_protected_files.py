@@ -392,6 +392,18 @@ async def test_x14_copying_a_url_gives_nobody_a_signature(api: Api) -> None:
     assert (await sign(api, anns, url)).status_code == 200
 
 
+async def test_x14_a_file_outlives_its_user_for_the_secret_key_only(api: Api) -> None:
+    await protect(api, read="users")
+    _, ann = await sign_up(api, "resume")
+    bobs, _ = await sign_up(api, email="bob@example.com")
+    url = bare(ann["data"]["resume"])
+    assert (await sign(api, bobs, url)).status_code == 200
+    api.database["users"].delete_one({"_id": ann["id"]})
+    assert (await sign(api, bobs, url)).status_code == 404
+    assert (await sign(api, None, url)).status_code == 200
+    await assert_hidden(api, url)
+
+
 async def test_x14_without_rules_a_user_signs_files_of_ones_own(api: Api) -> None:
     anns, ann = await sign_up(api, "resume")
     _, bob = await sign_up(api, "resume", email="bob@example.com")
