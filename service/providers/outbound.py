@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import cached_property
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -33,10 +32,17 @@ class Outbound:
     def __init__(self, *, connect_seconds: float = CONNECT_SECONDS, total_seconds: float = TOTAL_SECONDS) -> None:
         self._total = total_seconds
         self._connect = connect_seconds
+        self._client: httpx2.AsyncClient | None = None
+        self._making = asyncio.Lock()
 
-    @cached_property
-    def _client(self) -> httpx2.AsyncClient:
-        # Made on first use: its TLS context takes longer to load than all the rest of a command line.
+    async def _pool(self) -> httpx2.AsyncClient:
+        """The client, made on first use and in a thread: to load its TLS context takes a tenth of a second."""
+        async with self._making:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make_client)
+        return self._client
+
+    def _make_client(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             headers=HEADERS,
             timeout=httpx2.Timeout(self._total, connect=self._connect),
@@ -60,11 +66,11 @@ class Outbound:
         return await self._fetch("POST", url, deadline=deadline, headers=form, content=body.encode())
 
     async def aclose(self) -> None:
-        if "_client" in self.__dict__:
+        if self._client is not None:
             await self._client.aclose()
 
     async def _fetch(self, method: str, url: str, *, deadline: float, **request: Any) -> dict[str, Any]:
-        async with until(deadline), self._client.stream(method, url, **request) as response:
+        async with until(deadline), (await self._pool()).stream(method, url, **request) as response:
             return _object(await _body(response))
 
 
