@@ -94,6 +94,12 @@ MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follow
 MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
 MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
 MAX_LISTS = Bound(8, "lists under way of a project in a worker", protects=MONGODB, past="503 busy")
+MAX_SLOW_LISTS = Bound(
+    2,
+    "lists under way in a worker of a project whose lists take more than 0.1 seconds in the mean",
+    protects=MONGODB,
+    past="503 busy",
+)
 MAX_LISTS_WAITING = Bound(32, "lists of a project that wait, up to 2 seconds", protects=MEMORY, past="503 busy")
 MAX_RELATIONS = Bound(5, "different relations that the conditions of a query follow", protects=MONGODB, past=INVALID)
 MAX_POPULATED = Bound(10_000, "related records in an answer", protects=MEMORY, past=INVALID)

@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.bounds import MAX_LISTS, MAX_LISTS_WAITING
-from service.domain.shares import Shares
+from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
+from service.domain.shares import Fewer, Shares
 from service.errors import QueryTooSlow
 from service.query import commands
 from service.query.file_filters import find_by_names
@@ -20,6 +20,8 @@ from service.storage.records import Records
 
 # All of a list's database time together.
 LIST_SECONDS = 2.0
+# A project whose lists take longer, in the mean, has MongoDB scan: fewer of them at once end as soon.
+SLOW_SECONDS = 0.1
 # Past this offset a window would save nothing.
 LARGEST_OFFSET = 10_000
 
@@ -38,7 +40,8 @@ class Lists:
     """The lists that a worker reads, a few at a time for each project."""
 
     def __init__(self) -> None:
-        self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS)
+        slow = Fewer(MAX_SLOW_LISTS, SLOW_SECONDS)
+        self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS, slow=slow)
 
     async def read(self, database: ProjectDatabase, query: BoundQuery, show: ShowFiles | None = None) -> Listing:
         """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.

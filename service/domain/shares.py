@@ -5,40 +5,59 @@
 
 import asyncio
 from collections import deque
+from dataclasses import dataclass
+from time import monotonic
 from types import TracebackType
 from typing import Protocol
 
 from service.errors import Busy
 
 RETRY_AFTER_SECONDS = 1
+# How many names' paces are kept, and how much the newest piece of work counts in one.
+KEPT_PACES = 1_024
+NEWEST = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Fewer:
+    """`most` places in place of all, for a name whose work takes longer than `seconds`, in the mean of late."""
+
+    most: int
+    seconds: float
 
 
 class Shares:
     """At most `most` pieces of work at once under each name; `waiting` more wait for a place, `seconds` at the longest.
 
     `async with shares.take(project.id):` holds a place, and raises Busy where there is none. Names that have nothing under
-    way take no memory. One for each worker and kind of work.
+    way take no memory, but that the last KEPT_PACES paces are kept. One for each worker and kind of work. With `slow`, a
+    name whose work is slow has fewer places: much slow work at once ends no sooner, and everything else waits for it.
     """
 
-    __slots__ = ("_queues", "_taken", "most", "seconds", "waiting")
+    __slots__ = ("_paces", "_queues", "_taken", "most", "seconds", "slow", "waiting")
 
-    def __init__(self, most: int, *, waiting: int = 0, seconds: float = 1.0) -> None:
+    def __init__(self, most: int, *, waiting: int = 0, seconds: float = 1.0, slow: Fewer | None = None) -> None:
         self.most = most
         self.waiting = waiting
         self.seconds = seconds
+        self.slow = slow
         self._taken: dict[str, int] = {}
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
+        self._paces: dict[str, float] = {}
 
     def take(self, name: str) -> "Place":
         return Place(self, name)
 
     async def acquire(self, name: str) -> None:
         """Raises Busy. Each call that returns is followed by one of `release`."""
-        taken = self._taken.get(name, 0)
-        if taken < self.most:
-            self._taken[name] = taken + 1
+        if self._has_place(name):
+            self._taken[name] = self._taken.get(name, 0) + 1
         else:
             await self._wait(name)
+
+    def _has_place(self, name: str) -> bool:
+        is_slow = self.slow is not None and self._paces.get(name, 0.0) > self.slow.seconds
+        return self._taken.get(name, 0) < (self.slow.most if self.slow and is_slow else self.most)
 
     async def _wait(self, name: str) -> None:
         queue = self._queues.setdefault(name, deque())
@@ -62,19 +81,32 @@ class Shares:
         elif turn in (queue := self._queues.get(name, deque())):
             queue.remove(turn)
 
-    def release(self, name: str) -> None:
-        """Gives the place to the first that waits for it, or back."""
-        queue = self._queues.get(name)
-        while queue:
-            turn = queue.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-        self._queues.pop(name, None)
+    def release(self, name: str, seconds: float | None = None) -> None:
+        """Gives the place, that was used for `seconds`, to the first that waits for it, or back."""
+        if self.slow and seconds is not None:
+            self._note(name, seconds)
         if self._taken[name] > 1:
             self._taken[name] -= 1
         else:
             del self._taken[name]
+        self._hand_out(name)
+
+    def _note(self, name: str, seconds: float) -> None:
+        pace = self._paces.pop(name, 0.0)
+        if len(self._paces) >= KEPT_PACES:
+            del self._paces[next(iter(self._paces))]
+        # Put in again, so that the dict's order is that of use.
+        self._paces[name] = pace + NEWEST * (seconds - pace)
+
+    def _hand_out(self, name: str) -> None:
+        queue = self._queues.get(name)
+        while queue and self._has_place(name):
+            turn = queue.popleft()
+            if not turn.done():
+                self._taken[name] = self._taken.get(name, 0) + 1
+                turn.set_result(None)
+        if not queue:
+            self._queues.pop(name, None)
 
 
 class Turns:
@@ -132,7 +164,7 @@ class Turns:
         elif not turn.cancelled() and turn.exception() is None:
             self.release(name)
 
-    def release(self, name: str) -> None:
+    def release(self, name: str, _seconds: float | None = None) -> None:
         """Gives the place to the next name whose turn it is, or back."""
         while self._queues:
             name = next(iter(self._queues))
@@ -150,22 +182,24 @@ class Turns:
 class _Places(Protocol):
     async def acquire(self, name: str) -> None: ...
 
-    def release(self, name: str) -> None: ...
+    def release(self, name: str, _seconds: float | None = None, /) -> None: ...
 
 
 class Place:
     """One place while it is used. A class: a generator's context costs three times as much."""
 
-    __slots__ = ("_name", "_shares")
+    __slots__ = ("_began", "_name", "_shares")
 
     def __init__(self, shares: _Places, name: str) -> None:
         self._shares = shares
         self._name = name
+        self._began = 0.0
 
     async def __aenter__(self) -> None:
         await self._shares.acquire(self._name)
+        self._began = monotonic()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._shares.release(self._name)
+        self._shares.release(self._name, monotonic() - self._began)

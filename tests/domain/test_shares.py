@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.domain.shares import Shares, Turns
+from service.domain.shares import KEPT_PACES, Fewer, Shares, Turns
 from service.errors import Busy
 
 
@@ -71,6 +71,46 @@ async def test_names_without_work_are_forgotten() -> None:
                 await shares.acquire(str(number))
     assert not shares._taken  # noqa: SLF001 - what it is about is that nothing stays
     assert not shares._queues  # noqa: SLF001 - as above
+
+
+async def test_a_name_whose_work_is_slow_has_fewer_places_until_it_is_quick_again() -> None:
+    shares = Shares(3, slow=Fewer(1, 1.0))
+    for name, seconds in (("a", 8.0), ("b", 0.5)):
+        await shares.acquire(name)
+        shares.release(name, seconds)
+    async with shares.take("b"), shares.take("b"), shares.take("a"):
+        with pytest.raises(Busy):
+            await shares.acquire("a")
+    for _ in range(10):
+        async with shares.take("a"):
+            pass
+    async with shares.take("a"), shares.take("a"), shares.take("a"):
+        pass
+
+
+async def test_places_above_the_fewer_are_not_handed_on_and_come_back() -> None:
+    shares, begun = Shares(3, waiting=9, seconds=5.0, slow=Fewer(1, 1.0)), list[int]()
+    for _ in range(3):
+        await shares.acquire("a")
+    waiting = [asyncio.create_task(shares.acquire("a")) for _ in range(6)]
+    await asyncio.sleep(0)
+    for seconds in (4.0, 4.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0):
+        shares.release("a", seconds)
+        await asyncio.sleep(0.01)
+        begun.append(sum(task.done() for task in waiting))
+    # The mean is 1 s, 1.75 s, 2.3 s, and falls to 1.7 s, 1.3 s and 0.97 s.
+    assert begun == [1, 1, 1, 2, 3, 6, 6, 6, 6]
+    assert not shares._taken  # noqa: SLF001 - what it is about is that nothing stays
+    assert not shares._queues  # noqa: SLF001 - as above
+
+
+async def test_of_the_paces_only_the_last_are_kept() -> None:
+    shares = Shares(1, slow=Fewer(1, 1.0))
+    for number in range(KEPT_PACES + 10):
+        async with shares.take(str(number)):
+            pass
+    assert len(shares._paces) == KEPT_PACES  # noqa: SLF001 - as above
+    assert "9" not in shares._paces  # noqa: SLF001 - as above
 
 
 async def in_turn(turns: Turns, name: str, order: list[str]) -> None:

@@ -1,6 +1,9 @@
 """What one project cannot take from the others: hashing threads, and requests in flight by slow uploads."""
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 
 import httpx2
@@ -8,7 +11,7 @@ import pytest
 
 from faults.samples import FORM_TYPE, account, file_part, form, png
 from service.bounds import MAX_HASHES_WAITING, MAX_UPLOADS
-from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.passwords import NICENESS, Passwords
 from service.services import Services
 from tests.conftest import MakeApi
 from tests.threats.conftest import assert_refused
@@ -45,6 +48,19 @@ async def test_n22_one_projects_logins_leave_others_their_turn(make_api: MakeApi
     assert set(statuses) == {200, 503}
     assert statuses.count(200) >= MAX_HASHES_WAITING
     assert_refused(next(answer for answer in answers if answer.status_code == 503), 503)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")
+async def test_n22_hashing_gives_way_to_requests() -> None:
+    passwords, hashing = Passwords(cost=4), set[int]()
+    await passwords.hash("correct horse")
+    for thread in threading.enumerate():
+        if thread.name.startswith("bcrypt") and thread.native_id:
+            hashing.add(os.getpriority(os.PRIO_PROCESS, thread.native_id))
+    mine = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    passwords.close()
+    # The service that other tests share has such threads, too.
+    assert hashing == {min(mine + NICENESS, 19)}
 
 
 async def test_n22_one_projects_uploads_leave_others_theirs(make_api: MakeApi) -> None:

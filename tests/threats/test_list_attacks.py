@@ -12,7 +12,8 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
 
-from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_POPULATED, MAX_RELATIONS
+from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_POPULATED, MAX_RELATIONS, MAX_SLOW_LISTS
+from service.domain.lists import SLOW_SECONDS
 from service.schema.values import now
 from service.storage.ids import new_id
 from tests.conftest import Api, MakeApi
@@ -175,6 +176,25 @@ async def test_n22_a_project_at_its_bound_of_lists_is_refused_and_others_are_not
     gate.open.set()
     assert {(await each).status_code for each in lists} == {200}
     assert gate.most == MAX_LISTS
+
+
+async def test_n22_a_project_whose_lists_are_slow_has_fewer_at_once(
+    make_api: MakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, other = await make_api(), await make_api()
+    assert {(await api.users()).status_code for api in (slow, other)} == {200}
+    gate = Gate(monkeypatch, slow.database.name)
+    first = asyncio.create_task(slow.users("count=false"))
+    await asyncio.sleep(10 * SLOW_SECONDS)
+    gate.open.set()
+    assert (await first).status_code == 200
+    gate.open.clear()
+    lists = [asyncio.create_task(slow.users("count=false")) for _ in range(MAX_LISTS)]
+    await asyncio.sleep(0.5)
+    assert gate.under_way == MAX_SLOW_LISTS
+    assert (await other.users()).status_code == 200
+    gate.open.set()
+    assert {(await each).status_code for each in lists} == {200}
 
 
 async def test_n22_all_of_a_list_shares_two_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -16,6 +17,8 @@ from service.observe.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
 RETRY_AFTER_SECONDS = 5
+# A tenth of a CPU beside what is as busy as can be, and all that is idle.
+NICENESS = 10
 
 T = TypeVar("T")
 
@@ -37,7 +40,7 @@ class Passwords:
     def __init__(self, cost: int) -> None:
         self._cost = cost
         threads = os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(threads, "bcrypt")
+        self._pool = ThreadPoolExecutor(threads, "bcrypt", initializer=_give_way)
         # One more for each thread, so that none idles until the event loop has come round to the next.
         self._turns = Turns(2 * threads, waiting=MAX_HASHES_WAITING - threads, retry_after=RETRY_AFTER_SECONDS)
         # Checked where there is nothing to check against, so that such a login takes as long as any other.
@@ -71,3 +74,9 @@ class Passwords:
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
+
+
+def _give_way() -> None:
+    """On Linux, where each thread has a priority of its own, this one gives way to what answers requests."""
+    if sys.platform == "linux":
+        os.nice(NICENESS)
