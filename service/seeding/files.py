@@ -89,7 +89,7 @@ class FileSeeder:
             """There is no part `data` to check."""
 
         async with self.files.store_files(caller.project, caller.user_id, form(), no_fields) as submission:
-            await self.accounts.update_profile(caller, submission)
+            await self.accounts.update_profile(caller, submission, by_server=True)
 
 
 async def _user(project: Project, email: str) -> User | None:

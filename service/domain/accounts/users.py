@@ -126,12 +126,15 @@ class Accounts:
             raise Invalid(violations)
         return data
 
-    async def update_profile(self, caller: UserCaller, submission: Submission) -> User:
+    async def update_profile(self, caller: UserCaller, submission: Submission, *, by_server: bool = False) -> User:
         """Sets the named fields of `data`, leaves the others, returns the user afterwards. Raises Invalid, InvalidToken.
 
-        `id` and `email` may be sent back as they were read, which changes nothing.
+        `id` and `email` may be sent back as they were read, which changes nothing. Files may stand in fields that the rules
+        leave to servers where it is one that sends them.
         """
         fields = submission.fields or {}
+        if not by_server and (violations := await self._not_writable(caller.project, submission.urls)):
+            raise Invalid(violations)
         data = {**await self.check_update(caller, fields), **submission.urls}
         email = _comparable(fields["email"]) if "email" in fields else None
         update = ProfileUpdate(caller.user_id, caller.version, data, email)

@@ -482,3 +482,21 @@ async def test_x14_a_field_of_a_collection_cannot_be_protected(api: Api) -> None
         ["body", "collections", "posts", "fields", "picture", "protected"]
     ]
     assert "Only the files of users" in answer.json()["detail"][0]["msg"]
+
+
+@pytest.mark.parametrize("protected", [True, False])
+async def test_x6_a_file_cannot_be_put_into_a_field_that_servers_write(api: Api, protected: bool) -> None:
+    fields = {"data.plan": {"write": "server", "read": "users", "protected": protected}}
+    assert (await save(api, {"users": {"read": "users", "fields": fields}})).status_code == 200
+    token, _ = await sign_up(api, plan="free")
+    body = form(file_part("plan"))
+    answer = await api.as_user(token, "PUT", USER, content=body, headers=FORM_TYPE)
+    assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["body", "plan"])
+    assert (await profile(api, token))["plan"] == "free"
+    assert stored(api.database) == {"users": 1}
+    guest = await api.http.post(
+        SIGNUP,
+        content=form(account("bob@example.com"), file_part("plan")),
+        headers=FORM_TYPE | {"x-api-key": api.publishable_key},
+    )
+    assert guest.status_code == 422
