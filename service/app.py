@@ -10,8 +10,8 @@ from starlette.types import ASGIApp
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
-from service.web.asgi.deadlines import Deadlines, DeadlineWatch
-from service.web.asgi.request_context import RequestContext
+from service.web.asgi.deadlines import Deadlines
+from service.web.asgi.request_context import DeadlineWatch, RequestContext
 from service.web.asgi.router import RouteDispatch
 from service.web.asgi.streaming import Streams
 from service.web.http.render import render_error

@@ -45,14 +45,10 @@ JOB_LAST_SUCCESS = Gauge(
 )
 
 
-def observe_request(method: str, route: str, status: int, seconds: float) -> None:
-    """`route` is a pattern of the service's own; a client's invented method counts as `other`, so labels stay few."""
-    _request_series(method if method in METHODS else "other", route, status).observe(seconds)
-
-
 @lru_cache(CACHED_LABELS)
-def _request_series(method: str, route: str, status: int) -> Histogram:
-    return REQUESTS.labels(method, route, status)
+def request_series(method: str, route: str, status: int) -> Histogram:
+    """`route` is a pattern of the service's own; a client's invented method counts as `other`, so labels stay few."""
+    return REQUESTS.labels(method if method in METHODS else "other", route, status)
 
 
 @lru_cache(CACHED_LABELS)

@@ -10,7 +10,7 @@ from typing import cast
 import uvicorn
 
 from service.server.protocol import TimedConnection
-from service.web.http.services import STOPPING
+from service.web.asgi.deadlines import STOPPING
 
 POLL_SECONDS = 0.05
 

@@ -13,7 +13,7 @@ from service.server.connections import ConnectionRegister
 from service.server.send_rate import SendRate
 from service.server.timeouts import ConnectionTimeouts
 from service.server.write_buffer import WriteBuffer
-from service.web.http.services import STOPPING
+from service.web.asgi.deadlines import STOPPING
 
 REFUSALS = {
     400: (b"Bad Request", b'{"detail":"The request is not HTTP/1.1","code":"bad_request"}'),

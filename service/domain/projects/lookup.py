@@ -44,11 +44,6 @@ class Project:
         object.__setattr__(self, "users", Users(self.database))
 
 
-def is_publishable(api_key: str) -> bool:
-    """Whether a key only names its project. What it begins with is part of what is hashed, so it cannot be changed."""
-    return api_key.startswith(PUBLISHABLE_PREFIX)
-
-
 def hash_api_key(api_key: str) -> str:
     """Keys are 190 random bits, so a plain SHA-256 cannot be searched."""
     return hashlib.sha256(api_key.encode()).hexdigest()

@@ -10,22 +10,22 @@ from starlette.responses import Response
 from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, UserCaller
 from service.domain.sessions.access_tokens import public_keys
 from service.query.parse import parse_query
+from service.services import Services
 from service.storage.ids import new_id
 from service.web.accounts.bodies import Login, RolesForm, Signup, list_view, profile_view, signed_in_view, visible_view
 from service.web.http.forms import read_submission
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
-from service.web.http.services import services
 
 
-async def signup(request: Request, caller: KeyCaller) -> Response:
+async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Register a user."""
-    accounts = services(request).accounts
+    accounts = services.accounts
 
     async def check(fields: Mapping[str, Any]) -> None:
         await accounts.check_signup(caller, *_new_account(fields))
 
-    async with read_submission(request, caller.project, new_id(), check) as submission:
+    async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
         account = _new_account(submission.required_fields())
         return json_response(signed_in_view(await accounts.signup(caller, *account, submission)), 201)
 
@@ -36,47 +36,45 @@ def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
 
 
-async def login(request: Request, caller: KeyCaller) -> Response:
+async def login(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
-    return json_response(
-        signed_in_view(await services(request).accounts.login(caller.project, form.email, form.password))
-    )
+    return json_response(signed_in_view(await services.accounts.login(caller.project, form.email, form.password)))
 
 
-async def profile(request: Request, caller: UserCaller) -> Response:
+async def profile(request: Request, caller: UserCaller, services: Services) -> Response:
     """Get the authenticated user."""
-    return json_response(profile_view(await services(request).accounts.profile(caller)))
+    return json_response(profile_view(await services.accounts.profile(caller)))
 
 
-async def update_profile(request: Request, caller: UserCaller) -> Response:
+async def update_profile(request: Request, caller: UserCaller, services: Services) -> Response:
     """Update the authenticated user's profile data."""
-    accounts = services(request).accounts
+    accounts = services.accounts
     async with read_submission(
-        request, caller.project, caller.user_id, partial(accounts.check_update, caller)
+        request, services.files, caller.project, caller.user_id, partial(accounts.check_update, caller)
     ) as submission:
         return json_response(profile_view(await accounts.update_profile(caller, submission)))
 
 
-async def get_user(request: Request, caller: ProjectCaller) -> Response:
+async def get_user(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Get one user."""
-    return json_response(visible_view(await services(request).accounts.find(caller, request.path_params["id"])))
+    return json_response(visible_view(await services.accounts.find(caller, request.path_params["id"])))
 
 
-async def replace_roles(request: Request, caller: ProjectCaller) -> Response:
+async def replace_roles(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Give a user roles."""
-    roles, user_id = services(request).roles, request.path_params["id"]
+    roles, user_id = services.roles, request.path_params["id"]
     among = await roles.assignable(caller, user_id)
     form = validated(RolesForm, await read_object(request))
     return json_response({"id": user_id, "roles": await roles.replace(caller, user_id, form.roles, among)})
 
 
-async def list_users(request: Request, caller: ProjectCaller) -> Response:
+async def list_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return json_response(list_view(await services(request).accounts.list(caller, query)))
+    return json_response(list_view(await services.accounts.list(caller, query)))
 
 
-async def jwks(request: Request, caller: AnonymousCaller) -> Response:  # noqa: ARG001 - a handler's signature
+async def jwks(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """The public keys with which anyone can verify this project's user tokens."""
     return json_response(public_keys(caller.project), headers={"cache-control": "public, max-age=300"})

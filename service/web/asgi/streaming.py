@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.bounds import MAX_ADDRESS_STREAMS, MAX_STREAMS
 from service.errors import Busy
-from service.web.asgi.deadlines import RequestDeadline
+from service.web.asgi.request_context import RequestDeadline
 
 
 class Streams:

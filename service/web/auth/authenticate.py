@@ -4,7 +4,7 @@ Each of these functions notes the project in the request's state, where the laye
 limits and for the origins that may read the answer.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
 from hmac import compare_digest
 
@@ -19,13 +19,13 @@ from service.domain.access.caller import (
     ServiceCaller,
     UserCaller,
 )
-from service.domain.projects.lookup import Project, is_publishable
+from service.domain.projects.lookup import PUBLISHABLE_PREFIX, Project
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
-from service.web.auth.client_address import client_address
-from service.web.http.services import services
+from service.services import Services
+from service.web.auth.client_address import Network, client_address
 
-Authenticate = Callable[[Request], Awaitable[Caller]]
+Authenticate = Callable[[Request, Services], Awaitable[Caller]]
 
 BEARER = "bearer"
 MAX_PROJECT_ID = 40
@@ -47,70 +47,71 @@ class Credential(Enum):
     USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
 
 
-async def authenticate_nobody(request: Request) -> ServiceCaller:  # noqa: ARG001 - as the others
+async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:  # noqa: ARG001 - as the others
     """Whoever asks about the service itself."""
     return SERVICE_CALLER
 
 
-async def authenticate_key(request: Request) -> SecretKeyCaller:
+async def authenticate_key(request: Request, services: Services) -> SecretKeyCaller:
     """The holder of the one `x-api-key`, a secret one. Raises InvalidApiKey, SecretKeyRequired."""
-    caller = await authenticate_any_key(request)
+    caller = await authenticate_any_key(request, services)
     if isinstance(caller, PublishableKeyCaller):
         raise SecretKeyRequired
     return caller
 
 
-async def authenticate_any_key(request: Request) -> SecretKeyCaller | PublishableKeyCaller:
+async def authenticate_any_key(request: Request, services: Services) -> SecretKeyCaller | PublishableKeyCaller:
     """The holder of the one `x-api-key`, of either kind. Raises InvalidApiKey."""
     keys = headers_of(request, b"x-api-key")
     if len(keys) != 1:
         raise InvalidApiKey
-    project = await services(request).projects.by_api_key(keys[0])
+    project = await services.projects.by_api_key(keys[0])
     request.scope["state"]["project"] = project
-    if is_publishable(keys[0]):
-        return PublishableKeyCaller(project, find_client_address(request))
+    # What a key begins with is part of what is hashed, so nobody can change it.
+    if keys[0].startswith(PUBLISHABLE_PREFIX):
+        return PublishableKeyCaller(project, find_client_address(request, services.trusted_proxies))
     return SecretKeyCaller(project)
 
 
-async def authenticate_by_rule(request: Request) -> ProjectCaller:
+async def authenticate_by_rule(request: Request, services: Services) -> ProjectCaller:
     """The holder of a secret key, who may do everything; else the user of a token; else the holder of a publishable key.
 
     A publishable key beside a token only has to be of the same project. Raises InvalidApiKey, InvalidToken.
     """
     if not headers_of(request, b"authorization"):
-        return await authenticate_any_key(request)
-    keyed = await authenticate_any_key(request) if headers_of(request, b"x-api-key") else None
+        return await authenticate_any_key(request, services)
+    keyed = await authenticate_any_key(request, services) if headers_of(request, b"x-api-key") else None
     if isinstance(keyed, SecretKeyCaller):
         return keyed
-    caller = await authenticate_user(request)
+    caller = await authenticate_user(request, services)
     if keyed is not None and keyed.project.id != caller.project.id:
         raise InvalidApiKey
     return caller
 
 
-async def authenticate_key_or_user(request: Request) -> SecretKeyCaller | UserCaller:
+async def authenticate_key_or_user(request: Request, services: Services) -> SecretKeyCaller | UserCaller:
     """As `authenticate_by_rule`, of those who are somebody. Raises InvalidToken for a publishable key alone, too."""
-    caller = await authenticate_by_rule(request)
+    caller = await authenticate_by_rule(request, services)
     if not isinstance(caller, SecretKeyCaller | UserCaller):
         raise InvalidToken
     return caller
 
 
-async def authenticate_user(request: Request) -> UserCaller:
+async def authenticate_user(request: Request, services: Services) -> UserCaller:
     """The user whose token the request carries. Raises InvalidToken."""
-    caller = await services(request).tokens.verify(bearer(request))
+    caller = await services.tokens.verify(bearer(request))
     request.scope["state"]["project"] = caller.project
     return caller
 
 
-async def authenticate_optional_key(request: Request) -> SecretKeyCaller | AnonymousCaller:
+async def authenticate_optional_key(request: Request, services: Services) -> SecretKeyCaller | AnonymousCaller:
     """The holder of the key where one is sent, else somebody in the project that the query names, else in the default one.
 
     Raises InvalidApiKey, ProjectNotFound, and Invalid where no project is named and there is no default.
     """
     if headers_of(request, b"x-api-key"):
-        return await authenticate_key(request)
-    projects, project_id = services(request).projects, _project_id(request)
+        return await authenticate_key(request, services)
+    projects, project_id = services.projects, _project_id(request)
     project = await projects.default() if project_id is None else await projects.by_id(project_id)
     if project is None:
         raise Invalid.one(("query", "project_id"), "Name the project here, or send its API key", type_="missing")
@@ -124,19 +125,19 @@ def _project_id(request: Request) -> str | None:
     return project_id
 
 
-async def authenticate_in_project(request: Request) -> AnonymousCaller:
+async def authenticate_in_project(request: Request, services: Services) -> AnonymousCaller:
     """Somebody in the project that the path names. Raises ProjectNotFound."""
-    return _anonymous(request, await services(request).projects.by_id(request.path_params["project_id"]))
+    return _anonymous(request, await services.projects.by_id(request.path_params["project_id"]))
 
 
-async def authenticate_reader(request: Request) -> AnonymousCaller:
+async def authenticate_reader(request: Request, services: Services) -> AnonymousCaller:
     """Somebody who knows the name of a file, in the project that has it. Raises FileNotFound."""
-    return _anonymous(request, await services(request).files.find_project(request.path_params["file_name"]))
+    return _anonymous(request, await services.files.find_project(request.path_params["file_name"]))
 
 
-async def authenticate_operator(request: Request) -> ServiceCaller:
+async def authenticate_operator(request: Request, services: Services) -> ServiceCaller:
     """The holder of METRICS_TOKEN. Raises InvalidToken, and NotFound where none is set."""
-    expected = services(request).metrics_token
+    expected = services.metrics_token
     if expected is None:
         raise NotFound
     if not compare_digest(bearer(request).encode(), expected.encode()):
@@ -179,12 +180,12 @@ def _anonymous(request: Request, project: Project) -> AnonymousCaller:
     return AnonymousCaller(project)
 
 
-def find_client_address(request: Request) -> str:
+def find_client_address(request: Request, trusted_proxies: Sequence[Network]) -> str:
     """The client of a request as limits count it, behind the proxies that the operator named."""
     peer = request.scope.get("client")
     return client_address(
         peer[0] if peer else None,
-        services(request).trusted_proxies,
+        trusted_proxies,
         x_forwarded_for=headers_of(request, b"x-forwarded-for"),
         forwarded=headers_of(request, b"forwarded"),
     )

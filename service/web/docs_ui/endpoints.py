@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller
 from service.errors import FileNotFound
+from service.services import Services
 from service.web.docs_ui.viewer import MEDIA_TYPES, PAGE, read_asset
 from service.web.openapi.document import build_document
 
@@ -22,7 +23,7 @@ PAGE_HEADERS = {
 ASSET_SECONDS = 3600
 
 
-async def openapi_document(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
+async def openapi_document(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The OpenAPI document of this service."""
     document = getattr(request.app.state, "openapi", None)
     if document is None:
@@ -30,12 +31,12 @@ async def openapi_document(request: Request, caller: ServiceCaller) -> Response:
     return _cached(request, document, "application/json", {"cache-control": "no-cache"})
 
 
-async def page(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
+async def page(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The page that shows the OpenAPI document."""
     return _cached(request, read_asset(PAGE), "text/html; charset=utf-8", PAGE_HEADERS)
 
 
-async def asset(request: Request, caller: ServiceCaller) -> Response:  # noqa: ARG001 - a handler's signature
+async def asset(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """A script or style sheet of that page."""
     name = request.path_params["asset"]
     if name not in MEDIA_TYPES:

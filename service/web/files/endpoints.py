@@ -10,6 +10,7 @@ from service.domain.files.signed_urls import EXPIRES, SIGNATURE, Link
 from service.domain.files.types import FILE_TYPES, extension
 from service.errors import Invalid, RangeNotSatisfiable, Violation
 from service.query.parse import parse_pairs
+from service.services import Services
 from service.storage.files.stored import StoredFile
 from service.web.asgi.streaming import Streamed
 from service.web.auth.authenticate import find_client_address
@@ -18,7 +19,6 @@ from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable,
 from service.web.http.disposition import content_disposition
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
-from service.web.http.services import services
 
 # Names are never reused, so nobody needs to ask again.
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -26,9 +26,9 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
-async def read_file(request: Request, caller: AnonymousCaller) -> Response:
+async def read_file(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Read an uploaded file, whole or one range of it."""
-    file, seconds = await services(request).files.find_readable(request.path_params["file_name"], _link(request))
+    file, seconds = await services.files.find_readable(request.path_params["file_name"], _link(request))
     chosen = answer(_conditions(request), etag=_etag(file), length=file.length)
     if isinstance(chosen, NotModified):
         return Response(status_code=304, headers=file_headers(file, seconds))
@@ -36,14 +36,14 @@ async def read_file(request: Request, caller: AnonymousCaller) -> Response:
     headers = file_headers(file, seconds) | _part_headers(part, file, status)
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    pieces = await services(request).files.read(caller.project, file, part.start, part.stop)
-    return Streamed(pieces, status, headers, address=find_client_address(request))
+    pieces = await services.files.read(caller.project, file, part.start, part.stop)
+    return Streamed(pieces, status, headers, address=find_client_address(request, services.trusted_proxies))
 
 
-async def sign_urls(request: Request, caller: SecretKeyCaller | UserCaller) -> Response:
+async def sign_urls(request: Request, caller: SecretKeyCaller | UserCaller, services: Services) -> Response:
     """Sign URLs of files, so that they can be read for a while."""
     form = validated(UrlsForm, await read_object(request))
-    signed = await services(request).file_signing.sign(caller, form.urls, form.expires_in)
+    signed = await services.file_signing.sign(caller, form.urls, form.expires_in)
     body: SignedUrls = {"urls": signed}
     return json_response(body)
 

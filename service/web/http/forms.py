@@ -6,20 +6,19 @@ from time import monotonic
 
 from starlette.requests import Request
 
-from service.domain.files.files import Submission
+from service.domain.files.files import Files, Submission
 from service.domain.files.receive import CheckFields
 from service.domain.projects.lookup import Project
 from service.errors import ServiceError, UnsupportedMedia
-from service.web.http.json_body import read_object
+from service.web.http.json_body import confirm_project, read_object
 from service.web.http.multipart import read_parts
-from service.web.http.services import confirm_project, services
 
 FORM = "multipart/form-data"
 
 
 @asynccontextmanager
 async def read_submission(
-    request: Request, project: Project, owner: str, check: CheckFields
+    request: Request, files: Files, project: Project, owner: str, check: CheckFields
 ) -> AsyncIterator[Submission]:
     """What the request submits for the record `owner`. Files are removed again unless a record came to name them.
 
@@ -34,7 +33,7 @@ async def read_submission(
     began = monotonic()
     try:
         parts = read_parts(content_type, request.stream())
-        async with services(request).files.store_files(project, owner, parts, check) as submission:
+        async with files.store_files(project, owner, parts, check) as submission:
             await confirm_project(request, began)
             yield submission
     except ServiceError as error:

@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from itertools import islice
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.types import Receive
 
 from service.bounds import MAX_VALUES, MAX_VIOLATIONS
+from service.domain.projects.lookup import CACHE_SECONDS
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
 from service.schema.strict_json import loads
-from service.web.http.services import confirm_project
+from service.services import Services
 
 Model = TypeVar("Model", bound=BaseModel)
 Headers = Mapping[bytes, bytes]
@@ -27,6 +28,16 @@ async def read_object(request: Request) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value
+
+
+async def confirm_project(request: Request, read_since: float) -> None:
+    """Looks again at a project whose request took long to arrive, for it may be gone by now. Raises ProjectNotFound.
+
+    A deletion waits for what begins while a worker still remembers the project, and not for slow clients.
+    """
+    project = request.scope["state"].get("project")
+    if project is not None and monotonic() - read_since > CACHE_SECONDS:
+        await cast(Services, request.app.services).projects.by_id(project.id)
 
 
 def validated(model: type[Model], value: dict[str, Any]) -> Model:

@@ -12,14 +12,14 @@ from service.domain.access.caller import AnonymousCaller, Caller, PublishableKey
 from service.domain.limits.limiter import OF_USER, Policy, exceeded
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
-from service.web.asgi.deadlines import extend_deadline
+from service.services import Services
+from service.web.asgi.request_context import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, Credential, find_client_address
-from service.web.http.services import services
 from service.web.openapi.declaration import Operation
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 # The second is the one Caller that the row's credential makes; each handler names its class.
-Handler = Callable[[Request, Any], Awaitable[Response]]
+Handler = Callable[[Request, Any, Services], Awaitable[Response]]
 
 
 class Query(Enum):
@@ -79,26 +79,33 @@ def _endpoint(route: ApiRoute) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         if seconds is not None:
             extend_deadline(request, seconds)
-        caller = await authenticate(request)
+        services: Services = request.scope["app"].services
+        caller = await authenticate(request, services)
         if policy is not None:
-            await _count(request, caller, policy)
+            await _count(request, services, caller, policy)
         if refuses_query and request.scope["query_string"]:
             _refuse_query(request)
-        return await handler(request, caller)
+        return await handler(request, caller, services)
 
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
     return endpoint
 
 
-async def _count(request: Request, caller: Caller, policy: Policy) -> None:
+async def _count(request: Request, services: Services, caller: Caller, policy: Policy) -> None:
     """Counts a request of a project under `policy`, or what the policy has for those without a credential.
 
     Raises LimitExceeded, which names the limit, and Unavailable.
     """
     policy = _policy_of(caller, policy)
     state = request.scope["state"]
-    address = _counted_as(request, caller, policy) if policy.per_address else ""
-    quotas = state["quotas"] = await services(request).limits.count(state["project"], policy, address)
+    address = ""
+    if policy.per_address:
+        # Whose hour it is: the user's where each user has one, else that of the client's address.
+        if policy is OF_USER and isinstance(caller, UserCaller):
+            address = caller.user_id
+        else:
+            address = find_client_address(request, services.trusted_proxies)
+    quotas = state["quotas"] = await services.limits.count(state["project"], policy, address)
     if quotas and (last := quotas[-1]).exceeded:
         raise exceeded(last.policy, last.limit, last.reset)
 
@@ -112,11 +119,6 @@ def _policy_of(caller: Caller, policy: Policy) -> Policy:
         case PublishableKeyCaller():
             return policy.of_guest or policy
     return policy
-
-
-def _counted_as(request: Request, caller: Caller, policy: Policy) -> str:
-    """Whose hour it is: the user's where each user has one, else that of the client's address."""
-    return caller.user_id if policy is OF_USER and isinstance(caller, UserCaller) else find_client_address(request)
 
 
 def _refuse_query(request: Request) -> None:

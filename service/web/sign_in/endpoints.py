@@ -14,9 +14,9 @@ from service.domain.sign_in.redirect import SignInResult, completion_url
 from service.domain.sign_in.registration import completion_page
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
+from service.services import Services
 from service.web.auth.authenticate import MAX_PROJECT_ID, headers_of
 from service.web.http.render import json_response
-from service.web.http.services import services
 
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
@@ -33,17 +33,17 @@ class AuthorizationUrl(TypedDict):
     url: Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
-async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller) -> Response:
+async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller, services: Services) -> Response:
     """Get the identity provider's authorization URL."""
     state = _parameters(request).get("client_state")
-    sign_in = services(request).sign_in
+    sign_in = services.sign_in
     return _begun(await sign_in.begin(caller.project, client_state=state, browser=_browser(request)))
 
 
-async def callback(request: Request, caller: AnonymousCaller) -> Response:
+async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
     page = completion_page(caller.project.settings)
-    return _redirect(page, await services(request).sign_in.complete(caller.project, _callback(request)))
+    return _redirect(page, await services.sign_in.complete(caller.project, _callback(request)))
 
 
 def _parameters(request: Request) -> dict[str, str]:

@@ -136,7 +136,7 @@ async def test_n5_a_body_that_comes_slowly_looks_again_for_its_project(
     api: Api, admin: ProjectAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who sends for longer than a worker remembers a project, and a deletion waits, is refused before anything is written."""
-    from service.web.http import services as web
+    from service.web.http import json_body as web
 
     monkeypatch.setattr(web, "CACHE_SECONDS", 0)
     go_on = asyncio.Event()

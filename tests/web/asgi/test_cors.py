@@ -11,7 +11,7 @@ from service.app import create_app
 from service.errors import Unavailable
 from service.services import Services
 from service.settings import Settings
-from service.web.asgi import deadlines
+from service.web.asgi import request_context
 from service.web.asgi.deadlines import Deadlines
 from tests.conftest import BASE_URL, Api, MakeApi
 
@@ -43,7 +43,7 @@ async def test_n13_files_and_keys_are_for_the_pages_of_their_own_project(api: Ap
 
 
 async def test_n8_a_page_may_read_that_the_service_is_busy(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "MAX_IN_FLIGHT", 0)
+    monkeypatch.setattr(request_context, "MAX_IN_FLIGHT", 0)
     answer = await api.request("GET", "/auth-collections/users", headers={"origin": ORIGIN})
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")
     assert answer.headers["access-control-allow-origin"] == ORIGIN

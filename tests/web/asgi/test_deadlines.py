@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import Unavailable
-from service.web.asgi.deadlines import Deadlines, DeadlineWatch, extend_deadline
+from service.web.asgi.deadlines import Deadlines
+from service.web.asgi.request_context import DeadlineWatch, extend_deadline
 
 SOON = 0.2
 # By when the answer of a request that is late after SOON must be there, on a busy machine.
