@@ -75,7 +75,6 @@ def _check_what_is_left(server: Server) -> None:
     wait_until(lambda: is_live(server), 20)
     server.sweep()
     assert left(server) == {name: EACH * count for name, count in WHOLE.items()}
-    files = [user["data"]["a"] for user in server.database["users"].find()]
-    assert [len(httpx2.get(file).content) for file in files] == [LENGTH] * EACH
-    names = [file.rpartition("/")[2] for file in files]
+    names = [user["data"]["a"] for user in server.database["users"].find()]
+    assert [len(httpx2.get(f"{server.url}/files/{name}").content) for name in names] == [LENGTH] * EACH
     assert server.database["files.chunks"].count_documents({"files_id": {"$nin": names}}) == 0
