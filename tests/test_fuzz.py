@@ -18,7 +18,7 @@ import structlog
 from starlette.applications import Starlette
 
 from faults.samples import FORM_TYPE, file_part, form
-from service.errors import SchemaConflict
+from service.errors import RuleConflict, RuleTestsFailed, SchemaConflict
 from tests.conftest import Api, MakeApi
 from tests.fuzz.drafts import ENDPOINTS, RULES, SCHEMA, WEIGHTS, Scene, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
@@ -44,6 +44,8 @@ SETTINGS = {
     "IDP_TOKEN_URL": "https://provider.example/token",
     "IDP_USERINFO_URL": "https://provider.example/userinfo",
 }
+# What refuses a change says with what it does not go together.
+MORE = {SchemaConflict.code: {"conflicts"}, RuleTestsFailed.code: {"failed"}, RuleConflict.code: {"rules"}}
 # The tests' service has no token for it.
 NEVER_GOOD = {"/metrics"}
 
@@ -163,8 +165,7 @@ def faults(case: Case, answer: Answer) -> list[str]:
 
 def _is_our_error(answer: Answer) -> bool:
     content = json.loads(answer.body)
-    # A schema that documents break is refused with the documents.
-    more = {"conflicts"} if content.get("code") == SchemaConflict.code else set[str]()
+    more = MORE.get(content.get("code"), set())
     if (
         content.keys() != {"detail", "code"} | more
         or not CODE.fullmatch(content["code"])

@@ -266,9 +266,13 @@ async def test_n32_a_token_of_a_host_whose_clock_is_ahead(victim: Victim, ahead:
     assert response.status_code == 200
 
 
-@pytest.mark.parametrize("claims", [{"iat": int(time.time()) + 3600}, {"iat": "now"}, {"iat": True}], ids=str)
-async def test_n32_a_token_from_the_future(victim: Victim, claims: dict[str, Any]) -> None:
-    await assert_no_entry(victim, signed(victim, **claims))
+async def test_n32_a_token_from_the_future(victim: Victim) -> None:
+    await assert_no_entry(victim, signed(victim, iat=int(time.time()) + 3600))
+
+
+@pytest.mark.parametrize("iat", ["now", True], ids=str)
+async def test_n32_a_token_of_no_time(victim: Victim, iat: object) -> None:
+    await assert_no_entry(victim, signed(victim, iat=iat))
 
 
 async def test_n32_the_end_of_a_token_has_no_leeway(victim: Victim) -> None:
