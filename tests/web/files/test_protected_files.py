@@ -1,6 +1,7 @@
 """Protected files of users: row X14, and decision D20 of the access rules."""
 
 import time
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,6 +9,7 @@ import httpx2
 import pytest
 
 from faults.samples import FORM_TYPE, PNG, account, file_part, form, stored
+from service.app import create_app
 from service.domain.files.signed_urls import FilePlace, UrlSigner
 from service.domain.projects.secrets import derive_key
 from service.services import FILE_URLS
@@ -206,6 +208,21 @@ async def test_x14_a_url_that_is_sent_back_is_the_same_file(
     assert record["files"] == {"resume": name_of(url)}
     await change(api, token, resume=None)
     assert stored(api.database) == {"users": 1}
+
+
+async def test_x14_a_signed_url_of_an_older_address_is_the_same_file(api: Api, settings: Settings) -> None:
+    await protect(api)
+    token, user = await sign_up(api, "resume")
+    moved = "https://moved.example.com"
+    app = create_app(settings.model_copy(update={"storage_url": moved}))
+    transport = httpx2.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+        there = replace(api, http=http)
+        answer = await change(there, token, resume=user["data"]["resume"])
+        assert answer["resume"].startswith(f"{moved}/files/")
+        assert (await get(api, answer["resume"].removeprefix(moved))).status_code == 200
+    (record,) = api.database["users"].find()
+    assert record["data"] == record["files"] == {"resume": name_of(user["data"]["resume"])}
 
 
 async def test_x14_a_replaced_and_a_new_file_are_signed(api: Api) -> None:
