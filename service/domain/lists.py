@@ -8,15 +8,14 @@ from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
 from service.domain.shares import Fewer, Shares
 from service.errors import QueryTooSlow
 from service.query import commands
+from service.query.bind import Shape
 from service.query.file_filters import find_by_names
 from service.query.matcher import decide
 from service.query.nodes import BoundQuery, Match, RelationMatch
 from service.query.operators import Filter
 from service.query.populate import Row, ShowFiles, attach
-from service.query.shapes import Shape
 from service.query.tree import Leaf, Related, Tree, leaves
 from service.storage.databases import ProjectDatabase
-from service.storage.records import Records
 
 # All of a list's database time together.
 LIST_SECONDS = 2.0
@@ -79,11 +78,14 @@ class _Reading:
 
     async def run(self, query: BoundQuery) -> Listing:
         match = find_by_names(query.match, query.collection, self._database.file_urls)
-        if commands.is_streamed(match):
-            match = await self._resolve(match)
-        query = replace(query, match=match)
-        rows = await self._page(query)
-        total = await self._total(query, len(rows)) if query.count else None
+        is_streamed = commands.is_streamed(match)
+        query = replace(query, match=await self._resolve(match) if is_streamed else match)
+        rows = await (self._streamed_rows(query) if is_streamed else self._rows(query))
+        total = None
+        if query.count:
+            # A page that is neither full nor empty is the last one, and tells the total.
+            is_last = len(rows) < query.limit and (rows or not query.offset)
+            total = query.offset + len(rows) if is_last else await self._total(query)
         return Listing(rows, total, query.limit, query.offset)
 
     def _left(self) -> float:
@@ -93,7 +95,7 @@ class _Reading:
             raise QueryTooSlow
         return left
 
-    async def _page(self, query: BoundQuery) -> list[Row]:
+    async def _streamed_rows(self, query: BoundQuery) -> list[Row]:
         """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
         if commands.is_streamed(query.match) and query.offset <= LARGEST_OFFSET:
             rows = await self._rows(query, window=commands.window(query))
@@ -102,18 +104,16 @@ class _Reading:
         return await self._rows(query)
 
     async def _rows(self, query: BoundQuery, *, window: int | None = None) -> list[Row]:
-        found = await self._records(query.collection).page(commands.page(query, window=window), seconds=self._left())
+        seconds, records = self._left(), self._database.records(query.collection)
+        found = await records.page(commands.page(query, window=window), seconds=seconds)
         if query.expansions:
             return attach(found[0], query.expansions, show=self._show, view=query.view) if found else []
         for row in found:
             self._show(row)
         return found if query.view is None else [query.view(row) for row in found]
 
-    async def _total(self, query: BoundQuery, rows: int) -> int:
-        """A page that is neither full nor empty is the last one, and tells the total."""
-        if rows < query.limit and (rows or not query.offset):
-            return query.offset + rows
-        records = self._records(query.collection)
+    async def _total(self, query: BoundQuery) -> int:
+        records = self._database.records(query.collection)
         if query.match == Match():
             return await records.count_all()
         command = commands.total(query.collection, query.match)
@@ -142,7 +142,8 @@ class _Reading:
     async def _resolve_leaf(self, leaf: Related) -> Tree:
         leaf = replace(leaf, tree=await self._resolve_tree(leaf.tree))
         related = RelationMatch(leaf.local, leaf.collection, Match(trees=(leaf.tree,)))
-        found = await self._records(leaf.collection).page(commands.probe(related), seconds=self._left())
+        seconds, records = self._left(), self._database.records(leaf.collection)
+        found = await records.page(commands.probe(related), seconds=seconds)
         if len(found) > commands.PROBE_LIMIT:
             return leaf
         return Leaf(leaf.local, "in", tuple(record["_id"] for record in found), leaf.negated)
@@ -150,10 +151,8 @@ class _Reading:
     async def _resolve_relation(self, relation: RelationMatch) -> Filter | RelationMatch:
         if commands.is_streamed(relation.match):
             relation = replace(relation, match=await self._resolve(relation.match))
-        found = await self._records(relation.collection).page(commands.probe(relation), seconds=self._left())
+        seconds, records = self._left(), self._database.records(relation.collection)
+        found = await records.page(commands.probe(relation), seconds=seconds)
         if len(found) > commands.PROBE_LIMIT:
             return relation
         return commands.by_ids(relation, (record["_id"] for record in found))
-
-    def _records(self, collection: str) -> Records:
-        return self._database.records(collection)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from service.query.bind import USERS
 from service.query.nodes import Match
 from service.query.operators import Filter, escape
-from service.query.shapes import USERS
 from service.schema.file_urls import NAME, FileUrls
 
 DATA_FIELD = re.compile(r"data\.[^.]+")

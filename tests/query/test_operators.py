@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from service.query.bind import USERS
 from service.query.operators import OPERATORS
-from service.query.shapes import USERS
 from service.schema.values import BadValue
 
 # The records every row of the table below is asked of: a name for each, and its `data`.

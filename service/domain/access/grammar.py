@@ -17,7 +17,7 @@ from typing import Any
 from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS, MAX_WHERE_DEPTH
 from service.domain.access.templates import NOW, Audience, Can, Variable, VariableLeaf
 from service.errors import Location, Violation
-from service.query.shapes import Field, Shape
+from service.query.bind import Field, Shape
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
 from service.schema.strict_json import shown
 from service.schema.values import BadValue, Kind, read_time

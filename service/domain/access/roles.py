@@ -9,7 +9,7 @@ from service.domain.access.ruleset import ROLE, ROLE_RULE, USERS, CollectionRule
 from service.domain.access.templates import bind
 from service.domain.access.visible import VisibleUsers, all_filters
 from service.errors import Forbidden, Invalid, InvalidApiKey, UserNotFound, Violation
-from service.query.shapes import USERS as USER_SHAPE
+from service.query.bind import USERS as USER_SHAPE
 from service.storage.client import Document
 
 

@@ -26,10 +26,9 @@ from service.errors import (
     Violation,
     WrongCredentials,
 )
-from service.query.bind import bind
+from service.query.bind import USERS, bind
 from service.query.nodes import ListQuery
 from service.query.populate import Row
-from service.query.shapes import USERS
 from service.schema.values import check_data
 from service.storage.users import Credentials, NewUser, ProfileUpdate, User
 

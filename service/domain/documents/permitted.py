@@ -18,8 +18,8 @@ from service.domain.documents.conflicts import Conflicts
 from service.domain.documents.documents import Create, Data, Documents, Page, Update, Write
 from service.domain.projects.lookup import Project
 from service.errors import Forbidden, ServiceError, Unauthorized
+from service.query.bind import Shape
 from service.query.nodes import ListQuery
-from service.query.shapes import Shape
 from service.query.tree import Tree
 from service.storage.documents import Document, ReplaceData, SetFields
 

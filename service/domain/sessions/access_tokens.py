@@ -61,13 +61,19 @@ class Tokens:
 
         Only `kid` is read of an unverified header, and only to find the project (RFC 8725 sections 3.1, 3.8 and 3.10).
         """
+        try:
+            return await self._verify(token)
+        except ProjectNotFound:
+            raise InvalidToken from None
+
+    async def _verify(self, token: str) -> UserCaller:
         if (caller := self._verified.get(token)) is not None:
             # What the token says stays true; what its project is may have changed since.
-            project = await self._project(caller.project.id)
+            project = await self._projects.by_id(caller.project.id)
             if project is caller.project:
                 return caller
         kid = _key_id(token)
-        project = await self._project(kid.partition(".")[0])
+        project = await self._projects.by_id(kid.partition(".")[0])
         if project.signing_key.kid != kid:
             raise InvalidToken
         claims = self._claims(token, project)
@@ -76,12 +82,6 @@ class Tokens:
         if claims["exp"] - time.time() > CACHE_SECONDS:
             self._verified.put(token, caller)
         return caller
-
-    async def _project(self, project_id: str) -> Project:
-        try:
-            return await self._projects.by_id(project_id)
-        except ProjectNotFound:
-            raise InvalidToken from None
 
     def _claims(self, token: str, project: Project) -> dict[str, Any]:
         required = _Claims(
