@@ -12,6 +12,7 @@ from service.cli.demo import describe_demo, ensure_demo
 from service.cli.keys import key_app
 from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
+from service.cli.rules import rules_app
 from service.cli.runtime import refuse_wrong_key, run_command
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.add_typer(project_app, name="project")
 app.add_typer(key_app, name="key")
+app.add_typer(rules_app, name="rules")
 app.command()(seed)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from service.errors import ConfigurationError
 from service.schema.strict_json import INT64_MAX, INT64_MIN, NotJson, shown
@@ -78,18 +78,32 @@ class FileEntry(Section):
 
 
 class Manifest(Section):
-    """A whole seed file. Users come first, then their files, then collections in the order in which they stand."""
+    """A whole seed file. Users come first, then their files, collections in the order in which they stand, and the rules.
+
+    `rules` is the body of PUT /api/rules, or the path of a file with it; `rule_indexes` builds the indexes they are advised.
+    """
 
     project: ProjectPart
     users: tuple[Source, ...] = ()
     files: tuple[FileEntry, ...] = ()
     collections: dict[Name, CollectionPart] = {}
+    rules: dict[str, Any] | Path | None = None
+    rule_indexes: bool = False
+
+    @field_validator("rules", mode="plain")
+    @classmethod
+    def _has_rules(cls, value: Any) -> dict[str, Any] | Path:
+        if isinstance(value, str) and value:
+            return Path(value)
+        if not isinstance(value, dict):
+            raise ValueError("must be the body of PUT /api/rules, or the path of a file with it")
+        return value
 
 
 def read_manifest(path: Path) -> Manifest:
     """The manifest at `path`, YAML or JSON. Raises ConfigurationError: '<file>: <path in it>: <what to change>'."""
     try:
-        return Manifest.model_validate(_parsed(path))
+        return Manifest.model_validate(read_yaml(path))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
@@ -97,7 +111,8 @@ def read_manifest(path: Path) -> Manifest:
         raise ConfigurationError(f"{path}: {place or 'manifest'}: {msg}") from None
 
 
-def _parsed(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
+    """What the YAML or JSON at `path` says. Raises ConfigurationError: '<file>: <what to change>'."""
     try:
         if path.stat().st_size > MAX_MANIFEST_BYTES:
             raise ConfigurationError(f"{path}: larger than 16 MiB; put the rows into files beside it")

@@ -1,4 +1,7 @@
-"""Everything in order: project, settings, users, their files, then each collection and its documents. Safe to run again."""
+"""Everything in order: project, settings, users, their files, each collection with its documents, the rules.
+
+Safe to run again.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +23,7 @@ from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
 from service.seeding.report import Report
+from service.seeding.rules import RulesSeeder, read_manifest_rules
 from service.seeding.users import KIND as USERS
 from service.seeding.users import read_user, seed_users
 from service.services import Services
@@ -33,6 +37,7 @@ class Seeder:
     passwords: Passwords
     collections: Collections
     documents: Documents
+    rules: RulesSeeder
     files: FileSeeder
     folder: Path
     report: Report
@@ -58,12 +63,14 @@ class Seeder:
         return keys
 
     async def _fill(self, project: Project | None, manifest: Manifest, settings: Mapping[str, Any]) -> None:
-        in_force = read_project_settings(settings)
+        in_force, rules = read_project_settings(settings), read_manifest_rules(manifest, self.folder)
         for number, source in enumerate(manifest.users):
             await self._users(project, source, f"users[{number}]", in_force)
         await self.files.seed(project, manifest.files)
         for name, part in manifest.collections.items():
             await self._collection(project, name, part)
+        if rules is not None:
+            await self.rules.seed(project, manifest, rules)
 
     async def _project(
         self, part: ProjectPart, settings: Mapping[str, str]
@@ -135,7 +142,9 @@ class Seeder:
 
 def make_seeder(services: Services, folder: Path, report: Report) -> Seeder:
     files = FileSeeder(services.accounts, services.files, folder, report)
-    return Seeder(services.admin, services.passwords, services.collections, services.documents, files, folder, report)
+    rules = RulesSeeder(services.rules, report)
+    parts = (services.collections, services.documents, rules, files)
+    return Seeder(services.admin, services.passwords, *parts, folder, report)
 
 
 def _settings(manifest: Manifest) -> dict[str, str]:

@@ -25,6 +25,11 @@ PROJECT = "project: {id: p, name: P}\n"
             "collections.a.documents[0].key: Field required",
             id="key",
         ),
+        pytest.param(
+            f"{PROJECT}rules: [1]",
+            "rules: must be the body of PUT /api/rules, or the path of a file with it",
+            id="rules",
+        ),
         pytest.param(f"{PROJECT}project: {{}}", 'not valid YAML: "project" stands twice', id="repeated"),
         pytest.param("a: [", "not valid YAML: ", id="syntax"),
         pytest.param("[" * 5_000, "not valid YAML: nested too deeply", id="deep"),

@@ -17,6 +17,7 @@ from service.errors import Conflict, ProjectNotFound
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
+from service.seeding.rules import RulesSeeder
 from service.seeding.run import Seeder
 from service.services import Services
 from tests.conftest import Api
@@ -60,7 +61,7 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
         path.write_text(textwrap.dedent(text))
         report = Report(dry_run=dry_run)
         files = FileSeeder(services.accounts, services.files, tmp_path, report)
-        parts = (services.collections, services.documents, files, tmp_path)
+        parts = (services.collections, services.documents, RulesSeeder(services.rules, report), files, tmp_path)
         await Seeder(admin, Passwords(4), *parts, report).seed(read_manifest(path))
         return report
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access.advice import Advice, advise_indexes, lint
-from service.domain.access.agreement import CheckedRules, check_rules, replace_rules
+from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, replace_rules
 from service.domain.access.control import AccessControl
 from service.domain.access.declared import find_shapes
 from service.domain.access.explain import Explanation, Question, explain
 from service.domain.access.ruleset import KEYS
+from service.domain.access.verdicts import judge_tests
 from service.domain.projects.lookup import Project
 from service.errors import VersionConflict, Violation
 from service.storage.collections import CollectionStore
@@ -35,7 +36,7 @@ class RulesAdministration:
 
     async def read(self, project: Project) -> SavedRules:
         stored = await find_rules(project.database)
-        return SavedRules(_whole(json.loads(stored.text)), _etag(stored))
+        return SavedRules(fill_parts(json.loads(stored.text)), _etag(stored))
 
     async def replace(
         self, project: Project, document: Mapping[str, Any], *, if_match: str | None, dry_run: bool, build_indexes: bool
@@ -60,6 +61,11 @@ class RulesAdministration:
             await _build_indexes(project, saved.advice)
         return saved
 
+    async def test(self, project: Project, document: Mapping[str, Any]) -> list[dict[str, str]]:
+        """The verdict on each test of rules that need not be in force: [{"name", "expected", "got"}]. Raises Invalid."""
+        checked = bind_rules(document, await find_shapes(project.database))
+        return judge_tests(checked.rules, checked.fields)
+
     async def explain(self, project: Project, question: Question) -> Explanation:
         """As `explain.explain`."""
         return await explain(project, self._control, question)
@@ -67,7 +73,7 @@ class RulesAdministration:
 
 def _saved(document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules) -> SavedRules:
     advice, warnings = advise_indexes(checked.rules, checked.fields), lint(checked.rules, checked.fields)
-    return SavedRules(_whole(document), _etag(stored), tuple(advice), tuple(warnings))
+    return SavedRules(fill_parts(document), _etag(stored), tuple(advice), tuple(warnings))
 
 
 def _named(stored: StoredRules) -> Iterable[str]:
@@ -88,7 +94,7 @@ async def _build_indexes(project: Project, advice: Sequence[Advice]) -> None:
         await store.add_rule_index(each.collection, each.fields)
 
 
-def _whole(document: Mapping[str, Any]) -> dict[str, Any]:
+def fill_parts(document: Mapping[str, Any]) -> dict[str, Any]:
     """All five parts, also those that were not sent."""
     empty: dict[str, Any] = {name: [] if name == "tests" else {} for name in KEYS}
     return empty | dict(document)

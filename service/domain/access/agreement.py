@@ -14,7 +14,7 @@ from typing import Any
 from service.bounds import MAX_VIOLATIONS
 from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.ruleset import Rules, read_rules
-from service.domain.access.verdicts import failed_tests
+from service.domain.access.verdicts import failed_tests, judge_tests
 from service.errors import Invalid, RuleConflict, RuleTestsFailed
 from service.schema.fields import Fields
 from service.storage.client import Document
@@ -44,11 +44,16 @@ class Replacement:
 
 def check_rules(document: RulesDocument, shapes: DeclaredShapes) -> CheckedRules:
     """Raises Invalid, RuleTestsFailed."""
-    rules = read_rules(document, shapes, shapes.targets)
-    fields = {name: shapes.fields(name) for name in rules.collections}
-    if failed := failed_tests(rules, fields):
+    checked = bind_rules(document, shapes)
+    if failed := failed_tests(judge_tests(checked.rules, checked.fields)):
         raise RuleTestsFailed(failed)
-    return CheckedRules(rules, fields)
+    return checked
+
+
+def bind_rules(document: RulesDocument, shapes: DeclaredShapes) -> CheckedRules:
+    """As `check_rules`, whatever the stored tests say. Raises Invalid."""
+    rules = read_rules(document, shapes, shapes.targets)
+    return CheckedRules(rules, {name: shapes.fields(name) for name in rules.collections})
 
 
 async def replace_rules(

@@ -3,7 +3,7 @@
 What lies behind a relation is unknown here, and so false.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,19 +83,22 @@ def test_values(test: StoredTest) -> Values:
     return Values(known, is_user=test.as_ is not None)
 
 
-def failed_tests(rules: Rules, fields: Mapping[str, Fields]) -> list[dict[str, str]]:
-    """The tests whose verdict is another than their author expects: [{"name", "expected", "got"}]."""
-    found = []
-    for test in rules.tests:
-        of = rules.of(test.collection)
-        got = of is not None and is_allowed(
-            Permissions(of, test_values(test)),
-            _attempt(test, fields.get(test.collection, {})),
-            fields.get(test.collection, {}),
-        )
-        if got is not test.is_allowed:
-            found.append({"name": test.name, "expected": _word(test.is_allowed), "got": _word(got)})
-    return found
+def judge_tests(rules: Rules, fields: Mapping[str, Fields]) -> list[dict[str, str]]:
+    """What the author of each test expects, and the verdict: [{"name", "expected", "got"}]."""
+    return [
+        {"name": test.name, "expected": _word(test.is_allowed), "got": _word(_judge(test, rules, fields))}
+        for test in rules.tests
+    ]
+
+
+def failed_tests(judged: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """Those whose verdict is another than their author expects."""
+    return [test for test in judged if test["got"] != test["expected"]]
+
+
+def _judge(test: StoredTest, rules: Rules, fields: Mapping[str, Fields]) -> bool:
+    of, declared = rules.of(test.collection), fields.get(test.collection, {})
+    return of is not None and is_allowed(Permissions(of, test_values(test)), _attempt(test, declared), declared)
 
 
 def _attempt(test: StoredTest, fields: Fields) -> Attempt:

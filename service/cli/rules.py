@@ -1,0 +1,147 @@
+"""`auth-collections rules ...`: access rules kept in a file, beside the code that relies on them."""
+
+import difflib
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from typer.exceptions import TyperException
+
+from service.cli.output import AsJson, print_json
+from service.cli.runtime import run_command
+from service.domain.access.administration import RulesAdministration, SavedRules, fill_parts
+from service.domain.projects.lookup import Project
+from service.errors import Invalid, RuleTestsFailed, ServiceError
+from service.seeding.rules import describe_violation, read_rules_file
+from service.services import Services
+
+T = TypeVar("T")
+Work = Callable[[RulesAdministration, Project], Awaitable[T]]
+
+rules_app = typer.Typer(help="Test, compare and save access rules.", no_args_is_help=True, rich_markup_mode=None)
+
+ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The rules as PUT /api/rules takes them, YAML or JSON.")]
+
+
+@rules_app.command("test")
+def run_tests(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
+    """Run the tests in FILE on the rules in it and the project's schemas, and save nothing. Status 1 where one fails."""
+    document = read_rules_file(file)
+    judged = _run(project_id, lambda rules, project: rules.test(project, document), as_json=as_json)
+    failed = [test for test in judged if test["got"] != test["expected"]]
+    if as_json:
+        print_json(judged)
+    else:
+        typer.echo("\n".join([*map(_describe_test, judged), f"{len(judged)} tests, {len(failed)} failed"]))
+    if failed:
+        raise typer.Exit(1)
+
+
+@rules_app.command()
+def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
+    """Show what `push` would change. Status 0 where nothing, 1 where something, 2 where that cannot be told."""
+    try:
+        document = read_rules_file(file)
+        saved = _run(project_id, lambda rules, project: rules.read(project), as_json=as_json)
+    except ServiceError as error:
+        raise TyperException(error.detail) from None
+    lines = _differences(saved.document, document, project_id, file)
+    if as_json:
+        print_json({"changed": bool(lines), "diff": lines})
+    elif lines:
+        typer.echo("\n".join(lines))
+    if lines:
+        raise typer.Exit(1)
+
+
+@rules_app.command()
+def push(
+    project_id: ProjectId,
+    file: File,
+    indexes: Annotated[bool, typer.Option("--indexes", help="Build the indexes that are advised.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would come of it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Save the rules in FILE in the place of all rules of the project, if its tests pass."""
+    document = read_rules_file(file)
+
+    async def save(rules: RulesAdministration, project: Project) -> tuple[bool, SavedRules]:
+        before = await rules.read(project)
+        changed = bool(_differences(before.document, document, project_id, file))
+        only_looks = dry_run or not (changed or indexes)
+        return changed, await rules.replace(project, document, if_match=None, dry_run=only_looks, build_indexes=indexes)
+
+    changed, saved = _run(project_id, save, as_json=as_json)
+    if as_json:
+        print_json(_outcome(saved, changed=changed, dry_run=dry_run))
+    else:
+        typer.echo("\n".join(_describe_outcome(saved, changed=changed, dry_run=dry_run, built=indexes)))
+
+
+def _run(project_id: str, work: Work[T], *, as_json: bool) -> T:
+    """What `work` returns on the project. Rules that are refused are listed, and end the command with status 1."""
+
+    async def on_project(services: Services) -> T:
+        return await work(services.rules, await services.admin.find(project_id))
+
+    try:
+        return run_command(on_project)
+    except Invalid as error:
+        _print_refusal(
+            "errors",
+            [each.as_dict() for each in error.violations],
+            map(describe_violation, error.violations),
+            as_json=as_json,
+        )
+    except RuleTestsFailed as error:
+        _print_refusal("failed", error.failed, map(_describe_test, error.failed), as_json=as_json)
+    raise typer.Exit(1)
+
+
+def _print_refusal(name: str, values: list[Any], lines: Iterator[str], *, as_json: bool) -> None:
+    if as_json:
+        print_json({name: values})
+    else:
+        typer.echo("\n".join([*(f"! {line}" for line in lines), "Nothing was changed."]))
+
+
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any], project_id: str, file: Path) -> list[str]:
+    """A unified diff of both as sorted JSON; the order of names means nothing in rules."""
+    texts = [json.dumps(fill_parts(each), indent=2, sort_keys=True, ensure_ascii=False) for each in (before, after)]
+    one, other = (text.splitlines() for text in texts)
+    return list(difflib.unified_diff(one, other, f"{project_id} (in force)", str(file), lineterm=""))
+
+
+def _describe_test(test: Mapping[str, str]) -> str:
+    if test["got"] == test["expected"]:
+        return f"ok     {test['name']}: {test['got']}"
+    return f"FAILED {test['name']}: expected {test['expected']}, got {test['got']}"
+
+
+def _outcome(saved: SavedRules, *, changed: bool, dry_run: bool) -> dict[str, Any]:
+    return {
+        "changed": changed,
+        "saved": changed and not dry_run,
+        "advice": [
+            {"collection": each.collection, "index": list(each.fields), "because": each.because}
+            for each in saved.advice
+        ],
+        "warnings": [each.as_dict() for each in saved.warnings],
+    }
+
+
+def _describe_outcome(saved: SavedRules, *, changed: bool, dry_run: bool, built: bool) -> Iterator[str]:
+    for warning in saved.warnings:
+        yield f"warning: {describe_violation(warning)}"
+    for advice in saved.advice:
+        index = f"{advice.collection}: an index on {', '.join(advice.fields)}, since {advice.because}"
+        yield f"built: {index}" if built and not dry_run else f"advice: {index} (--indexes builds it)"
+    if dry_run:
+        yield f"Dry run: the rules would {'be saved' if changed else 'stay as they are'}; nothing was changed."
+    else:
+        yield (
+            "The rules are saved; servers follow within five seconds." if changed else "The rules are in force already."
+        )

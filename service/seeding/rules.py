@@ -1,0 +1,95 @@
+"""Access rules in files: what `PUT /api/rules` takes, as YAML or JSON, and bringing a project's rules to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from service.domain.access.administration import RulesAdministration, fill_parts
+from service.domain.access.agreement import check_rules
+from service.domain.access.declared import DeclaredShapes, find_shapes
+from service.domain.projects.lookup import Project
+from service.errors import ConfigurationError, Invalid, RuleTestsFailed, ServiceError, Violation
+from service.seeding.changes import find_changes
+from service.seeding.manifest import Manifest, read_yaml
+from service.seeding.report import Report
+from service.seeding.sources import make_row
+
+KIND = "rules"
+
+
+def read_rules_file(path: Path) -> dict[str, Any]:
+    """Within the bounds of a body of the API. Raises ConfigurationError: '<file>: <what to change>'."""
+    return _bounded(str(path), read_yaml(path))
+
+
+def describe_violation(violation: Violation) -> str:
+    """`collections.posts.update[0].after.status_eq: what to change`"""
+    names = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in violation.loc[1:]]
+    place = "".join(names).lstrip(".")
+    return f"{place}: {violation.msg}" if place else violation.msg
+
+
+def read_manifest_rules(manifest: Manifest, folder: Path) -> dict[str, Any] | None:
+    """The rules of a manifest that lies in `folder`. Raises ConfigurationError."""
+    if isinstance(manifest.rules, Path):
+        return read_rules_file(folder / manifest.rules)
+    return None if manifest.rules is None else _bounded(KIND, manifest.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class RulesSeeder:
+    """What the rules of a manifest are brought about with."""
+
+    administration: RulesAdministration
+    report: Report
+
+    async def seed(self, project: Project | None, manifest: Manifest, wanted: Mapping[str, Any]) -> None:
+        """Puts `wanted` in the place of the project's rules, unless they are the same."""
+        nothing = fill_parts({})
+        before = nothing if project is None else (await self.administration.read(project)).document
+        changes = find_changes(before, fill_parts(wanted))
+        if not changes:
+            self.report.unchanged(KIND)
+            return
+        try:
+            await self._replace(project, manifest, wanted)
+        except ServiceError as error:
+            self.report.refuse(KIND, KIND, _reason(error))
+            return
+        if before == nothing:
+            self.report.created(KIND, manifest.project.id)
+        else:
+            self.report.updated(KIND, manifest.project.id, {name: before[name] for name in changes}, changes)
+
+    async def _replace(self, project: Project | None, manifest: Manifest, wanted: Mapping[str, Any]) -> None:
+        if project is None or self.report.dry_run:
+            check_rules(wanted, await _coming_shapes(project, manifest))
+        else:
+            await self.administration.replace(
+                project, wanted, if_match=None, dry_run=False, build_indexes=manifest.rule_indexes
+            )
+
+
+def _bounded(place: str, value: Any) -> dict[str, Any]:
+    row = make_row(place, value)
+    if row.fault:
+        raise ConfigurationError(f"{place}: {row.fault}")
+    return row.value
+
+
+async def _coming_shapes(project: Project | None, manifest: Manifest) -> DeclaredShapes:
+    """The collections as a run would leave them."""
+    schemas = {name: part.declared for name, part in manifest.collections.items()}
+    return DeclaredShapes(schemas) if project is None else await find_shapes(project.database, schemas)
+
+
+def _reason(error: ServiceError) -> str:
+    """An error as one line."""
+    if isinstance(error, RuleTestsFailed):
+        first = error.failed[0]
+        return f"{error.detail}: {first['name']} (expected {first['expected']}, got {first['got']})"
+    if isinstance(error, Invalid):
+        more = len(error.violations) - 1
+        return describe_violation(error.violations[0]) + (f" (and {more} more)" if more else "")
+    return error.detail
