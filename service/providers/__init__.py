@@ -1,8 +1,7 @@
 """The identity provider: discovery, the authorize URL, the code exchange, the profile. Knows no user and no project."""
 
-from service.providers.authorization import FlowSecrets
 from service.providers.gateway import AuthorizationResponse, Gateway
-from service.providers.profile import Profile
+from service.providers.grant import FlowSecrets, Profile
 from service.providers.registration import Endpoints, Registration, is_allowed_url
 
 __all__ = ["AuthorizationResponse", "Endpoints", "FlowSecrets", "Gateway", "Profile", "Registration", "is_allowed_url"]

@@ -3,11 +3,17 @@
 from dataclasses import dataclass, field
 
 from service.errors import SignInFailed, Unavailable
-from service.providers.authorization import FlowSecrets, authorize_url
-from service.providers.exchange import Exchange
+from service.providers.grant import (
+    Exchange,
+    FlowSecrets,
+    Profile,
+    authorize_url,
+    is_complete,
+    oauth_profile,
+    openid_profile,
+)
 from service.providers.issuer import Issuer
 from service.providers.outbound import FetchFailed, Outbound
-from service.providers.profile import Profile, is_complete, oauth_profile, openid_profile
 from service.providers.registration import Endpoints, Registration
 
 MAX_ISSUERS = 256

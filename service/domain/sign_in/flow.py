@@ -115,6 +115,7 @@ class SignIn:
     async def _finish(self, project: Project, callback: Callback, *, begun: SignInState) -> str:
         """The token of the user who signed in. The state is spent by now, whatever happens here."""
         registration = registration_of(project.settings, self._defaults)
+        provider = registration.provider_name
         if begun.client_binding != registration.client_binding:
             raise SignInFailed("the project's provider was changed in the meantime")
         if begun.browser and not hmac.compare_digest(begun.browser, _digest(callback.browser or "")):
@@ -123,8 +124,8 @@ class SignIn:
             raise SignInFailed("the provider sent no code; most likely the user declined")
         proofs = FlowSecrets(state="", nonce=begun.nonce, code_verifier=begun.code_verifier)
         answer = AuthorizationResponse(callback.code, callback.issuer)
-        profile = await self._profile(registration, proofs, answer=answer)
-        user = await link_or_create(project.users, Identity(registration.provider_name, profile.subject), profile)
+        profile = await self._profile(registration, provider, proofs=proofs, answer=answer)
+        user = await link_or_create(project.users, Identity(provider, profile.subject), profile)
         return self._tokens.issue(project, user.id, user.version)
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
@@ -134,10 +135,10 @@ class SignIn:
             return await self._gateway.authorize_url(registration, proofs)
 
     async def _profile(
-        self, registration: Registration, proofs: FlowSecrets, *, answer: AuthorizationResponse
+        self, registration: Registration, provider: str, *, proofs: FlowSecrets, answer: AuthorizationResponse
     ) -> Profile:
         try:
-            async with self._shares.take(registration.provider_name):
+            async with self._shares.take(provider):
                 return await self._gateway.profile(registration, proofs=proofs, answer=answer)
         except Busy:
             raise SignInFailed("too many sign-ins wait for the provider") from None

@@ -15,7 +15,7 @@ from service.domain.sign_in.registration import completion_page
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
 from service.services import Services
-from service.web.auth.authenticate import MAX_PROJECT_ID, headers_of
+from service.web.auth.authenticate import MAX_PROJECT_ID
 from service.web.http.render import json_response
 
 # What the provider may take, ten seconds, comes on top of what is ours.
@@ -42,8 +42,9 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
 
 async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
+    brought = _callback(request)
     page = completion_page(caller.project.settings)
-    return _redirect(page, await services.sign_in.complete(caller.project, _callback(request)))
+    return _redirect(page, await services.sign_in.complete(caller.project, brought))
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -65,7 +66,7 @@ def _fault(name: str, value: str) -> Violation | None:
 
 def _browser(request: Request) -> str | None:
     """What the sign-in's cookie holds. It alone is looked for: to parse whatever else a client sends takes its time."""
-    found = [value for header in headers_of(request, b"cookie") for value in COOKIE_IN_HEADER.findall(header)]
+    found = [value for header in request.headers.getlist("cookie") for value in COOKIE_IN_HEADER.findall(header)]
     return found[-1] if found else None
 
 

@@ -1,0 +1,213 @@
+"""The authorization code grant with one provider: the URL where it begins, the exchange of the code, and whom it names.
+
+The two messages are written with Authlib; the profile is read from claims that were already verified.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote_plus
+
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_request
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from joserfc.jwk import KeySet
+
+from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed
+from service.providers.id_token import UnknownKey, verify
+from service.providers.issuer import Issuer
+from service.providers.outbound import FetchFailed, Outbound
+from service.providers.registration import CLIENT_AUTH_METHODS, CLIENT_SECRET_POST, Endpoints, Registration
+
+# RFC 6749 appendix A.12: visible characters, so that a token can never break the header it is sent in.
+ACCESS_TOKEN = re.compile(r"[\x21-\x7e]+")
+# OpenID Connect Core 1.0 section 2: `sub` has at most 255 characters.
+MAX_SUBJECT = 255
+WANTED = frozenset({"email", "email_verified", "name"})
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSecrets:
+    """What binds an answer to its request; each random, used once, of at least 128 bits (RFC 9700 section 2.1)."""
+
+    state: str = field(repr=False)
+    nonce: str = field(repr=False)
+    code_verifier: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`subject` names the person at the provider for ever. `email_verified` is what was sent, of whatever type."""
+
+    subject: str
+    email: str | None
+    email_verified: object
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderTokens:
+    """What the token endpoint gave. `id_token` is unverified, and None at a plain OAuth 2.0 provider."""
+
+    access_token: str = field(repr=False)
+    id_token: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The requests of one sign-in, which all end by `deadline`, a time of the event loop."""
+
+    outbound: Outbound
+    registration: Registration
+    endpoints: Endpoints
+    proofs: FlowSecrets
+    deadline: float
+
+    async def tokens(self, code: str) -> ProviderTokens:
+        """The tokens for `code` (RFC 6749 section 4.1.3). Raises InvalidAuthorizationCode."""
+        verifier = self.proofs.code_verifier
+        form, headers = token_request(self.registration, self.endpoints, code=code, code_verifier=verifier)
+        try:
+            answer = await self.outbound.post_form(self.endpoints.token, form, deadline=self.deadline, headers=headers)
+        except FetchFailed as error:
+            raise InvalidAuthorizationCode(str(error)) from None
+        return read_tokens(answer)
+
+    async def claims(self, token: str | None, issuer: Issuer) -> dict[str, Any]:
+        """The claims of the ID token. The keys are read anew when it names one not known yet. Raises SignInFailed."""
+        if token is None:
+            raise SignInFailed("the token answer has no ID token; does IDP_SCOPES name openid?")
+        keys = await self._keys(issuer)
+        with suppress(UnknownKey):
+            return self._verify(token, issuer, keys=keys)
+        try:
+            return self._verify(token, issuer, keys=await self._keys(issuer, unlike=keys))
+        except UnknownKey:
+            raise SignInFailed("the ID token is signed with an unknown key") from None
+
+    async def userinfo(self, access_token: str) -> dict[str, Any]:
+        """The answer of the userinfo endpoint (OpenID Connect Core 1.0 section 5.3). Raises ProfileNotFetched."""
+        headers = {"authorization": f"Bearer {access_token}"}
+        try:
+            return await self.outbound.get_json(str(self.endpoints.userinfo), deadline=self.deadline, headers=headers)
+        except FetchFailed as error:
+            raise ProfileNotFetched(str(error)) from None
+
+    async def _keys(self, issuer: Issuer, unlike: KeySet | None = None) -> KeySet:
+        try:
+            return await issuer.keys(str(self.endpoints.jwks), deadline=self.deadline, unlike=unlike)
+        except FetchFailed as error:
+            raise SignInFailed(f"the keys cannot be read: {error}") from None
+
+    def _verify(self, token: str, issuer: Issuer, *, keys: KeySet) -> dict[str, Any]:
+        client_id, nonce = self.registration.client_id, self.proofs.nonce
+        return verify(token, keys, issuer=issuer.name, client_id=client_id, nonce=nonce)
+
+
+def read_tokens(answer: dict[str, Any]) -> ProviderTokens:
+    """The tokens in the answer of a token endpoint (RFC 6749 section 5.1). Raises InvalidAuthorizationCode."""
+    access_token, kind, id_token = (
+        answer.get("access_token"),
+        answer.get("token_type", "bearer"),
+        answer.get("id_token"),
+    )
+    if not isinstance(access_token, str) or not ACCESS_TOKEN.fullmatch(access_token):
+        raise InvalidAuthorizationCode("the token answer has no access token")
+    # RFC 6749 section 7.1: a client must not use a token of a type it does not understand.
+    if not isinstance(kind, str) or kind.lower() != "bearer":
+        raise InvalidAuthorizationCode("the token answer is of another type than bearer")
+    return ProviderTokens(access_token, id_token if isinstance(id_token, str) else None)
+
+
+def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: FlowSecrets) -> str:
+    """Where the browser goes to sign in (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
+
+    `nonce` is sent to OpenID providers only (OpenID Connect Core 1.0 section 3.1.2.1).
+    """
+    return str(
+        prepare_grant_uri(
+            endpoints.authorize,
+            registration.client_id,
+            "code",
+            redirect_uri=registration.redirect_url,
+            scope=registration.scopes,
+            state=proofs.state,
+            code_challenge=create_s256_code_challenge(proofs.code_verifier),
+            code_challenge_method="S256",
+            nonce=proofs.nonce if endpoints.issuer else None,
+        )
+    )
+
+
+def token_request(
+    registration: Registration, endpoints: Endpoints, *, code: str, code_verifier: str
+) -> tuple[str, dict[str, str]]:
+    """The form and the headers that exchange `code` (RFC 6749 section 4.1.3), with the client's authentication."""
+    form: dict[str, Any] = {"redirect_uri": registration.redirect_url, "code": code, "code_verifier": code_verifier}
+    headers: dict[str, str] = {}
+    if _method(registration, endpoints) == CLIENT_SECRET_POST:
+        form |= {"client_id": registration.client_id, "client_secret": registration.client_secret}
+    else:
+        headers["authorization"] = _basic(registration)
+    return str(prepare_token_request("authorization_code", **form)), headers
+
+
+def _method(registration: Registration, endpoints: Endpoints) -> str:
+    """The forced method, else the first of ours that the provider takes, else basic, which every provider must take."""
+    offered = [method for method in CLIENT_AUTH_METHODS if method in endpoints.client_auth_methods]
+    return registration.client_auth or next(iter(offered), CLIENT_AUTH_METHODS[0])
+
+
+def _basic(registration: Registration) -> str:
+    # RFC 6749 section 2.3.1 encodes both parts first, so that a colon in the id cannot move the boundary.
+    pair = f"{quote_plus(registration.client_id)}:{quote_plus(registration.client_secret)}"
+    return "Basic " + b64encode(pair.encode()).decode()
+
+
+def is_complete(claims: Mapping[str, Any]) -> bool:
+    """Whether an ID token already says what the userinfo endpoint would be asked for."""
+    return claims.keys() >= WANTED
+
+
+def openid_profile(claims: Mapping[str, Any], userinfo: Mapping[str, Any] | None) -> Profile:
+    """The profile in an ID token and the answer of the userinfo endpoint, None when it was not asked.
+
+    Raises SignInFailed when the two are not about the same subject (OpenID Connect Core 1.0 section 5.3.2).
+    """
+    subject = _subject(claims["sub"])
+    if subject is None:
+        raise SignInFailed("the ID token's subject is too long")
+    if userinfo is None:
+        userinfo = claims
+    if userinfo.get("sub") != claims["sub"]:
+        raise SignInFailed("the userinfo answer is about another subject")
+    # An address and the word on it must come from one document, else one could vouch for the other's address.
+    source = userinfo if userinfo.get("email") else claims
+    return Profile(subject, _text(source.get("email")), source.get("email_verified"), _name(userinfo) or _name(claims))
+
+
+def oauth_profile(userinfo: Mapping[str, Any]) -> Profile:
+    """The profile in the answer of a plain OAuth 2.0 provider, whose subject is `sub` or `id`.
+
+    Raises ProfileNotFetched when it names no subject.
+    """
+    subject = _subject(userinfo.get("sub", userinfo.get("id")))
+    if subject is None:
+        raise ProfileNotFetched("the profile has no subject")
+    return Profile(subject, _text(userinfo.get("email")), userinfo.get("email_verified"), _name(userinfo))
+
+
+def _subject(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and 0 < len(value) <= MAX_SUBJECT else None
+
+
+def _name(document: Mapping[str, Any]) -> str | None:
+    return _text(document.get("name")) or _text(document.get("preferred_username"))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None
