@@ -49,10 +49,10 @@ async def _fill(project: Project, users: int) -> None:
     for user in generated_users(users):
         batch.append(user)
         if len(batch) == BATCH:
-            await project.database.users.insert_many(batch)
+            await project.database.records("users").insert_many(batch)
             batch = []
     if batch:
-        await project.database.users.insert_many(batch)
+        await project.database.records("users").insert_many(batch)
     await project.database.ensure_indexes()
 
 

@@ -59,7 +59,7 @@ class ProjectDatabase:
     With a `session` every call of its records is part of that transaction. `file_urls` are those of the files it names.
     """
 
-    __slots__ = ("_records", "database", "file_urls", "session", "users")
+    __slots__ = ("_records", "database", "file_urls", "session")
 
     def __init__(
         self, database: Database, session: ClientSession | None = None, *, file_urls: FileUrls = NO_FILE_URLS
@@ -67,8 +67,7 @@ class ProjectDatabase:
         self.database = database
         self.session = session
         self.file_urls = file_urls
-        self.users = Records(database["users"], session)
-        self._records = {"users": self.users}
+        self._records: dict[str, Records] = {}
 
     def records(self, collection: str) -> Records:
         """The records of a MongoDB collection; kept, for the driver takes as long to name one as to parse a reply."""

@@ -28,7 +28,7 @@ async def test_every_call_of_records_is_part_of_the_transaction(project: Project
     seen: list[object] = []
 
     async def work(bound: ProjectDatabase) -> None:
-        users, things = bound.users, bound.records("c_things")
+        users, things = bound.records("users"), bound.records("c_things")
         await things.insert({"_id": "1"})
         await things.insert_many([{"_id": "2"}, {"_id": "3"}])
         assert await things.insert_each([{"_id": "4"}]) == {}
@@ -42,14 +42,14 @@ async def test_every_call_of_records_is_part_of_the_transaction(project: Project
         assert await things.page({"find": "c_things", "sort": {"_id": 1}}, seconds=5) == rows
         assert await things.count_all() == 3
         seen.append(await project.records("c_things").aggregate([], size=10))
-        seen.append(await project.users.find({"_id": "ann"}))
+        seen.append(await project.records("users").find({"_id": "ann"}))
         raise LookupError
 
     with pytest.raises(LookupError):
         await project.in_transaction(work)
     assert seen == [[], {"_id": "ann", "data": {"coins": 10}}]
     assert await project.records("c_things").aggregate([], size=10) == []
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 10}}
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 10}}
 
 
 async def test_a_body_that_meets_another_writer_runs_again_and_counts_once(project: ProjectDatabase) -> None:
@@ -59,28 +59,28 @@ async def test_a_body_that_meets_another_writer_runs_again_and_counts_once(proje
     async def work(bound: ProjectDatabase) -> int:
         nonlocal runs
         runs += 1
-        before = await bound.users.find({"_id": "ann"})
+        before = await bound.records("users").find({"_id": "ann"})
         assert before is not None
         if runs == 1:
-            await project.users.update({"_id": "ann"}, spend(5))
+            await project.records("users").update({"_id": "ann"}, spend(5))
         await bound.records("c_things").insert({"_id": "bought"})
-        await bound.users.update({"_id": "ann"}, spend(1))
+        await bound.records("users").update({"_id": "ann"}, spend(1))
         return int(before["data"]["coins"])
 
     assert await project.in_transaction(work) == 5
     assert runs == 2
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 4}}
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 4}}
     assert await project.records("c_things").aggregate([], size=10) == [{"_id": "bought"}]
 
 
 async def test_fifty_transactions_on_one_record_all_happen(project: ProjectDatabase) -> None:
     async def work(bound: ProjectDatabase) -> None:
-        found = await bound.users.find({"_id": "ann"})
+        found = await bound.records("users").find({"_id": "ann"})
         assert found is not None
-        await bound.users.update({"_id": "ann"}, {"$set": {"data.coins": found["data"]["coins"] + 1}})
+        await bound.records("users").update({"_id": "ann"}, {"$set": {"data.coins": found["data"]["coins"] + 1}})
 
     await asyncio.gather(*(project.in_transaction(work) for _ in range(50)))
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 60}}
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 60}}
 
 
 @pytest.mark.parametrize("call", ["insert", "insert_many", "insert_each"])
@@ -92,7 +92,7 @@ async def test_a_refused_value_ends_the_transaction_at_once(project: ProjectData
         runs += 1
         await bound.records("c_things").insert({"_id": "1"})
         record = {"_id": "ann"}
-        await getattr(bound.users, call)(record if call == "insert" else [record])
+        await getattr(bound.records("users"), call)(record if call == "insert" else [record])
 
     with pytest.raises(DuplicateValue):
         await project.in_transaction(work)
@@ -102,7 +102,7 @@ async def test_a_refused_value_ends_the_transaction_at_once(project: ProjectData
 
 async def test_a_transaction_within_one_is_a_part_of_it(project: ProjectDatabase) -> None:
     async def inner(bound: ProjectDatabase) -> None:
-        await bound.users.update({"_id": "ann"}, spend(1))
+        await bound.records("users").update({"_id": "ann"}, spend(1))
 
     async def outer(bound: ProjectDatabase) -> None:
         await bound.in_transaction(inner)
@@ -110,7 +110,7 @@ async def test_a_transaction_within_one_is_a_part_of_it(project: ProjectDatabase
 
     with pytest.raises(LookupError):
         await project.in_transaction(outer)
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 10}}
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 10}}
 
 
 async def test_a_commit_whose_end_is_unknown_is_repeated_and_the_body_is_not(
@@ -129,19 +129,19 @@ async def test_a_commit_whose_end_is_unknown_is_repeated_and_the_body_is_not(
     async def work(bound: ProjectDatabase) -> None:
         nonlocal runs
         runs += 1
-        await bound.users.update({"_id": "ann"}, spend(1))
+        await bound.records("users").update({"_id": "ann"}, spend(1))
 
     monkeypatch.setattr(transactions.ClientSession, "commit_transaction", commit_and_forget)
     await project.in_transaction(work)
     assert (runs, commits) == (1, 2)
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 9}}
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 9}}
 
 
 async def test_a_conflict_that_does_not_end_is_given_up_at_the_deadline(project: ProjectDatabase) -> None:
     """Another transaction holds the record; the time of an enclosing `within` is the shorter one."""
 
     async def work(bound: ProjectDatabase) -> None:
-        await bound.users.update({"_id": "ann"}, spend(1))
+        await bound.records("users").update({"_id": "ann"}, spend(1))
 
     async def hold(bound: ProjectDatabase) -> None:
         await work(bound)
@@ -149,14 +149,14 @@ async def test_a_conflict_that_does_not_end_is_given_up_at_the_deadline(project:
             await project.in_transaction(work)
 
     await project.in_transaction(hold)
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 9}}
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 9}}
 
 
 async def test_a_cancelled_body_locks_nothing(project: ProjectDatabase) -> None:
     reached = asyncio.Event()
 
     async def work(bound: ProjectDatabase) -> None:
-        await bound.users.update({"_id": "ann"}, spend(1))
+        await bound.records("users").update({"_id": "ann"}, spend(1))
         reached.set()
         await asyncio.Event().wait()
 
@@ -165,5 +165,5 @@ async def test_a_cancelled_body_locks_nothing(project: ProjectDatabase) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     with within(2):
-        await project.users.update({"_id": "ann"}, spend(2))
-    assert await project.users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 8}}
+        await project.records("users").update({"_id": "ann"}, spend(2))
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 8}}

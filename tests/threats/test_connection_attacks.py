@@ -15,6 +15,7 @@ from faults.wire import Connection
 from service.bounds import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_JSON_BYTES
 from service.server.timeouts import ConnectionTimeouts
 from service.web.asgi.deadlines import Deadlines
+from service.web.asgi.request_context import allow_body
 from tests.threats.conftest import PROMPT_SECONDS, Victim, assert_refused
 
 PREFIX = "f_wire_"
@@ -184,4 +185,4 @@ async def test_b7_more_requests_than_may_be_in_flight_are_refused_at_once(victim
     ],
 )
 def test_b7_a_body_may_take_as_long_as_the_slowest_rate_would(received: int, seconds: float) -> None:
-    assert DEADLINES.allow_body(received) == seconds
+    assert allow_body(DEADLINES, received) == seconds

@@ -24,10 +24,6 @@ class Deadlines:
     look: float = 0.25
     clean_up: float = 0.5
 
-    def allow_body(self, received: int) -> float:
-        """How many seconds a client may take for a body of which `received` bytes have come."""
-        return self.body + received / self.least_rate
-
 
 def is_stopping(request: Request) -> bool:
     """Whether the server has been told to stop; it sets this in the state that each request is given."""

@@ -135,7 +135,8 @@ class RequestDeadline:
             if self.is_complete:
                 return await receive()
             started = time.monotonic()
-            self.is_reading, self.deadline = True, started + self._limits.allow_body(self.received) - self.waited
+            allowed = allow_body(self._limits, self.received)
+            self.is_reading, self.deadline = True, started + allowed - self.waited
             message = await receive()
             if not self.is_complete:
                 self._take(message, started)
@@ -223,6 +224,11 @@ class DeadlineWatch:
             deadline.cancel_if_late(now)
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(self._limits.look, self._cancel_late) if self._deadlines else None
+
+
+def allow_body(limits: Deadlines, received: int) -> float:
+    """How many seconds a client may take for a body of which `received` bytes have come."""
+    return limits.body + received / limits.least_rate
 
 
 def extend_deadline(request: Request, seconds: float) -> None:

@@ -65,7 +65,7 @@ async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
     assert 400 <= (await signup).status_code <= 503
     # What a worker writes that still remembers the project.
     await asyncio.sleep(0.3)
-    await api.project.database.users.insert({"_id": "ann", "email": "ann@example.com"})
+    await api.project.database.records("users").insert({"_id": "ann", "email": "ann@example.com"})
     await services.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
     await services.databases.system["sign_in_states"].insert_one({"project_id": api.project.id})
     assert not deleting.done()

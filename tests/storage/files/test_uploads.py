@@ -37,7 +37,7 @@ def record(name: str = "p-1.png") -> Callable[[ProjectDatabase], Awaitable[str]]
     """A write of a record that names the file."""
 
     async def write(database: ProjectDatabase) -> str:
-        await database.users.insert({"_id": "ann", "picture": name})
+        await database.records("users").insert({"_id": "ann", "picture": name})
         return "written"
 
     return write
