@@ -96,7 +96,7 @@ MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
 MAX_LISTS = Bound(8, "lists under way of a project in a worker", protects=MONGODB, past="503 busy")
 MAX_SLOW_LISTS = Bound(
     2,
-    "lists under way in a worker of a project whose lists take more than 0.1 seconds in the mean",
+    "lists under way in a worker of a project whose lists take more than 0.1 seconds in the mean, or had none yet",
     protects=MONGODB,
     past="503 busy",
 )

@@ -6,6 +6,7 @@
 import asyncio
 from collections import deque
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from types import TracebackType
 from typing import Protocol
@@ -20,7 +21,7 @@ NEWEST = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Fewer:
-    """`most` places in place of all, for a name whose work takes longer than `seconds`, in the mean of late."""
+    """`most` places in place of all, for a name whose work takes longer than `seconds` in the mean, or is not known yet."""
 
     most: int
     seconds: float
@@ -31,7 +32,7 @@ class Shares:
 
     `async with shares.take(project.id):` holds a place, and raises Busy where there is none. Names that have nothing under
     way take no memory, but that the last KEPT_PACES paces are kept. One for each worker and kind of work. With `slow`, a
-    name whose work is slow has fewer places: much slow work at once ends no sooner, and everything else waits for it.
+    name has fewer places until its work is seen to be quick: much slow work at once ends no sooner, and all else waits.
     """
 
     __slots__ = ("_paces", "_queues", "_taken", "most", "seconds", "slow", "waiting")
@@ -56,7 +57,7 @@ class Shares:
             await self._wait(name)
 
     def _has_place(self, name: str) -> bool:
-        is_slow = self.slow is not None and self._paces.get(name, 0.0) > self.slow.seconds
+        is_slow = self.slow is not None and self._paces.get(name, inf) > self.slow.seconds
         return self._taken.get(name, 0) < (self.slow.most if self.slow and is_slow else self.most)
 
     async def _wait(self, name: str) -> None:
@@ -92,7 +93,7 @@ class Shares:
         self._hand_out(name)
 
     def _note(self, name: str, seconds: float) -> None:
-        pace = self._paces.pop(name, 0.0)
+        pace = self._paces.pop(name, seconds)
         if len(self._paces) >= KEPT_PACES:
             del self._paces[next(iter(self._paces))]
         # Put in again, so that the dict's order is that of use.

@@ -17,8 +17,8 @@ from service.observe.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
 RETRY_AFTER_SECONDS = 5
-# A tenth of a CPU beside what is as busy as can be, and all that is idle.
-NICENESS = 10
+# A quarter of a CPU beside what is as busy as can be, so that logins end, and all that is idle.
+NICENESS = 5
 
 T = TypeVar("T")
 
