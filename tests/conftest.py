@@ -22,8 +22,11 @@ from service.domain.projects.lookup import Project
 from service.embedded.mongod import embedded_mongodb
 from service.services import Services
 from service.settings import Settings
+from service.web.asgi.deadlines import Deadlines
 
 BASE_URL = "http://service.test"
+# What many ask for at once takes long on a busy machine; tests of deadlines have their own.
+PATIENT = Deadlines(answer=120.0)
 # Only tests of limits are under limits.
 UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_LIMIT": "0", "TIER": "enterprise"}
 
@@ -107,7 +110,7 @@ def settings(mongodb_uri: str, database_prefix: str) -> Settings:
 @pytest.fixture(scope="session")
 async def running_app(settings: Settings) -> AsyncIterator[Application]:
     """The application with its lifespan run, on the event loop of all tests."""
-    app = create_app(settings)
+    app = create_app(settings, PATIENT)
     async with app.router.lifespan_context(app):
         yield app
 
