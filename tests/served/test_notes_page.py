@@ -1,6 +1,7 @@
 """The page docs/examples/notes.html in a real browser, on another origin than the service, with the publishable key alone."""
 
 import os
+import re
 import shutil
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from service.cli.runtime import run_on
 from service.settings import Settings
+from tests.demo import DEMO
 from tests.served.conftest import Served
 from tests.web.rules.examples_page import read_example
 
@@ -174,3 +176,15 @@ def test_the_page_writes_no_html() -> None:
     page = (EXAMPLES / "notes.html").read_text()
     assert "innerHTML" not in page
     assert "ac_" not in page.replace("acp_", "")
+
+
+def test_the_demo_project_has_the_rules_of_the_page_and_lets_it_in() -> None:
+    schemas, rules = read_example(1)
+    readme = (EXAMPLES.parents[1] / "README.md").read_text()
+    port = re.search(r"http\.server (\d+) --bind 127\.0\.0\.1 --directory docs/examples", readme)
+    assert port
+    assert f"http://127.0.0.1:{port[1]}/notes.html" in readme
+    assert f"http://127.0.0.1:{port[1]}" in str(DEMO.project.settings["CORS_ORIGINS"]).split(",")
+    assert DEMO.collections["notes"].declared.keys() == schemas["notes"].keys()
+    assert isinstance(DEMO.rules, dict)
+    assert DEMO.rules["collections"]["notes"] == rules["collections"]["notes"]
