@@ -41,10 +41,11 @@ async def demo(
     key, report = await seed_demo(services, users=(), files=())
     assert {kind: dict(counter) for kind, counter in report.counts.items()} == {
         "project": {"created": 1},
-        "collections": {"created": 3},
+        "collections": {"created": 4},
         "movies": {"created": 3201},
         "airports": {"created": 3376},
         "flights": {"created": 2000},
+        "rules": {"created": 1},
     }
     return Api(await services.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
 
