@@ -16,6 +16,7 @@ from bench.report import write_report
 from bench.requests import measure_requests
 from bench.resources import measure_memory, measure_start
 from bench.round_trips import measure_round_trips
+from bench.rules import measure_rules
 from bench.scaling import measure_members, measure_workers
 from bench.uploads import measure_uploads
 from service.embedded.local import with_database
@@ -32,6 +33,7 @@ def main(
     requests: Annotated[
         bool, typer.Option("--requests", help="CPU per request, MongoDB's too, beside the bare floor.")
     ] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Lists under access rules; only when asked for.")] = False,
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
@@ -55,7 +57,7 @@ def main(
     configure_logging("warning", "json")
     asked = {"requests": requests, "uploads": uploads, "logins": logins, "growth": growth, "resources": resources}
     asked["reliability"] = reliability
-    chosen = {name for name, wanted in (asked | {"scaling": scaling}).items() if wanted} or set(asked)
+    chosen = {name for name, wanted in (asked | {"scaling": scaling, "rules": rules}).items() if wanted} or set(asked)
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
     with with_database(settings) as located:
@@ -78,6 +80,7 @@ def _parts(
         ("requests", lambda: measure_requests(located, rounds=rounds, block=BLOCK, against=against)),
         ("requests", lambda: measure_limiter(located, rounds=rounds, block=BLOCK)),
         ("requests", lambda: measure_round_trips(located)),
+        ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK)),
         ("uploads", lambda: measure_uploads(located, rounds=few)),
         ("logins", lambda: measure_logins(located, rounds=few)),
         ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),

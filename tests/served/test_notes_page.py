@@ -16,11 +16,11 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from faults.rule_examples import read_example
 from service.cli.runtime import run_on
 from service.settings import Settings
 from tests.demo import DEMO
 from tests.served.conftest import Served
-from tests.web.rules.examples_page import read_example
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (

@@ -1,25 +1,12 @@
 """The twelve examples as docs/access.md prints them, and the people who try them."""
 
-import json
-import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx2
 
+from faults.rule_examples import read_example
 from tests.conftest import Api
-
-PAGE = Path(__file__).parents[3] / "docs" / "access.md"
-SECTION = re.compile(r"^### (\d+)\. .*?(?=^### |^## |\Z)", re.MULTILINE | re.DOTALL)
-BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-def read_example(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The schemas of an example by the names of their collections, and the body of `PUT /api/rules`."""
-    section = next(found[0] for found in SECTION.finditer(PAGE.read_text()) if found[1] == str(number))
-    schemas, rules = map(json.loads, BLOCK.findall(section))
-    return schemas, rules
 
 
 @dataclass(frozen=True)

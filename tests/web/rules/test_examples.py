@@ -1,12 +1,10 @@
 """The examples of docs/access.md 1 to 6, played through by the people they are about."""
 
+from faults.rule_examples import BLOCK, PAGE, SECTION
 from tests.conftest import Api
 from tests.web.rules.examples_page import (
-    BLOCK,
     FORBIDDEN,
     GONE,
-    PAGE,
-    SECTION,
     UNAUTHORIZED,
     id_of,
     misplaced,
