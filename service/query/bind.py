@@ -131,7 +131,7 @@ def _match(conditions: Sequence[Condition], shape: Shape, depth: int, violations
     )
     found = tuple(each for each in relations if each is not None)
     guards = (*(guard for _, guard in bound), *(_guard(each, shape) for each in found))
-    filters = tuple(each for each, _ in bound if each is not None)
+    filters = (*shape.match.filters, *(each for each, _ in bound if each is not None))
     return Match(filters, found, (*shape.match.trees, *(guard for guard in guards if guard is not True)))
 
 

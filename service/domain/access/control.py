@@ -4,8 +4,8 @@ Rules, users and sets are remembered by a worker for at most five seconds.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,17 @@ from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.declared import find_shapes
 from service.domain.access.permissions import Permissions
 from service.domain.access.ruleset import SERVER, CollectionRules, Rules, SetRule, read_rules, sets_in
-from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES, Values, bind, targets_of
+from service.domain.access.templates import (
+    NOW,
+    SET_PREFIX,
+    USER_EMAIL,
+    USER_ID,
+    USER_ROLES,
+    Values,
+    bind,
+    targets_of,
+    variables_of,
+)
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Project
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, InvalidToken, Unauthorized
@@ -32,13 +42,47 @@ COMPILED_SECONDS = 3_600
 UNKNOWN: None = None
 
 
+# The values of sets by name; None where a set is unknown.
+Sets = Mapping[str, tuple[Any, ...] | None]
+
+
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """What must be known to bind the rules of a collection: sets, and whether it is the moment."""
+
+    sets: tuple[str, ...]
+    moment: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CompiledRules:
     """The rules of one revision, and the MongoDB collection behind each declared one."""
 
     version: str
     rules: Rules
     collections: Mapping[str, str] = field(default_factory=dict)
+    _needs: dict[str, Needs] = field(default_factory=dict)
+
+    def needs_of(self, name: str, rules: CollectionRules) -> Needs:
+        """Of the rules of the collection of that name, which are looked through once."""
+        if name not in self._needs:
+            self._needs[name] = read_needs(rules, self.rules)
+        return self._needs[name]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRules:
+    """Permissions, and what they were made of."""
+
+    compiled: CompiledRules
+    facts: UserFacts | None
+    sets: Sets
+    permissions: Permissions
+
+    def is_made_of(self, compiled: CompiledRules, facts: UserFacts | None, sets: Sets) -> bool:
+        """What is remembered is the same object for as long as it is."""
+        same = self.compiled is compiled and self.facts is facts
+        return same and all(self.sets.get(name) is values for name, values in sets.items())
 
 
 class AccessControl:
@@ -49,6 +93,7 @@ class AccessControl:
         self._compiled: Cache[CompiledRules] = Cache(CACHED_PROJECTS, COMPILED_SECONDS)
         self._users: Cache[UserFacts] = Cache(CACHED_USERS, CACHE_SECONDS)
         self._sets: Cache[tuple[Any, ...] | None] = Cache(CACHED_SETS, CACHE_SECONDS)
+        self._bound: Cache[BoundRules] = Cache(CACHED_USERS, CACHE_SECONDS)
 
     async def rules(self, project: Project) -> CompiledRules:
         return await self._rules.get_or_load(project.id, lambda: self._load(project))
@@ -70,8 +115,25 @@ class AccessControl:
         rules = compiled.rules.of(name)
         if rules is None or (name == USERS and rules.read is False):
             raise InvalidApiKey if name == USERS else CollectionNotFound
-        values = await self.values(project, caller, compiled, rules)
-        return Permissions(rules, values, is_users=name == USERS)
+        needs = compiled.needs_of(name, rules)
+        facts = await self._user(caller) if isinstance(caller, UserCaller) else None
+        sets = await self._read_sets(caller, compiled, needs.sets, facts)
+        return self._bind(caller, compiled, name, facts, sets)
+
+    def _bind(
+        self, caller: ProjectCaller, compiled: CompiledRules, name: str, facts: UserFacts | None, sets: Sets
+    ) -> Permissions:
+        """Remembered as long as all that they were made of is: so they are known no longer than that."""
+        key = f"{caller.project.id}/{name}/{_principal(caller)}"
+        bound = self._bound.get(key)
+        if bound is not None and bound.is_made_of(compiled, facts, sets):
+            return bound.permissions
+        rules = compiled.rules.of(name) or CollectionRules()
+        values = _bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+        permissions = Permissions(rules, values, is_users=name == USERS)
+        if not compiled.needs_of(name, rules).moment:
+            self._bound.put(key, BoundRules(compiled, facts, sets, permissions))
+        return permissions
 
     async def find_permissions(self, caller: ProjectCaller, name: str) -> Permissions | None:
         """As `permissions`; None where nobody but the secret key may read the records."""
@@ -102,7 +164,6 @@ class AccessControl:
 
     async def values(
         self,
-        project: Project,
         caller: ProjectCaller,
         compiled: CompiledRules,
         rules: CollectionRules,
@@ -113,17 +174,16 @@ class AccessControl:
 
         `roles`, where they are given, stand in for the caller's own.
         """
-        known: dict[str, Any] = {NOW: now()}
-        if isinstance(caller, UserCaller):
-            known |= _user_values(caller.user_id, await self._user(caller))
-        if roles is not None:
-            known[USER_ROLES] = roles
-        needed = list(_reachable(rules, compiled.rules))
-        for name in sorted(sets_in(needed)):
-            values = await self._set(project, caller, compiled, name, known)
-            if values is not UNKNOWN:
-                known[f"{SET_PREFIX}{name}"] = values
-        return _bound_values(compiled, known, is_user=isinstance(caller, UserCaller))
+        facts = await self._user(caller) if isinstance(caller, UserCaller) else None
+        if facts is not None and roles is not None:
+            facts = replace(facts, roles=roles)
+        sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, facts)
+        return _bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+
+    async def _read_sets(
+        self, caller: ProjectCaller, compiled: CompiledRules, names: Iterable[str], facts: UserFacts | None
+    ) -> Sets:
+        return {name: await self._set(caller, compiled, name, facts) for name in names}
 
     async def _user(self, caller: UserCaller) -> UserFacts:
         """Raises InvalidToken where the caller's token is not good any more."""
@@ -137,12 +197,10 @@ class AccessControl:
         return facts
 
     async def _set(
-        self, project: Project, caller: ProjectCaller, compiled: CompiledRules, name: str, known: Mapping[str, Any]
+        self, caller: ProjectCaller, compiled: CompiledRules, name: str, facts: UserFacts | None
     ) -> tuple[Any, ...] | None:
-        who = caller.user_id if isinstance(caller, UserCaller) else ""
-        key = f"{project.id}/{compiled.version}/{name}/{who}"
-        rule, values = compiled.rules.sets[name], Values(known, is_user=bool(who))
-        return await self._sets.get_or_load(key, lambda: _load_set(project, rule, bind(rule.where, values)))
+        key = f"{caller.project.id}/{compiled.version}/{name}/{_principal(caller)}"
+        return await self._sets.get_or_load(key, lambda: _load_set(caller, compiled.rules.sets[name], facts))
 
 
 async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
@@ -165,15 +223,25 @@ def _user_key(project: Project, user_id: str) -> str:
     return f"{project.id}/{user_id}"
 
 
-async def _load_set(project: Project, rule: SetRule, where: Tree) -> tuple[Any, ...] | None:
+async def _load_set(caller: ProjectCaller, rule: SetRule, facts: UserFacts | None) -> tuple[Any, ...] | None:
+    where = bind(rule.where, Values(_known(caller, facts, {}), is_user=facts is not None))
     if where is False:
         return UNKNOWN
-    return await find_values(project.database, rule.collection, rule.take, to_filter(where))
+    return await find_values(caller.project.database, rule.collection, rule.take, to_filter(where))
 
 
-def _user_values(user_id: str, facts: UserFacts) -> dict[str, Any]:
-    data = {f"user.data.{name}": value for name, value in facts.data.items()}
-    return {**data, USER_ID: user_id, USER_EMAIL: facts.email, USER_ROLES: facts.roles}
+def _principal(caller: ProjectCaller) -> str:
+    """Whose values they are; guests have the same."""
+    return caller.user_id if isinstance(caller, UserCaller) else ""
+
+
+def _known(caller: ProjectCaller, facts: UserFacts | None, sets: Sets) -> dict[str, Any]:
+    """The values of the variables that are known."""
+    known: dict[str, Any] = {NOW: now()}
+    if facts is not None:
+        known |= {f"user.data.{name}": value for name, value in facts.data.items()}
+        known |= {USER_ID: _principal(caller), USER_EMAIL: facts.email, USER_ROLES: facts.roles}
+    return known | {f"{SET_PREFIX}{name}": values for name, values in sets.items() if values is not UNKNOWN}
 
 
 def _bound_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
@@ -183,6 +251,13 @@ def _bound_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user:
 
     values = Values(known, readable, is_user)
     return values
+
+
+def read_needs(rules: CollectionRules, every: Rules) -> Needs:
+    templates = list(_reachable(rules, every))
+    written = {each.set_to.name for each in rules.fields.values() if each.set_to is not None}
+    moment = NOW in written or any(each.name == NOW for template in templates for each in variables_of(template))
+    return Needs(tuple(sorted(sets_in(templates))), moment)
 
 
 def _reachable(rules: CollectionRules, every: Rules) -> Iterator[Tree]:

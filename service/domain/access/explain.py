@@ -74,7 +74,7 @@ async def explain(project: Project, control: AccessControl, question: Question) 
     if rules is None or question.collection not in shapes:
         raise CollectionNotFound
     _check(question)
-    values = await control.values(project, await _caller(project, question), compiled, rules, roles=question.roles)
+    values = await control.values(await _caller(project, question), compiled, rules, roles=question.roles)
     permissions = Permissions(rules, values)
     before = await _stored(project, shapes, question) if question.id else None
     case = _Case(

@@ -11,7 +11,8 @@ from typing import Any
 from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, FieldRules
 from service.domain.access.templates import USER_ID, Values, bind
 from service.query.matcher import decide, holds, matches
-from service.query.tree import Condition, Leaf, Tree, all_of, any_of
+from service.query.nodes import Match
+from service.query.tree import All, Condition, Leaf, Tree, all_of, any_of, has_relations, to_filter
 
 NO_RULES = FieldRules()
 
@@ -29,6 +30,19 @@ class Permissions:
     @cached_property
     def read(self) -> Tree:
         return bind(self._rules.read, self._values)
+
+    @cached_property
+    def match(self) -> Match:
+        """What a record must satisfy to be read, in as many parts as it has, for each is served by indexes of its own."""
+        tree = self.read
+        parts = () if tree is True else tree.parts if isinstance(tree, All) else (tree,)
+        own = (to_filter(part) for part in parts if not has_relations(part))
+        return Match(filters=tuple(own), trees=tuple(part for part in parts if has_relations(part)))
+
+    @property
+    def read_filter(self) -> dict[str, Any]:
+        """The same as one MongoDB filter, of rules without relations."""
+        return {"$and": list(self.match.filters)} if self.match.filters else {}
 
     @cached_property
     def create(self) -> Tree:

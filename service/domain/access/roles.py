@@ -7,9 +7,7 @@ from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCal
 from service.domain.access.control import AccessControl, CompiledRules, require
 from service.domain.access.ruleset import ROLE, ROLE_RULE, USERS, CollectionRules
 from service.domain.access.templates import bind
-from service.domain.access.visible import VisibleUsers, all_filters
 from service.errors import Forbidden, Invalid, InvalidApiKey, UserNotFound, Violation
-from service.query.bind import USERS as USER_SHAPE
 from service.storage.client import Document
 
 
@@ -63,12 +61,12 @@ class Roles:
     async def _delegated(self, caller: ProjectCaller, compiled: CompiledRules) -> frozenset[str]:
         assign: Mapping[str, object] = compiled.rules.assign
         # Every rule of `assign` is about the caller alone, so it is bound to true or false.
-        values = await self._access.values(caller.project, caller, compiled, CollectionRules())
+        values = await self._access.values(caller, compiled, CollectionRules())
         return frozenset(role for role in assign if bind(compiled.rules.assign[role], values) is True)
 
     async def _readable(self, caller: ProjectCaller) -> Document:
         """The condition under which the caller may read a user at all; whom he may not, is not there for him."""
-        return all_filters(VisibleUsers(USER_SHAPE, await self._access.permissions(caller, USERS)).match)
+        return (await self._access.permissions(caller, USERS)).read_filter
 
 
 def check_roles(roles: Sequence[str]) -> None:

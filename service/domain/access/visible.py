@@ -10,8 +10,7 @@ from typing import Any
 from service.domain.access.permissions import Permissions
 from service.query.bind import USERS, Field, Shape, UserShape
 from service.query.document_shape import DocumentShape
-from service.query.nodes import Match
-from service.query.tree import All, Tree, to_filter
+from service.query.tree import Tree
 from service.schema.values import Kind
 
 # A name that no record has, for its underscore keeps it out of `data`.
@@ -19,17 +18,6 @@ NOWHERE = Field("_absent", Kind.ANY)
 
 Record = dict[str, Any]
 Find = Callable[[str], Shape | None]
-
-
-def visible_match(permissions: Permissions) -> Match:
-    """What a record must satisfy to be read, in as many parts as it has, for each is served by indexes of its own."""
-    tree = permissions.read
-    return Match(trees=() if tree is True else tree.parts if isinstance(tree, All) else (tree,))
-
-
-def all_filters(match: Match) -> dict[str, Any]:
-    """The one filter of a match without relations."""
-    return {"$and": [to_filter(tree) for tree in match.trees]} if match.trees else {}
 
 
 class VisibleDocuments:
@@ -41,7 +29,7 @@ class VisibleDocuments:
         self.collection = shape.collection
         self.listed: Sequence[str] = shape.listed
         self.related: Sequence[str] = shape.related
-        self.match = visible_match(permissions)
+        self.match = permissions.match
         self.view = self._view if permissions.readable else None
 
     def field(self, path: tuple[str, ...]) -> Field | None:
@@ -75,7 +63,7 @@ class VisibleUsers:
     def __init__(self, shape: UserShape, permissions: Permissions) -> None:
         self._shape = shape
         self._permissions = permissions
-        self.match = visible_match(permissions)
+        self.match = permissions.match
         self.view = self._view
 
     def field(self, path: tuple[str, ...]) -> Field:

@@ -98,9 +98,11 @@ class Catalogs:
         """
         collection = await self.get(project, name)
         known = {name: collection}
+        names = [name]
         if query.populate or any(len(condition.path) > 1 for condition in query.conditions):
             await self._add_related(project, collection, known)
-        seen = await see(_named(known)) if see is not None else None
+            names = _named(known)
+        seen = await see(names) if see is not None else None
         shape = _find_shape(known, seen)(name)
         if shape is None:
             raise CollectionNotFound
