@@ -5,11 +5,11 @@ import os
 import re
 import subprocess
 
+from faults.rule_examples import PAGE
 from service.cli.runtime import run_on
 from service.settings import Settings
 from tests.served.conftest import Served
 from tests.test_readme import STRICT
-from tests.web.rules.examples_page import PAGE
 
 FIRST_RULE = re.compile(r"^## The first rule\n.*?^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
