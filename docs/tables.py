@@ -138,7 +138,7 @@ def access_bounds() -> Iterator[Row]:
 
 def coded(past: str) -> str:
     """The error's code in back quotes: 422 `validation_error`."""
-    return re.sub(r"\b([a-z]+_[a-z_]+|busy|unavailable)\b", r"`\1`", past)
+    return re.sub(r"\b([a-z]+_[a-z_]+|busy|forbidden|unavailable)\b", r"`\1`", past)
 
 
 def every_error() -> Iterator[tuple[int, str, str]]:
