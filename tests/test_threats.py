@@ -104,6 +104,22 @@ THREATS = {
     "N40": "errors that name the wrong cause",
     "N41": "another BASE_URL",
     "N42": "odd and very many keys of a provider",
+    "X0": "what may not be read changes an answer",
+    "X1": "a relation to a record that cannot be read",
+    "X2": "filters and sorts on a field that cannot be read",
+    "X3": "the total of what cannot be read",
+    "X4": "variables and sets that are not known",
+    "X5": "writes that give a record away or lose fields",
+    "X6": "roles and rights that a user gives himself",
+    "X7": "the union of what two branches allow",
+    "X8": "a schema that changes what a rule means",
+    "X9": "odd rules that open everything",
+    "X10": "unique values and references as an oracle",
+    "X11": "what cannot be read told from what is not there",
+    "X12": "what was taken away and still works",
+    "X13": "a publishable key where it does not belong",
+    "X14": "protected files",
+    "X15": "rules and queries that are too large",
 }
 # Rows whose feature is still to come. An id that has a test must leave this set.
 PENDING: set[str] = set()

@@ -3,6 +3,8 @@
 import pytest
 
 from tests.conftest import Api, CommandRecorder
+from tests.domain.access.examples import RULES
+from tests.web.rules.conftest import declare, save, server_of, sign_up
 
 USER = "/auth-collections/user"
 
@@ -57,6 +59,27 @@ async def test_a_list_is_a_page_a_total_and_a_probe_for_each_relation(
     response = await api.users(query)
     assert response.status_code == 200
     assert sorted(commands.names) == expected
+
+
+async def test_documents_by_rule_are_as_many_round_trips_as_by_key(api: Api, commands: CommandRecorder) -> None:
+    """Once the rules, the user and the sets that they name are remembered."""
+    await declare(api)
+    await save(api, RULES)
+    user, server = await sign_up(api, "ann"), server_of(api)
+    await server.create("memberships", user_id=user.id, team_id="t")
+    for name, data, further in (("posts", {"author_id": user.id}, 1), ("tasks", {"team_id": "t"}, 1)):
+        document = (await server.create(name, **data)).json()["id"]
+        asked: dict[str, list[list[str]]] = {}
+        for person in (user, server, user, server):
+            for path in ("", "?populate=author" if name == "posts" else "?limit=1", f"/{document}"):
+                commands.commands.clear()
+                answer = await person.ask("GET", f"/api/collections/{name}/documents{path}")
+                assert answer.status_code == 200, answer.text
+                asked.setdefault(f"{path} {person is user}", []).append(sorted(commands.names))
+        for path in {path.rpartition(" ")[0] for path in asked}:
+            assert asked[f"{path} True"][1] == asked[f"{path} False"][1]
+        first, later = asked[" True"]
+        assert len(first) - len(later) <= further + 2
 
 
 async def test_login_is_one_round_trip(api: Api, token: str, commands: CommandRecorder) -> None:
