@@ -57,9 +57,6 @@ class Cache(Generic[V]):
             task.add_done_callback(_read_error)
         return await asyncio.shield(task or self._start(name, load))
 
-    def drop(self, name: str) -> None:
-        self._entries.pop(name, None)
-
     def forget(self, name: str) -> None:
         self._entries.pop(name, None)
 

@@ -153,7 +153,7 @@ class AccessControl:
 
     def forget_user(self, project: Project, user_id: str) -> None:
         """For the worker that changed what rules know of a user."""
-        self._users.drop(_user_key(project, user_id))
+        self._users.forget(_user_key(project, user_id))
 
     async def _load(self, project: Project) -> CompiledRules:
         stored = await find_rules(project.database)
