@@ -39,6 +39,7 @@ def every_input(site: Site) -> Iterator[Input]:
     yield from schemas(site)
     yield from patterns(site)
     yield from relations(site)
+    yield from rules(site)
 
 
 def bodies(site: Site) -> Iterator[Input]:
@@ -148,9 +149,21 @@ def forms(site: Site) -> Iterator[Input]:
     large = file_part("large", content=png(bounds.MAX_FILE_BYTES))
     yield Input("file bytes", "MAX_FILE_BYTES", "POST", path, _form(site), form(account("large@example.com"), large))
     dashes = file_part("dashes", content=png(100) + f"\r\n--{BOUNDARY[:-1]}".encode() * 200_000)
+    many = form(account("parts@example.com"), *(file_part(f"p{number}") for number in range(bounds.MAX_FILES)))
+    yield Input("parts", "MAX_PARTS", "POST", path, _form(site), many)
+    heads = part_headers(bounds.MAX_PART_HEADERS - 2, bounds.MAX_PART_HEADER_BYTES - 20)
+    headed = [heads + file_part(f"h{number}").split(b"\r\n", 1)[1] for number in range(bounds.MAX_FILES)]
+    body = form(account("headed@example.com"), *headed)
+    yield Input("headers of parts", "MAX_PART_HEADER_BYTES", "POST", path, _form(site), body)
     yield Input(
         "almost boundaries", "MAX_FILE_BYTES", "POST", path, _form(site), form(account("dashes@example.com"), dashes)
     )
+
+
+def part_headers(count: int, length: int) -> bytes:
+    """The beginning of a part: its boundary, and so many headers before those that it needs."""
+    lines = (f"X-{number}: {'a' * (length - 10)}" for number in range(count))
+    return f"--{BOUNDARY}\r\n".encode() + "".join(f"{line}\r\n" for line in lines).encode()
 
 
 def schemas(site: Site) -> Iterator[Input]:
@@ -172,6 +185,9 @@ def _largest_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "MAX_SCHEMA_DEPTH", {f"f{number}": deep for number in range(bounds.MAX_FIELDS // bounds.MAX_SCHEMA_DEPTH)}
     pattern = ("(?:a?){9}" * bounds.MAX_PATTERN)[: bounds.MAX_PATTERN // 9 * 9]
     yield "MAX_PATTERN", {f"f{number}": {"type": "string", "pattern": pattern} for number in range(60)}
+    size = bounds.MAX_PATTERN_PROGRAM // 64 - 100
+    large = {f"f{number}": {"type": "string", "pattern": rf"(?:a?){{{size // 2}}}{number}"} for number in range(60)}
+    yield "MAX_PATTERN_PROGRAM", large
     values = [f"{number:0100}" for number in range(bounds.MAX_ENUM)]
     yield "MAX_ENUM", {f"f{number}": {"type": "string", "enum": values} for number in range(15)}
 
@@ -181,12 +197,14 @@ def patterns(site: Site) -> Iterator[Input]:
     key, path = site.hostile.key | JSON, "/api/collections/patterns/documents"
     text = "a" * (bounds.MAX_JSON_BYTES - SPARE_BYTES)
     yield Input(
-        "pattern on a long text", "MAX_PATTERN", "POST", path, key, encode({"data": {"text": text}}), (201, 422)
+        "pattern on a long text", "MAX_PATTERN_WORK", "POST", path, key, encode({"data": {"text": text}}), (201, 422)
     )
     lists = {f"p{number}": ["a" * 2_000] * 8 for number in range(60)}
-    yield Input("patterns on many texts", "MAX_PATTERN", "POST", path, key, encode({"data": lists}), (201, 422))
+    yield Input("patterns on many texts", "MAX_PATTERN_WORK", "POST", path, key, encode({"data": lists}), (201, 422))
     wrong = {f"p{number}": list(range(800)) for number in range(60)}
     yield Input("broken rules", "MAX_VIOLATIONS", "POST", path, key, encode({"data": wrong}), (422,))
+    unknown = {f"{number:0{bounds.MAX_NAME}}": 1 for number in range(bounds.MAX_NAMES - 10)}
+    yield Input("unknown fields", "MAX_REFUSAL_BYTES", "POST", path, key, encode({"data": unknown}), (422,))
 
 
 def relations(site: Site) -> Iterator[Input]:
@@ -208,3 +226,31 @@ def relations(site: Site) -> Iterator[Input]:
         )
     none = encode({"friends_id": None})
     yield Input("no ids again", "MAX_VALUES", "PUT", "/auth-collections/user", token | JSON, none)
+
+
+def rules(site: Site) -> Iterator[Input]:
+    """Access rules at their bounds, and none again."""
+    key = site.hostile.key | JSON
+    where: dict[str, Any] = {"value_eq": "x"}
+    for _ in range(bounds.MAX_WHERE_DEPTH - 1):
+        where = {"not": where}
+    conditions = {f"{name}_id_ne": "$user.id" for name in RELATIONS} | {
+        "value_in": [str(n) for n in range(bounds.MAX_IN)]
+    }
+    many = {"or": [conditions] * (bounds.MAX_RULE_CONDITIONS // (len(RELATIONS) + 1))}
+    sets = {
+        f"s{number}": {"from": "things", "where": {"r0_id_eq": "$user.id"}, "take": "r1_id"}
+        for number in range(bounds.MAX_SETS)
+    }
+    roles = [f"r{number}" for number in range(bounds.MAX_ROLES)]
+    test = {"as": {"id": "1" * 24, "roles": roles}, "action": "read", "collection": "things", "given": {"value": "y"}}
+    tests = [{**test, "name": f"t{number}", "expect": "allowed"} for number in range(bounds.MAX_RULE_TESTS)]
+    for bound, rule, more in (
+        ("MAX_RULE_CONDITIONS", many, {}),
+        ("MAX_WHERE_DEPTH", where, {}),
+        ("MAX_SETS", "users", {"sets": sets}),
+        ("MAX_RULE_TESTS", many, {"tests": tests}),
+    ):
+        body = encode({"collections": {"things": {"read": rule}}, **more})
+        yield Input(f"rules, {bound}", bound, "PUT", "/api/rules", key, body)
+    yield Input("no rules again", "MAX_RULE_TESTS", "PUT", "/api/rules", key, b"{}")

@@ -13,7 +13,7 @@ from service.domain.projects.lookup import CACHE_SECONDS
 from service.schema.fields import build
 from service.schema.json_schema import validator
 from service.schema.values import now
-from service.storage.collections import remove_patterns
+from service.storage.collections import INDEXES_AT_ONCE, OWN_INDEXES, remove_patterns
 from service.storage.migrations import PROJECT_MIGRATIONS
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import Schema, add, added, change, declare, find, one, violations
@@ -225,6 +225,22 @@ async def test_n21_the_indexes_of_a_project_have_a_bound(api: Api) -> None:
     assert (await change(api, {"x": two["x"]})).status_code == 200
     assert (await change(api, {"f0": {"type": "string"}})).status_code == 200
     assert all("change" not in record for record in api.database["collections"].find())
+
+
+async def test_n21_of_an_empty_collection_a_few_indexes_are_made_at_a_time(api: Api, commands: CommandRecorder) -> None:
+    """Those of one command are one write in MongoDB, for which later writes of all projects wait."""
+    schema: Schema = {f"f{number}": {"type": "string", "index": True} for number in range(20)}
+    await declare(api, schema)
+    made = [len(command["indexes"]) for name, command in commands.commands if name == "createIndexes"]
+    assert sum(made) == len(OWN_INDEXES) + 20
+    assert max(made) == INDEXES_AT_ONCE
+    await added(api, {"f0": "x"})
+    commands.commands.clear()
+    more = {f"g{number}": {"type": "string", "index": True} for number in range(20)}
+    assert (await change(api, schema | more)).status_code == 200
+    # Each command reads all documents.
+    assert [name for name, _ in commands.commands].count("createIndexes") == 1
+    assert len(api.database["c_things"].index_information()) == 1 + len(OWN_INDEXES) + 40
 
 
 def nested(kind: str, depth: int) -> dict[str, Any]:
