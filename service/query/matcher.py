@@ -17,6 +17,18 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
+# Booleans first, for they are whole numbers in Python.
+BRACKETS: Mapping[type, str | None] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "text",
+    datetime: "time",
+    type(None): None,
+    dict: None,
+    list: None,
+    _Absent: None,
+}
 
 
 def matches(tree: Tree, record: Record) -> bool:
@@ -69,23 +81,14 @@ def _values(value: Any, path: list[str]) -> Iterator[Any]:
         yield ABSENT
 
 
-def _is_equal(value: Any, other: Any) -> bool:
-    """MongoDB's equality: numbers of all types are one kind, booleans another."""
-    return _bracket(value) is not None and _bracket(value) == _bracket(other) and bool(value == other)
-
-
 def _bracket(value: Any) -> str | None:
-    """Which values compare with one another."""
-    match value:
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "text"
-        case datetime():
-            return "time"
-    return None
+    """Which values compare with one another: numbers of all types are one kind, booleans another."""
+    kind = type(value)
+    return BRACKETS[kind] if kind in BRACKETS else _bracket_of_subclass(value)
+
+
+def _bracket_of_subclass(value: Any) -> str | None:
+    return next((bracket for kind, bracket in BRACKETS.items() if bracket and isinstance(value, kind)), None)
 
 
 def _each(found: list[Any]) -> Iterator[Any]:
@@ -97,11 +100,13 @@ def _each(found: list[Any]) -> Iterator[Any]:
 
 
 def _equal(found: list[Any], wanted: Any) -> bool:
-    return any(_is_equal(value, wanted) for value in _each(found))
+    return _one_of(found, (wanted,))
 
 
 def _one_of(found: list[Any], wanted: tuple[Any, ...]) -> bool:
-    return any(_equal(found, value) for value in wanted)
+    """MongoDB's equality with one of `wanted`; each value is looked at once, however many are wanted."""
+    keys = {(bracket, value) for value in wanted if (bracket := _bracket(value)) is not None}
+    return any((bracket, value) in keys for value in _each(found) if (bracket := _bracket(value)) is not None)
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[list[Any], Any], bool]:

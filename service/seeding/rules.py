@@ -64,7 +64,7 @@ class RulesSeeder:
 
     async def _replace(self, project: Project | None, manifest: Manifest, wanted: Mapping[str, Any]) -> None:
         if project is None or self.report.dry_run:
-            check_rules(wanted, await _coming_shapes(project, manifest))
+            await check_rules(wanted, await _coming_shapes(project, manifest))
         else:
             await self.administration.replace(
                 project, wanted, if_match=None, dry_run=False, build_indexes=manifest.rule_indexes

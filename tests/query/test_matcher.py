@@ -1,6 +1,7 @@
 """Trees judged in memory and by MongoDB: on random records, conditions and joins, the two must say the same."""
 
 import random
+import time
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
+from service.bounds import MAX_SET_VALUES, MAX_VALUES
 from service.query.matcher import matches
 from service.query.tree import Leaf, Tree, all_of, any_of, negate, to_filter
 
@@ -68,3 +70,13 @@ def test_the_matcher_agrees_with_mongodb(records: Any, tree: Tree) -> None:
     collection, stored = records
     found = {record["_id"] for record in collection.find(to_filter(tree), {"_id": 1})}
     assert found == {record["_id"] for record in stored if matches(tree, record)}
+
+
+@pytest.mark.parametrize("operator", ["in", "eq"])
+def test_n18_an_array_is_looked_at_once_however_many_values_are_wanted(operator: str) -> None:
+    """As many as a set of rules may have, and as many as one body: compared in pairs they take a minute."""
+    record = {"data": {"a": [f"text {number}" for number in range(MAX_VALUES)]}}
+    wanted = tuple(f"other {number}" for number in range(MAX_SET_VALUES))
+    started = time.thread_time()
+    assert not matches(Leaf("data.a", operator, wanted if operator == "in" else wanted[0]), record)
+    assert time.thread_time() - started < 1

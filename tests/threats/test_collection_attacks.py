@@ -238,8 +238,9 @@ async def test_n21_of_an_empty_collection_a_few_indexes_are_made_at_a_time(api: 
     commands.commands.clear()
     more = {f"g{number}": {"type": "string", "index": True} for number in range(20)}
     assert (await change(api, schema | more)).status_code == 200
-    # Each command reads all documents.
-    assert [name for name, _ in commands.commands].count("createIndexes") == 1
+    # Each command reads all documents, so here one has all indexes.
+    made = [len(command["indexes"]) for name, command in commands.commands if name == "createIndexes"]
+    assert set(made) == {len(OWN_INDEXES) + 40}
     assert len(api.database["c_things"].index_information()) == 1 + len(OWN_INDEXES) + 40
 
 

@@ -52,7 +52,7 @@ class RulesAdministration:
 
         if dry_run:
             allow(stored := await find_rules(project.database))
-            return _saved(document, stored, check_rules(document, await find_shapes(project.database)))
+            return _saved(document, stored, await check_rules(document, await find_shapes(project.database)))
         replaced = await replace_rules(project.database, document, allow)
         await self._control.refresh(project)
         saved = _saved(document, replaced.after, replaced.checked)
@@ -64,7 +64,7 @@ class RulesAdministration:
     async def test(self, project: Project, document: Mapping[str, Any]) -> list[dict[str, str]]:
         """The verdict on each test of rules that need not be in force: [{"name", "expected", "got"}]. Raises Invalid."""
         checked = bind_rules(document, await find_shapes(project.database))
-        return judge_tests(checked.rules, checked.fields)
+        return await judge_tests(checked.rules, checked.fields)
 
     async def explain(self, project: Project, question: Question) -> Explanation:
         """As `explain.explain`."""

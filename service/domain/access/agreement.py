@@ -42,10 +42,10 @@ class Replacement:
     checked: CheckedRules
 
 
-def check_rules(document: RulesDocument, shapes: DeclaredShapes) -> CheckedRules:
+async def check_rules(document: RulesDocument, shapes: DeclaredShapes) -> CheckedRules:
     """Raises Invalid, RuleTestsFailed."""
     checked = bind_rules(document, shapes)
-    if failed := failed_tests(judge_tests(checked.rules, checked.fields)):
+    if failed := failed_tests(await judge_tests(checked.rules, checked.fields)):
         raise RuleTestsFailed(failed)
     return checked
 
@@ -69,7 +69,7 @@ async def replace_rules(
         before = await find_rules(bound)
         allow(before)
         shapes = await find_shapes(bound)
-        checked = check_rules(document, shapes)
+        checked = await check_rules(document, shapes)
         await Definitions(bound).mark(shapes.asked_for)
         return Replacement(before, await put_rules(bound, text), checked)
 
@@ -84,7 +84,7 @@ async def check_schema(database: ProjectDatabase, name: str, schema: Mapping[str
     stored = await find_rules(database)
     if stored.are_empty:
         return False
-    _check_stored(json.loads(stored.text), await find_shapes(database, {name: schema}))
+    await _check_stored(json.loads(stored.text), await find_shapes(database, {name: schema}))
     return True
 
 
@@ -110,7 +110,7 @@ async def begin_deletion(database: ProjectDatabase, name: str) -> Document | Non
         if record is not None and not (stored := await find_rules(bound)).are_empty:
             document: RulesDocument = json.loads(stored.text)
             others = _without(document, name)
-            _check_stored(others, await find_shapes(bound))
+            await _check_stored(others, await find_shapes(bound))
             await (
                 note_schema(bound) if others == document else put_rules(bound, json.dumps(others, ensure_ascii=False))
             )
@@ -119,9 +119,9 @@ async def begin_deletion(database: ProjectDatabase, name: str) -> Document | Non
     return await database.in_transaction(write)
 
 
-def _check_stored(document: RulesDocument, shapes: DeclaredShapes) -> None:
+async def _check_stored(document: RulesDocument, shapes: DeclaredShapes) -> None:
     try:
-        check_rules(document, shapes)
+        await check_rules(document, shapes)
     except Invalid as error:
         listed = error.violations[:MAX_VIOLATIONS]
         raise RuleConflict(listed, omitted=len(error.violations) - len(listed)) from None

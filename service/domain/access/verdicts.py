@@ -3,6 +3,7 @@
 What lies behind a relation is unknown here, and so false.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -83,12 +84,14 @@ def test_values(test: StoredTest) -> Values:
     return Values(known, is_user=test.as_ is not None)
 
 
-def judge_tests(rules: Rules, fields: Mapping[str, Fields]) -> list[dict[str, str]]:
-    """What the author of each test expects, and the verdict: [{"name", "expected", "got"}]."""
-    return [
-        {"name": test.name, "expected": _word(test.is_allowed), "got": _word(_judge(test, rules, fields))}
-        for test in rules.tests
-    ]
+async def judge_tests(rules: Rules, fields: Mapping[str, Fields]) -> list[dict[str, str]]:
+    """What the author of each test expects, and the verdict: [{"name", "expected", "got"}]. Gives way after each."""
+    judged = []
+    for test in rules.tests:
+        got = _word(_judge(test, rules, fields))
+        judged.append({"name": test.name, "expected": _word(test.is_allowed), "got": got})
+        await asyncio.sleep(0)
+    return judged
 
 
 def failed_tests(judged: Iterable[dict[str, str]]) -> list[dict[str, str]]:
