@@ -11,6 +11,7 @@ from pathlib import Path
 
 from faults.quantity.inputs import Input, every_input
 from faults.quantity.measure import Cost, Gauge, gauging, mongod_of
+from faults.quantity.reasons import REASONS
 from faults.quantity.site import running_site
 from service import bounds
 from service.embedded.mongod import embedded_mongodb
@@ -35,7 +36,7 @@ def main() -> None:
                 each.name: (each, report(each, gauge)) for each in takewhile(lambda _: time.monotonic() < end, chosen)
             }
     missed = [] if arguments.only else unreached(request for request, _ in costs.values())
-    print(f"bounds that no single request reaches: {', '.join(missed) or 'none'}")  # noqa: T201
+    print(f"bounds without an input: {', '.join(missed) or 'none'}")  # noqa: T201
     if arguments.write:
         COSTS.write_text(json.dumps(by_bound(list(costs.values())), indent=2) + "\n")
     sys.exit(judge(costs, arguments.ceiling))
@@ -49,18 +50,19 @@ def report(request: Input, gauge: Gauge) -> Cost:
 
 
 def by_bound(costs: list[tuple[Input, Cost]]) -> dict[str, str]:
-    """For each bound, as it is described, the cost of the input that another project felt most."""
+    """For each bound, as it is described, the cost of the input that another project felt most, or why there is none."""
     worst: dict[str, Cost] = {}
     for request, cost in costs:
         what = getattr(bounds, request.bound).what
         if what not in worst or cost.wait > worst[what].wait:
             worst[what] = cost
-    return {what: str(cost) for what, cost in worst.items()}
+    reasons = {getattr(bounds, name).what: reason for name, reason in REASONS.items()}
+    return reasons | {what: str(cost) for what, cost in worst.items()}
 
 
 def unreached(sent: Iterable[Input]) -> list[str]:
-    """The bounds at whose end no input was; those of many requests at once are for `scripts/faults hostile`."""
-    reached = {id(getattr(bounds, request.bound)) for request in sent}
+    """The bounds at whose end no input was, and without a reason."""
+    reached = {id(getattr(bounds, name)) for name in (*(request.bound for request in sent), *REASONS)}
     return [bound.what for bound in bounds.every_bound() if id(bound) not in reached]
 
 
