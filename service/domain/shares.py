@@ -62,7 +62,8 @@ class Shares:
 
     async def _wait(self, name: str) -> None:
         queue = self._queues.setdefault(name, deque())
-        if len(queue) >= self.waiting:
+        # Who has fewer places has more that wait: as much is taken in at once in either case.
+        if self._taken.get(name, 0) + len(queue) >= self.most + self.waiting:
             raise Busy(retry_after=RETRY_AFTER_SECONDS)
         turn = asyncio.get_running_loop().create_future()
         queue.append(turn)

@@ -74,7 +74,7 @@ async def test_names_without_work_are_forgotten() -> None:
 
 
 async def test_a_name_has_fewer_places_until_its_work_is_quick() -> None:
-    shares = Shares(3, slow=Fewer(1, 1.0))
+    shares = Shares(3, slow=Fewer(1, 1.0), seconds=0.01)
     async with shares.take("unknown"):
         with pytest.raises(Busy):
             await shares.acquire("unknown")
@@ -107,6 +107,18 @@ async def test_places_above_the_fewer_are_not_handed_on_and_come_back() -> None:
     assert begun == [1, 1, 1, 2, 3, 6, 6, 6, 6]
     assert not shares._taken  # noqa: SLF001 - what it is about is that nothing stays
     assert not shares._queues  # noqa: SLF001 - as above
+
+
+async def test_with_fewer_places_as_many_are_taken_in() -> None:
+    shares = Shares(3, waiting=2, slow=Fewer(1, 1.0))
+    tasks = [asyncio.create_task(shares.acquire("a")) for _ in range(6)]
+    await asyncio.sleep(0.01)
+    assert [task.done() for task in tasks] == [True, False, False, False, False, True]
+    with pytest.raises(Busy):
+        await tasks[-1]
+    for _ in range(5):
+        shares.release("a")
+    await asyncio.gather(*tasks[:-1])
 
 
 async def test_of_the_paces_only_the_last_are_kept() -> None:
