@@ -1,4 +1,4 @@
-"""Every error of the service, each with its HTTP status and its stable code. Rendered in one place: web/render.
+"""Every error of the service, each with its HTTP status and its stable code. Rendered in one place: web/http/render.
 
 ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing

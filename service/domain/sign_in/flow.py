@@ -57,7 +57,7 @@ class Callback:
 
 
 class SignIn:
-    """`begin` stores what `complete` needs, under a state that works once, for ten minutes, for one project."""
+    """`begin` stores what `complete` needs, under a state that works once, for LIFETIME, for one project."""
 
     def __init__(self, gateway: Gateway, states: SignInStates, *, tokens: Tokens, defaults: ProviderDefaults) -> None:
         self._gateway = gateway
