@@ -16,7 +16,7 @@ from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
-from service.domain.documents.conflicts import Conflicts
+from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Documents
 from service.domain.documents.permitted import DocumentPermits
 from service.domain.files.files import Files
@@ -132,20 +132,12 @@ def build_services(settings: Settings) -> Services:
         schema_changes=SchemaChanges(catalogs, pattern_judge, access),
         pattern_judge=pattern_judge,
         documents=documents,
-        permits=DocumentPermits(documents, access, Conflicts(limits)),
+        permits=DocumentPermits(documents, access, ConflictLimit(limits)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,
-        jobs=Jobs(
-            [
-                Job("prepare", migrations.migrate_system),
-                Job("migrate", migrator.run_pending, every=MIGRATE_SECONDS),
-                Job("delete_projects", deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
-                *_jobs(databases, limits),
-            ],
-            Leader(leases),
-        ),
+        jobs=Jobs([*_migrations(migrations, migrator, deletions), *_jobs(databases, limits)], Leader(leases)),
         access=access,
         rules=RulesAdministration(access),
         roles=Roles(access),
@@ -153,6 +145,14 @@ def build_services(settings: Settings) -> Services:
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
+
+
+def _migrations(migrations: Migrations, migrator: Migrator, deletions: Deletions) -> list[Job]:
+    return [
+        Job("prepare", migrations.migrate_system),
+        Job("migrate", migrator.run_pending, every=MIGRATE_SECONDS),
+        Job("delete_projects", deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
+    ]
 
 
 def _jobs(databases: Databases, limits: Limits) -> list[Job]:

@@ -3,16 +3,15 @@
 Rules, users and sets are remembered by a worker for at most five seconds.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.declared import find_shapes
+from service.domain.access.compiled import CompiledRules, bound_values, compile_rules, read_needs
 from service.domain.access.permissions import Permissions
-from service.domain.access.ruleset import SERVER, CollectionRules, Rules, SetRule, read_rules, sets_in
+from service.domain.access.ruleset import SERVER, CollectionRules, SetRule
 from service.domain.access.templates import (
     NOW,
     SET_PREFIX,
@@ -21,15 +20,13 @@ from service.domain.access.templates import (
     USER_ROLES,
     Values,
     bind,
-    targets_of,
-    variables_of,
 )
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Project
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, InvalidToken, Unauthorized
 from service.query.tree import Tree, to_filter
 from service.schema.values import now
-from service.storage.rules import StoredRules, find_rules
+from service.storage.rules import find_rules
 from service.storage.sets import find_values
 from service.storage.users import UserFacts
 
@@ -41,33 +38,8 @@ COMPILED_SECONDS = 3_600
 # What a set is remembered as that has too many values, or whose own condition lacks a variable.
 UNKNOWN: None = None
 
-
 # The values of sets by name; None where a set is unknown.
 Sets = Mapping[str, tuple[Any, ...] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Needs:
-    """What must be known to bind the rules of a collection: sets, and whether it is the moment."""
-
-    sets: tuple[str, ...]
-    moment: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CompiledRules:
-    """The rules of one revision, and the MongoDB collection behind each declared one."""
-
-    version: str
-    rules: Rules
-    collections: Mapping[str, str] = field(default_factory=dict)
-    _needs: dict[str, Needs] = field(default_factory=dict)
-
-    def needs_of(self, name: str, rules: CollectionRules) -> Needs:
-        """Of the rules of the collection of that name, which are looked through once."""
-        if name not in self._needs:
-            self._needs[name] = read_needs(rules, self.rules)
-        return self._needs[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +101,7 @@ class AccessControl:
         if bound is not None and bound.is_made_of(compiled, facts, sets):
             return bound.permissions
         rules = compiled.rules.of(name) or CollectionRules()
-        values = _bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+        values = bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
         permissions = Permissions(rules, values, is_users=name == USERS)
         if not compiled.needs_of(name, rules).moment:
             self._bound.put(key, BoundRules(compiled, facts, sets, permissions))
@@ -178,7 +150,7 @@ class AccessControl:
         if facts is not None and roles is not None:
             facts = replace(facts, roles=roles)
         sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, facts)
-        return _bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+        return bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
 
     async def _read_sets(
         self, caller: ProjectCaller, compiled: CompiledRules, names: Iterable[str], facts: UserFacts | None
@@ -201,15 +173,6 @@ class AccessControl:
     ) -> tuple[Any, ...] | None:
         key = f"{caller.project.id}/{compiled.version}/{name}/{_principal(caller)}"
         return await self._sets.get_or_load(key, lambda: _load_set(caller, compiled.rules.sets[name], facts))
-
-
-async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
-    """The rules of a stored document, which was checked before it was stored."""
-    document = json.loads(stored.text)
-    if not document:
-        return CompiledRules(stored.revision, Rules())
-    shapes = await find_shapes(project.database)
-    return CompiledRules(stored.revision, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
 
 
 async def _load_user(caller: UserCaller) -> UserFacts:
@@ -242,35 +205,6 @@ def _known(caller: ProjectCaller, facts: UserFacts | None, sets: Sets) -> dict[s
         known |= {f"user.data.{name}": value for name, value in facts.data.items()}
         known |= {USER_ID: _principal(caller), USER_EMAIL: facts.email, USER_ROLES: facts.roles}
     return known | {f"{SET_PREFIX}{name}": values for name, values in sets.items() if values is not UNKNOWN}
-
-
-def _bound_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
-    def readable(target: str) -> tuple[str, Tree]:
-        rules = compiled.rules.of(target)
-        return compiled.collections.get(target, target), bind(rules.read, values) if rules else False
-
-    values = Values(known, readable, is_user)
-    return values
-
-
-def read_needs(rules: CollectionRules, every: Rules) -> Needs:
-    templates = list(_reachable(rules, every))
-    written = {each.set_to.name for each in rules.fields.values() if each.set_to is not None}
-    moment = NOW in written or any(each.name == NOW for template in templates for each in variables_of(template))
-    return Needs(tuple(sorted(sets_in(templates))), moment)
-
-
-def _reachable(rules: CollectionRules, every: Rules) -> Iterator[Tree]:
-    """The templates of `rules`, and of the read rules that they need by `$can`, which are few in a row."""
-    waiting = [template for _, template in rules.templates()]
-    seen: set[str] = set()
-    while waiting:
-        template = waiting.pop()
-        yield template
-        for target in targets_of(template) - seen:
-            seen.add(target)
-            needed = every.of(target)
-            waiting += [needed.read] if needed else []
 
 
 def require(tree: Tree, caller: ProjectCaller) -> None:

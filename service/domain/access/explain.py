@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access.caller import AnonymousCaller, ProjectCaller, UserCaller
-from service.domain.access.control import AccessControl, CompiledRules
+from service.domain.access.compiled import CompiledRules
+from service.domain.access.control import AccessControl
 from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.grammar import Scope, read_rule
 from service.domain.access.permissions import Permissions

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from service.bounds import MAX_ROLES
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
-from service.domain.access.control import AccessControl, CompiledRules, require
+from service.domain.access.compiled import CompiledRules
+from service.domain.access.control import AccessControl, require
 from service.domain.access.ruleset import ROLE, ROLE_RULE, USERS, CollectionRules
 from service.domain.access.templates import bind
 from service.errors import Forbidden, Invalid, InvalidApiKey, UserNotFound, Violation

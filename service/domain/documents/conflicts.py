@@ -17,7 +17,7 @@ CONFLICTS = Policy(
 )
 
 
-class Conflicts:
+class ConflictLimit:
     """Counts the conflicts that callers under rules meet."""
 
     def __init__(self, limits: Limits) -> None:

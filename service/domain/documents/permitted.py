@@ -14,7 +14,7 @@ from service.domain.access.visible import see_shape
 from service.domain.access.writes import creation_data
 from service.domain.collections.catalog import Seen
 from service.domain.documents.approval import Approval, Record, as_record
-from service.domain.documents.conflicts import Conflicts
+from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update, Write
 from service.domain.projects.lookup import Project
 from service.errors import Forbidden, ServiceError, Unauthorized
@@ -53,7 +53,7 @@ class CallersDocuments(Protocol):
 class DocumentPermits:
     """Gives callers the documents that they may use."""
 
-    def __init__(self, documents: Documents, access: AccessControl, conflicts: Conflicts) -> None:
+    def __init__(self, documents: Documents, access: AccessControl, conflicts: ConflictLimit) -> None:
         self._documents = documents
         self._access = access
         self._conflicts = conflicts
@@ -115,7 +115,7 @@ class PermittedDocuments:
 
     documents: Documents
     access: AccessControl
-    conflicts: Conflicts
+    conflicts: ConflictLimit
     caller: ProjectCaller
     name: str
     permissions: Permissions

@@ -1,0 +1,75 @@
+"""The rules of one version as they are kept in memory, and what must be known to bind them to a caller."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.domain.access.declared import find_shapes
+from service.domain.access.ruleset import CollectionRules, Rules, read_rules, sets_in
+from service.domain.access.templates import NOW, Values, bind, targets_of, variables_of
+from service.domain.projects.lookup import Project
+from service.query.tree import Tree
+from service.storage.rules import StoredRules
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What must be known to bind the rules of a collection: sets, and whether it is the moment."""
+
+    sets: tuple[str, ...]
+    moment: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledRules:
+    """The rules of one revision, and the MongoDB collection behind each declared one."""
+
+    version: str
+    rules: Rules
+    collections: Mapping[str, str] = field(default_factory=dict)
+    _needs: dict[str, Needs] = field(default_factory=dict)
+
+    def needs_of(self, name: str, rules: CollectionRules) -> Needs:
+        """Of the rules of the collection of that name, which are looked through once."""
+        if name not in self._needs:
+            self._needs[name] = read_needs(rules, self.rules)
+        return self._needs[name]
+
+
+async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
+    """The rules of a stored document, which was checked before it was stored."""
+    document = json.loads(stored.text)
+    if not document:
+        return CompiledRules(stored.revision, Rules())
+    shapes = await find_shapes(project.database)
+    return CompiledRules(stored.revision, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
+
+
+def bound_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
+    def readable(target: str) -> tuple[str, Tree]:
+        rules = compiled.rules.of(target)
+        return compiled.collections.get(target, target), bind(rules.read, values) if rules else False
+
+    values = Values(known, readable, is_user)
+    return values
+
+
+def read_needs(rules: CollectionRules, every: Rules) -> Needs:
+    templates = list(_reachable(rules, every))
+    written = {each.set_to.name for each in rules.fields.values() if each.set_to is not None}
+    moment = NOW in written or any(each.name == NOW for template in templates for each in variables_of(template))
+    return Needs(tuple(sorted(sets_in(templates))), moment)
+
+
+def _reachable(rules: CollectionRules, every: Rules) -> Iterator[Tree]:
+    """The templates of `rules`, and of the read rules that they need by `$can`, which are few in a row."""
+    waiting = [template for _, template in rules.templates()]
+    seen: set[str] = set()
+    while waiting:
+        template = waiting.pop()
+        yield template
+        for target in targets_of(template) - seen:
+            seen.add(target)
+            needed = every.of(target)
+            waiting += [needed.read] if needed else []
