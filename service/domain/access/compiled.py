@@ -46,7 +46,7 @@ async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
     return CompiledRules(stored.revision, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
 
 
-def bound_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
+def make_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
     def readable(target: str) -> tuple[str, Tree]:
         rules = compiled.rules.of(target)
         return compiled.collections.get(target, target), bind(rules.read, values) if rules else False

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.compiled import CompiledRules, bound_values, compile_rules, read_needs
+from service.domain.access.compiled import CompiledRules, make_values, compile_rules, read_needs
 from service.domain.access.permissions import Permissions
 from service.domain.access.ruleset import SERVER, CollectionRules, SetRule
 from service.domain.access.templates import (
@@ -101,7 +101,7 @@ class AccessControl:
         if bound is not None and bound.is_made_of(compiled, facts, sets):
             return bound.permissions
         rules = compiled.rules.of(name) or CollectionRules()
-        values = bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+        values = make_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
         permissions = Permissions(rules, values, is_users=name == USERS)
         if not compiled.needs_of(name, rules).moment:
             self._bound.put(key, BoundRules(compiled, facts, sets, permissions))
@@ -150,7 +150,7 @@ class AccessControl:
         if facts is not None and roles is not None:
             facts = replace(facts, roles=roles)
         sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, facts)
-        return bound_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+        return make_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
 
     async def _read_sets(
         self, caller: ProjectCaller, compiled: CompiledRules, names: Iterable[str], facts: UserFacts | None
