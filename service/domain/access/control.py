@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.compiled import CompiledRules, make_values, compile_rules, read_needs
+from service.domain.access.compiled import CompiledRules, compile_rules, make_values, read_needs
 from service.domain.access.permissions import Permissions
 from service.domain.access.ruleset import SERVER, CollectionRules, SetRule
 from service.domain.access.templates import (
