@@ -136,9 +136,9 @@ def _match(conditions: Sequence[Condition], shape: Shape, depth: int, violations
 
 
 def _guard(relation: RelationMatch, shape: Shape) -> Tree:
-    """Of which records the id of a relation may be seen."""
+    """Of which records the id of a relation may be seen: of none where its name leads to no such field."""
     field = shape.field(tuple(relation.local.split(".")))
-    return field.guard if field is not None else True
+    return field is not None and field.path == relation.local and field.guard
 
 
 def _relation_name(condition: Condition, depth: int) -> str | None:

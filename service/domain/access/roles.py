@@ -6,10 +6,11 @@ from service.bounds import MAX_ROLES
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.access.compiled import CompiledRules
 from service.domain.access.control import AccessControl, require
+from service.domain.access.relations import settle
 from service.domain.access.ruleset import ROLE, ROLE_RULE, USERS, CollectionRules
 from service.domain.access.templates import bind
 from service.errors import Forbidden, Invalid, InvalidApiKey, UserNotFound, Violation
-from service.storage.client import Document
+from service.query.tree import Tree, has_relations, to_filter
 
 
 class Roles:
@@ -55,7 +56,7 @@ class Roles:
     ) -> list[str] | None:
         if not among.issuperset(roles):
             raise Forbidden
-        match, users = await self._readable(caller), caller.project.users
+        match, users = to_filter(await self._readable(caller, user_id)), caller.project.users
         everything = await users.replace_some_roles(user_id, list(roles), among=sorted(among), match=match)
         return None if everything is None else [role for role in everything if role in among]
 
@@ -65,9 +66,13 @@ class Roles:
         values = await self._access.values(caller, compiled, CollectionRules())
         return frozenset(role for role in assign if bind(compiled.rules.assign[role], values) is True)
 
-    async def _readable(self, caller: ProjectCaller) -> Document:
-        """The condition under which the caller may read a user at all; whom he may not, is not there for him."""
-        return (await self._access.permissions(caller, USERS)).read_filter
+    async def _readable(self, caller: ProjectCaller, user_id: str) -> Tree:
+        """The condition under which the caller may read the user; whom he may not, is not there for him."""
+        tree = (await self._access.permissions(caller, USERS)).read
+        if not has_relations(tree):
+            return tree
+        row = await caller.project.users.find_row(user_id)
+        return row is not None and await settle(caller.project.database, tree, row)
 
 
 def check_roles(roles: Sequence[str]) -> None:

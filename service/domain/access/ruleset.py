@@ -132,6 +132,13 @@ class _Reader:
         self.violations += violations
         return template
 
+    def own_rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+        """A rule that looks at its own record only."""
+        template = self.rule(rule, loc, scope)
+        if any(isinstance(leaf, Related | Can) for leaf in leaves(template)):
+            self.refuse(loc, "A set, and the read rule of a field, look at one record, not along its relations")
+        return template
+
     def mapping(self, value: Any, loc: Location, known: Iterable[str] | None = None) -> dict[str, Any]:
         """`value` where it is an object, with `known` keys only; else nothing."""
         if not isinstance(value, dict):
@@ -226,9 +233,7 @@ def _set(reader: _Reader, name: str, value: Any, loc: Location) -> SetRule | Non
         reader.refuse((*loc, "take"), "There is no such field in this collection")
         return None
     reader.variables[f"{SET_PREFIX}{name}"] = take.kind
-    where = reader.rule(parts["where"], (*loc, "where"), reader.scope(collection, without_sets=True))
-    if any(isinstance(leaf, Related | Can) for leaf in leaves(where)):
-        reader.refuse((*loc, "where"), "A set looks at one collection, not along its relations")
+    where = reader.own_rule(parts["where"], (*loc, "where"), reader.scope(collection, without_sets=True))
     return SetRule(shape.collection, take.path, where)
 
 
@@ -257,7 +262,8 @@ def _users(reader: _Reader, value: Any) -> CollectionRules:
 
 def _user_field(reader: _Reader, path: str, value: Any, loc: Location) -> FieldRules:
     name = path.removeprefix("data.")
-    if path != "email" and (not path.startswith("data.") or "." in name or not name):
+    # `data.email` is never stored: whoever writes it means the address, whose rule has another name.
+    if path != "email" and (not path.startswith("data.") or "." in name or name in {"", "email"}):
         reader.refuse(loc, "A field of users is email, or data.<name>")
     parts = reader.mapping(value, loc, ("read", "write", "protected"))
     if "write" in parts and (parts["write"] != SERVER or path == "email"):
@@ -266,7 +272,7 @@ def _user_field(reader: _Reader, path: str, value: Any, loc: Location) -> FieldR
         )
     if "protected" in parts and (not isinstance(parts["protected"], bool) or path == "email"):
         reader.refuse((*loc, "protected"), "Must be true or false, for a field of data that holds a file")
-    read = reader.rule(parts["read"], (*loc, "read"), reader.scope(USERS)) if "read" in parts else None
+    read = reader.own_rule(parts["read"], (*loc, "read"), reader.scope(USERS)) if "read" in parts else None
     return FieldRules(read, parts.get("write"), protected=parts.get("protected") is True)
 
 
@@ -318,7 +324,7 @@ def _field(reader: _Reader, path: str, value: Any, loc: Location, scope: Scope) 
         reader.refuse((*loc, "protected"), msg, "extra_forbidden")
         value = {key: each for key, each in value.items() if key != "protected"}
     parts = reader.mapping(value, loc, ("read", "write", "set"))
-    read = reader.rule(parts["read"], (*loc, "read"), scope) if "read" in parts else None
+    read = reader.own_rule(parts["read"], (*loc, "read"), scope) if "read" in parts else None
     write = parts.get("write")
     if write not in (SERVER, CREATE, None):
         write = reader.rule(write, (*loc, "write"), scope)
