@@ -103,6 +103,23 @@ def _equal(found: list[Any], wanted: Any) -> bool:
     return _one_of(found, (wanted,))
 
 
+def _same(found: list[Any], wanted: Any) -> bool:
+    return any(_is_same(value, wanted) for value in found)
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """As MongoDB sees it: objects are equal whose fields are, in the same order."""
+    match value, other:
+        case None, None:
+            return True
+        case [*own], [*others]:
+            return len(own) == len(others) and all(map(_is_same, own, others))
+        case dict(), dict():
+            return list(value) == list(other) and all(map(_is_same, value.values(), other.values()))
+    bracket = _bracket(value)
+    return bracket is not None and bracket == _bracket(other) and bool(value == other)
+
+
 def _one_of(found: list[Any], wanted: tuple[Any, ...]) -> bool:
     """MongoDB's equality with one of `wanted`; each value is looked at once, however many are wanted."""
     keys = {(bracket, value) for value in wanted if (bracket := _bracket(value)) is not None}
@@ -124,6 +141,7 @@ def _is_null(found: list[Any], wanted: bool) -> bool:
 
 OPERATORS: Mapping[str, Callable[[list[Any], Any], bool]] = {
     "eq": _equal,
+    "same": _same,
     "ne": lambda found, value: not _equal(found, value),
     "gt": _comparison(lambda value, bound: value > bound),
     "gte": _comparison(lambda value, bound: value >= bound),

@@ -22,7 +22,10 @@ Tree = bool | Condition
 
 @dataclass(frozen=True, slots=True)
 class Leaf(Condition):
-    """One condition on the field at a dotted MongoDB path. `value` is typed: a tuple for `in`, a boolean for `isnull`."""
+    """One condition on the field at a dotted MongoDB path. `value` is typed: a tuple for `in`, a boolean for `isnull`.
+
+    `same`, which no rule says, takes any value but null: the field is just that, where for `eq` an element is enough.
+    """
 
     path: str
     operator: str
@@ -125,6 +128,8 @@ NULL: Filter = {"$eq": None, "$not": {"$type": "array"}}
 
 EXPRESSIONS: Mapping[str, Any] = {
     "eq": lambda value: {"$eq": value},
+    # An array that has `value` as an element is not `value`.
+    "same": lambda value: {"$eq": value, "$not": {"$elemMatch": {"$eq": value}}},
     "ne": lambda value: {"$ne": value},
     "gt": lambda value: {"$gt": value},
     "gte": lambda value: {"$gte": value},

@@ -19,6 +19,8 @@ MOMENTS = [datetime(2026, 1, day) for day in (1, 2, 3)]  # noqa: DTZ001 - as the
 NUMBERS = [0, 1, -1, 2**53 + 1, 1.0, 0.5, float(2**53)]
 SCALARS = [*NUMBERS, True, False, "", "a", "b", "1", "é", "\U0001f600", "\uffff", *MOMENTS]
 CORPUS = 500
+# Values of records: each is found whole where it stands, and not where it is an element.
+WHOLE: list[Any] = [[], {}, ["a"], [["a"]], [None], {"a": 1}, {"a": None}]
 
 
 def random_value(generator: random.Random, depth: int) -> Any:
@@ -40,6 +42,9 @@ LEAVES = st.one_of(
     st.builds(Leaf, PATHS, st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), CONSTANTS),
     st.builds(Leaf, PATHS, st.just("in"), st.lists(CONSTANTS, max_size=4).map(tuple)),
     st.builds(Leaf, PATHS, st.just("isnull"), st.booleans()),
+    st.builds(
+        Leaf, st.sampled_from(["data.a", "data.b"]), st.just("same"), st.one_of(CONSTANTS, st.sampled_from(WHOLE))
+    ),
 )
 TREES: st.SearchStrategy[Tree] = st.recursive(
     st.one_of(LEAVES, st.booleans()),

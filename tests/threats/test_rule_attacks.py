@@ -1,11 +1,12 @@
 """Threat rows X1 to X13 over HTTP: what users and guests try against the rules of documents."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 
-from service.bounds import MAX_CONFLICTS, MAX_SET_VALUES
+from service.bounds import MAX_CONFLICTS, MAX_IN, MAX_SET_VALUES, MAX_VALUES
 from service.schema.values import now
 from service.web.auth.authenticate import Credential
 from service.web.openapi.api_route import ApiRoute
@@ -388,3 +389,77 @@ async def test_x13_of_several_credentials_the_secret_key_decides_else_the_token(
     assert texts(await secret.list("notes")) == ["hers"]
     bad = Person(api, "", {"authorization": "Bearer nonsense", "x-api-key": api.publishable_key})
     assert (await bad.list("notes")).json()["code"] == "invalid_token"
+
+
+async def test_x2_a_field_that_cannot_be_read_is_not_guessed_by_sending_it_back(api: Api) -> None:
+    hidden = {"pin": {"read": False, "write": "server"}, "cost": {"read": MINE, "write": "create"}}
+    number = {"type": "integer"}
+    await make(
+        api,
+        {"items": {"text": TEXT, "pin": number, "cost": number, "owner_id": USER}},
+        {"items": {"read": "users", "update": "users", "fields": hidden}},
+    )
+    bob, item = await sign_up(api, "bob"), await stored(api, "items", text="a", pin=7, cost=7)
+    for field in ("pin", "cost"):
+        right, wrong = [await bob.merge("items", item, **{field: guess}) for guess in (7, 8)]
+        assert (right.status_code, right.text) == (wrong.status_code, wrong.text) == (422, wrong.text)
+
+
+async def test_x2_a_hidden_relation_of_users_filters_nothing(api: Api) -> None:
+    fields = {"data.boss_id": {"read": False}, "data.title": {"read": "anyone"}}
+    await make(api, {}, {}, users={"read": "anyone", "fields": fields})
+    ann = await sign_up(api, "ann", title="Ann")
+    bob = await sign_up(api, "bob", boss_id=ann.id, title="Bob", friend_id=ann.id)
+    for asker in (bob, guest_of(api)):
+        answer = await asker.ask("GET", "/auth-collections/users?boss.title_eq=Ann")
+        assert (answer.json()["users"], answer.json()["total"]) == ([], 0)
+    unlisted = await guest_of(api).ask("GET", "/auth-collections/users?friend.title_eq=Ann")
+    assert unlisted.json()["users"] == []
+
+
+async def test_x5_a_value_that_equals_a_part_of_the_stored_one_is_not_the_stored_one(api: Api) -> None:
+    schema = {"text": TEXT, "rows": {"type": "array"}}
+    fields = {"rows": {"write": {"$user.roles_eq": "judge"}}}
+    await make(api, {"items": schema}, {"items": {"read": "users", "update": "users", "fields": fields}})
+    bob, item = await sign_up(api, "bob"), await stored(api, "items", text="a", rows=[["x"], ["y"]])
+    assert (await bob.merge("items", item, rows=["x"])).status_code == 403
+    assert (await bob.replace("items", item, rows=["x"])).status_code == 403
+    assert (await bob.merge("items", item, rows=[["x"], ["y"]])).status_code == 200
+    assert (await bob.replace("items", item, text="b", rows=[["x"], ["y"]])).status_code == 200
+
+
+async def test_x7_roles_are_given_only_to_users_who_can_be_read_along_a_relation(api: Api) -> None:
+    users = {"read": {"boss.id_eq": "$user.id"}}
+    await make(api, {}, {}, users=users, assign={"editor": {"$user.roles_eq": "admin"}})
+    ann, bob = await sign_up(api, "ann", "admin"), await sign_up(api, "bob")
+    cid = await sign_up(api, "cid", boss_id=ann.id)
+    for user, status in ((cid, 200), (bob, 404)):
+        path = f"/auth-collections/users/{user.id}/roles"
+        assert (await ann.ask("PUT", path, json={"roles": ["editor"]})).status_code == status
+
+
+async def test_x2_the_rule_of_a_field_looks_at_its_own_record(api: Api) -> None:
+    items = {"text": TEXT, "box_id": {"type": "reference", "collection": "boxes"}}
+    await make(api, {"boxes": {"owner_id": USER}, "items": items}, {})
+    along: list[dict[str, Any]] = [{"box.$can": "read"}, {"box.owner_id_eq": "$user.id"}]
+    for rule in (*along, {"not": {"or": [{"text_eq": "x"}, *along]}}):
+        rules = {"boxes": {"read": MINE}, "items": {"read": "users", "fields": {"text": {"read": rule}}}}
+        assert (await save(api, {"collections": rules})).status_code == 422
+    fields = {"data.x": {"read": {"boss.id_eq": "$user.id"}}}
+    assert (await save(api, {"users": {"read": "users", "fields": fields}})).status_code == 422
+
+
+async def test_x2_the_rule_of_a_field_named_email_is_not_that_of_the_address(api: Api) -> None:
+    fields = {"email": {"read": {"id_eq": "$user.id"}}, "data.email": {"read": "users"}}
+    saved = await save(api, {"users": {"read": "users", "fields": fields}})
+    assert saved.json()["detail"][0]["loc"] == ["body", "users", "fields", "data.email"]
+
+
+async def test_x15_the_longest_array_is_judged_by_the_longest_list_in_time(api: Api) -> None:
+    rules = {"items": {"create": {"tags_in": [f"t{number}" for number in range(MAX_IN)]}}}
+    await make(api, {"items": {"tags": {"type": "array"}}}, rules)
+    bob, tags = await sign_up(api, "bob"), [1] * (MAX_VALUES - 10)
+    start = time.monotonic()
+    assert (await bob.create("items", tags=tags)).status_code == 403
+    assert time.monotonic() - start < 5
+    assert (await bob.create("items", tags=[*tags, "t499"])).status_code == 201

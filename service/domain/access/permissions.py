@@ -39,11 +39,6 @@ class Permissions:
         own = (to_filter(part) for part in parts if not has_relations(part))
         return Match(filters=tuple(own), trees=tuple(part for part in parts if has_relations(part)))
 
-    @property
-    def read_filter(self) -> dict[str, Any]:
-        """The same as one MongoDB filter, of rules without relations."""
-        return {"$and": list(self.match.filters)} if self.match.filters else {}
-
     @cached_property
     def create(self) -> Tree:
         return bind(self._rules.create, self._values)
@@ -142,7 +137,11 @@ class Permissions:
         rule = self.write_rule(name)
         if rule is True or value is None:
             return rule
-        return any_of((rule, all_of((self.readable.get(name, True), Leaf(f"data.{name}", "eq", value)))))
+        return any_of((rule, self.shows_value(name, value)))
+
+    def shows_value(self, name: str, value: Any) -> Tree:
+        """That the caller may read a field of a record that he may read, and that it is just `value`."""
+        return all_of((self.readable.get(name, True), Leaf(f"data.{name}", "same", value)))
 
     @cached_property
     def keeps_fields(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.domain.access.permissions import Permissions
 from service.errors import Invalid, Unauthorized, Violation
-from service.query.tree import Leaf, Tree, all_of
+from service.query.tree import Tree, all_of
 
 Data = Mapping[str, Any]
 
@@ -48,13 +48,13 @@ def guard_change(permissions: Permissions, changes: Data) -> GuardedChange:
     """A change of some fields, as the caller may make it."""
     unchanged = {name: value for name, value in changes.items() if permissions.is_fixed(name)}
     fields = {name: value for name, value in changes.items() if name not in unchanged}
-    condition = all_of((permissions.update_condition(fields), stays_as_it_is(unchanged)))
+    condition = all_of((permissions.update_condition(fields), stays_as_it_is(permissions, unchanged)))
     return GuardedChange(fields, condition, unchanged)
 
 
-def stays_as_it_is(unchanged: Data) -> Tree:
-    """That fields which were sent without being written have the values that were sent."""
-    return all_of(Leaf(f"data.{name}", "eq", value) for name, value in unchanged.items())
+def stays_as_it_is(permissions: Permissions, unchanged: Data) -> Tree:
+    """That fields which were sent without being written have, for the caller to see, the values that were sent."""
+    return all_of(permissions.shows_value(name, value) for name, value in unchanged.items())
 
 
 def check_unchanged(permissions: Permissions, unchanged: Data, record: Data) -> None:

@@ -77,7 +77,9 @@ class Approval:
 
     async def _approve_set(self, id_: str, sent: Data) -> ApprovedChange:
         guarded = guard_change(self.permissions, sent)
-        guard = await self._guard(id_, guarded.condition, guarded.fields, stays_as_it_is(guarded.unchanged))
+        guard = await self._guard(
+            id_, guarded.condition, guarded.fields, stays_as_it_is(self.permissions, guarded.unchanged)
+        )
         return ApprovedChange(SetFields(guarded.fields), guard, guarded.unchanged)
 
     async def _guard(
