@@ -17,6 +17,8 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
+# Up to this many values, to look each up in a tuple is faster than to make a set of that.
+FEW = 16
 # Booleans first, for they are whole numbers in Python.
 BRACKETS: Mapping[type, str | None] = {
     bool: "boolean",
@@ -116,14 +118,21 @@ def _is_same(value: Any, other: Any) -> bool:
             return len(own) == len(others) and all(map(_is_same, own, others))
         case dict(), dict():
             return list(value) == list(other) and all(map(_is_same, value.values(), other.values()))
+    return _is_equal(value, other)
+
+
+def _is_equal(value: Any, other: Any) -> bool:
     bracket = _bracket(value)
     return bracket is not None and bracket == _bracket(other) and bool(value == other)
 
 
 def _one_of(found: list[Any], wanted: tuple[Any, ...]) -> bool:
     """MongoDB's equality with one of `wanted`; each value is looked at once, however many are wanted."""
+    values = list(_each(found))
+    if len(values) <= FEW:
+        return any(value in wanted and any(_is_equal(value, each) for each in wanted) for value in values)
     keys = {(bracket, value) for value in wanted if (bracket := _bracket(value)) is not None}
-    return any((bracket, value) in keys for value in _each(found) if (bracket := _bracket(value)) is not None)
+    return any((bracket, value) in keys for value in values if (bracket := _bracket(value)) is not None)
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[list[Any], Any], bool]:
