@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from service.bounds import MAX_CONFLICTS, MAX_IN, MAX_SET_VALUES, MAX_VALUES
+from service.domain.access.relations import settle
+from service.domain.documents import approval
+from service.query.tree import Tree
 from service.schema.values import now
 from service.web.auth.authenticate import Credential
 from service.web.openapi.api_route import ApiRoute
@@ -18,6 +21,7 @@ from tests.web.rules.conftest import Person, declare, guest_of, save, server_of,
 TEXT = {"type": "string"}
 ABSENT = "0" * 24
 USER = {"type": "reference", "collection": "users"}
+BOX = {"type": "reference", "collection": "boxes"}
 NOTES = RULES["collections"]["notes"]
 MINE = {"owner_id_eq": "$user.id"}
 
@@ -179,6 +183,26 @@ async def test_x5_two_changes_at_once_reach_no_state_that_after_forbids(api: Api
         assert sum((await ann.get("pairs", pair)).json()["data"].values()) == 1
         answers = await asyncio.gather(ann.merge("pairs", pair, a=1), ann.replace("pairs", pair, a=0, b=1))
         assert sum((await ann.get("pairs", pair)).json()["data"].values()) <= 1
+
+
+async def test_x5_a_field_is_written_only_while_its_rule_holds_along_a_relation(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schemas = {"boxes": {"owner_id": USER}, "items": {"text": TEXT, "box_id": BOX}}
+    fields = {"text": {"write": {"box.owner_id_eq": "$user.id"}}}
+    await make(api, schemas, {"items": {"read": "users", "update": "users", "fields": fields}})
+    ann, bob = await sign_up(api, "ann"), await sign_up(api, "bob")
+    hers, his = [await stored(api, "boxes", owner_id=each.id) for each in (ann, bob)]
+    item = await stored(api, "items", text="a", box_id=his)
+
+    async def settle_and_move(*args: Any) -> Tree:
+        settled = await settle(*args)
+        await server_of(api).merge("items", item, box_id=hers)
+        return settled
+
+    monkeypatch.setattr(approval, "settle", settle_and_move)
+    assert (await bob.merge("items", item, text="b")).status_code in {403, 503}
+    assert (await server_of(api).get("items", item)).json()["data"]["text"] == "a"
 
 
 async def test_x6_what_users_write_of_themselves_gives_them_nothing(api: Api) -> None:

@@ -1,6 +1,6 @@
 """What rules say of one caller's writes: asked along the one way of every write, before the database is."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -89,7 +89,7 @@ class Approval:
         if has_relations(condition):
             record = await self._read(id_)
             settled = await self._settled(record, new, whole=whole)
-            condition = all_of((settled, unchanged, *_pins(self.permissions, record)))
+            condition = all_of((settled, unchanged, *_pins(self.permissions, record, new)))
         return _as_guard(condition)
 
     async def _settled(self, record: Record, new: Data, *, whole: bool) -> Tree:
@@ -204,9 +204,11 @@ def _as_guard(condition: Tree) -> Guard | None:
     return None if condition is True else Guard(to_filter(condition))
 
 
-def _pins(permissions: Permissions, record: Record) -> list[Tree]:
-    """That the ids by which relations were followed are still the ones that were followed."""
-    trees = (permissions.read, permissions.delete, *(tree for pair in permissions.transitions for tree in pair))
+def _pins(permissions: Permissions, record: Record, new: Iterable[str] = ()) -> list[Tree]:
+    """That the ids by which relations were followed, for writing the fields `new`, are still the ones that were followed."""
+    written = (permissions.write_rule(name) for name in new)
+    pairs = (tree for pair in permissions.transitions for tree in pair)
+    trees = (permissions.read, permissions.delete, *pairs, *written)
     paths = {leaf.local for tree in trees for leaf in leaves(tree) if isinstance(leaf, Related)}
     return [_pin(path, record) for path in sorted(paths) if top_level(path) is not None]
 
