@@ -170,6 +170,18 @@ async def test_x5_a_whole_new_document_keeps_what_its_sender_cannot_write_or_see
     assert (await server_of(api).get("items", item)).json()["data"] == whole
 
 
+async def test_x5_a_whole_new_document_fills_no_default_into_what_its_sender_cannot_write(api: Api) -> None:
+    fields = {"rating": {"write": "server"}, "verdict": {"write": {"$user.roles_eq": "judge"}}}
+    rules = {"items": {"read": "users", "update": "users", "fields": fields}}
+    await make(api, {"items": {"text": TEXT, "rating": {"type": "integer"}, "verdict": TEXT}}, rules)
+    bob, item = await sign_up(api, "bob"), await stored(api, "items", text="a")
+    schema = {"text": TEXT, "rating": {"type": "integer", "default": 5}, "verdict": {**TEXT, "default": "good"}}
+    changed = await api.request("PATCH", "/api/collections/items", json={"schema": schema})
+    assert changed.status_code == 200, changed.text
+    replaced = await bob.replace("items", item, text="b")
+    assert (replaced.status_code, replaced.json().get("data")) == (200, {"text": "b"})
+
+
 async def test_x5_two_changes_at_once_reach_no_state_that_after_forbids(api: Api) -> None:
     number = {"type": "integer"}
     one_is_free = {"or": [{"a_eq": 0}, {"b_eq": 0}]}

@@ -122,7 +122,13 @@ class Approval:
             for name, value in record["data"].items()
             if name not in own and not await self._may_lose(name, record)
         }
-        completed = complete({**own, **kept}, fields)
+        whole = complete({**own, **kept}, fields)
+        # A default is written by whoever sends the document: where he cannot write, nothing is filled in.
+        completed = {
+            name: value
+            for name, value in whole.items()
+            if name in own or name in kept or await self._may_lose(name, record)
+        }
         writes = [await self._may_write(name, value, record) for name, value in completed.items() if name not in kept]
         if not all(writes) or not matches(await self._images(record, completed, whole=True), record):
             raise self.refusal()
