@@ -318,6 +318,24 @@ async def test_x10_a_reference_to_what_cannot_be_read_is_one_to_nothing(api: Api
     assert (created.status_code, created.json().keys()) == (201, {"id"})
 
 
+async def test_x10_a_reference_costs_the_same_commands_whether_its_record_is_there(
+    api: Api, commands: CommandRecorder
+) -> None:
+    reference = {"type": "reference", "collection": "notes"}
+    schemas = {"boxes": {"owner_id": USER}, "notes": {"box_id": BOX}, "items": {"note_id": reference}}
+    rules = {"boxes": {"read": MINE}, "notes": {"read": {"box.$can": "read"}}, "items": {"create": "users"}}
+    await make(api, schemas, rules)
+    ann, bob = await sign_up(api, "ann"), await sign_up(api, "bob")
+    hers = await stored(api, "notes", box_id=await stored(api, "boxes", owner_id=ann.id))
+    asked: list[list[str]] = []
+    for note in (ABSENT, ABSENT, hers):
+        commands.commands.clear()
+        assert (await bob.create("items", note_id=note)).status_code == 422
+        asked.append(list(commands.names))
+    assert asked[1] == asked[2]
+    assert (await ann.create("items", note_id=hers)).status_code == 201
+
+
 @pytest.mark.parametrize("read", [MINE, {"box.$can": "read"}], ids=["own", "relation"])
 async def test_x11_what_cannot_be_read_is_asked_for_and_answered_as_what_is_not_there(
     api: Api, commands: CommandRecorder, read: Any

@@ -4,11 +4,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from service.bounds import MAX_SET_VALUES
+from service.query.commands import probe
 from service.query.matcher import decide, matches, values_at
+from service.query.nodes import Match, RelationMatch
 from service.query.tree import Condition, Related, Tree, has_relations, leaves, to_filter
 from service.storage.databases import ProjectDatabase
 
 Record = Mapping[str, Any]
+# How long it may take to find out which records can be read.
+SECONDS = 10
 
 
 async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
@@ -25,15 +29,15 @@ async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
 
 
 async def readable_ids(database: ProjectDatabase, collection: str, tree: Tree, ids: Collection[str]) -> set[str]:
-    """Those of `ids` that name a record of a MongoDB collection which satisfies `tree`."""
+    """Those of `ids` that name a record of a MongoDB collection which satisfies `tree`.
+
+    One command, whatever it finds: how many there are would tell which records are there.
+    """
     if tree is False:
         return set()
-    simple = not has_relations(tree)
-    match = {"$and": [{"_id": {"$in": sorted(ids)}}, to_filter(tree) if simple else {}]}
-    rows = await database.records(collection).find_all(match, limit=len(ids))
-    if simple:
-        return {row["_id"] for row in rows}
-    return {row["_id"] for row in rows if matches(await settle(database, tree, row), row)}
+    named = Match(filters=({"_id": {"$in": sorted(ids)}},), trees=(tree,))
+    command = probe(RelationMatch("_id", collection, named))
+    return {row["_id"] for row in await database.records(collection).page(command, seconds=SECONDS)}
 
 
 async def _holds(database: ProjectDatabase, leaf: Related, record: Record) -> bool:
