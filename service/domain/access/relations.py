@@ -1,6 +1,6 @@
 """Conditions on related records, settled for one record: asked of MongoDB, and replaced by what it says."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from service.bounds import MAX_SET_VALUES
@@ -20,7 +20,10 @@ async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
     found: dict[int, bool] = {}
     for leaf in leaves(tree):
         if isinstance(leaf, Related):
-            found[id(leaf)] = await _holds(database, leaf, record) is not leaf.negated
+            ids = list(dict.fromkeys(each for each in values_at(record, leaf.local) if isinstance(each, str)))
+            # Of more nobody can tell within reason: then it is refused, negated or not, as everything unknown is.
+            within = len(ids) <= MAX_SET_VALUES
+            found[id(leaf)] = within and await _holds(database, leaf, ids) is not leaf.negated
 
     def replaced(leaf: Condition) -> Tree:
         return found.get(id(leaf), leaf)
@@ -40,11 +43,9 @@ async def readable_ids(database: ProjectDatabase, collection: str, tree: Tree, i
     return {row["_id"] for row in await database.records(collection).page(command, seconds=SECONDS)}
 
 
-async def _holds(database: ProjectDatabase, leaf: Related, record: Record) -> bool:
+async def _holds(database: ProjectDatabase, leaf: Related, ids: Sequence[str]) -> bool:
     """Whether one of the ids at the relation's place names a record that satisfies its tree."""
-    ids = list(dict.fromkeys(each for each in values_at(record, leaf.local) if isinstance(each, str)))
-    # Nobody can tell within reason: then it is refused, as everything unknown is.
-    if not ids or len(ids) > MAX_SET_VALUES or leaf.tree is False:
+    if not ids or leaf.tree is False:
         return False
     simple = not has_relations(leaf.tree)
     condition = to_filter(leaf.tree) if simple else {}
