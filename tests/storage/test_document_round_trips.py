@@ -64,6 +64,9 @@ async def test_all_references_of_a_write_are_checked_in_one_more(
 async def test_a_list_is_a_page_a_total_and_a_probe_for_each_relation(
     api: Api, thing: dict[str, Any], commands: CommandRecorder, query: str, expected: list[str]
 ) -> None:
+    # The project's rules, which say what files are shown of users, are remembered, as the project itself is.
+    await find(api, query)
+    commands.commands.clear()
     assert (await find(api, query)).status_code == 200
     assert sorted(commands.names) == expected
 
