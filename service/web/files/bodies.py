@@ -1,8 +1,8 @@
 """What the endpoint that signs URLs of files reads and answers."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_SIGNED_URLS
@@ -10,11 +10,18 @@ from service.bounds import MAX_SIGNED_URLS
 HOUR, WEEK = 3_600, 604_800
 
 
+def _whole(value: Any) -> Any:
+    """In JSON Schema 60.0 is an integer, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class UrlsForm(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     urls: Annotated[list[str], Field(max_length=MAX_SIGNED_URLS, description="URLs of files, signed or not")]
-    expires_in: Annotated[int, Field(ge=1, le=WEEK, description="For how many seconds they shall be good")] = HOUR
+    expires_in: Annotated[
+        int, BeforeValidator(_whole), Field(ge=1, le=WEEK, description="For how many seconds they shall be good")
+    ] = HOUR
 
 
 class SignedUrls(TypedDict):

@@ -517,3 +517,9 @@ async def test_x6_a_file_cannot_be_put_into_a_field_that_servers_write(api: Api,
         headers=FORM_TYPE | {"x-api-key": api.publishable_key},
     )
     assert guest.status_code == 422
+
+
+async def test_a_whole_number_of_seconds_may_be_written_with_a_point(api: Api) -> None:
+    for seconds, status in ((65.0, 200), (65.5, 422), ("65", 422), (True, 422)):
+        answer = await api.request("POST", "/api/files/sign", json={"urls": [], "expires_in": seconds})
+        assert answer.status_code == status, answer.text
