@@ -4,7 +4,7 @@ A record is judged as it is stored, `{_id, data, created_at, updated_at, ...}`. 
 asks MongoDB settles first; see `domain/documents`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -100,9 +100,6 @@ class Permissions:
 
     def is_for_servers(self, name: str) -> bool:
         return self.field(name).write == SERVER
-
-    def fixed(self) -> Iterator[str]:
-        return (name for name in self._rules.fields if self.is_fixed(name))
 
     def visible(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """The `data` of a record that the caller may read, without the fields that he may not."""

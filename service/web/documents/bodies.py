@@ -49,15 +49,8 @@ def document_view(document: StoredDocument) -> Document:
     }
 
 
-def written_view(written: Written) -> WrittenDocument:
-    if isinstance(written, HiddenDocument):
-        return {"id": written.id}
-    return {
-        "id": written.id,
-        "data": written.data,
-        "created_at": written.created_at,
-        "updated_at": written.updated_at,
-    }
+def written_view(written: Written) -> Document | WrittenDocument:
+    return {"id": written.id} if isinstance(written, HiddenDocument) else document_view(written)
 
 
 def list_view(page: Page) -> DocumentList:
