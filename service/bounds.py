@@ -116,6 +116,12 @@ MAX_PROJECT_INDEXES = Bound(
     protects="MongoDB's open files",
     past="409 index_limit",
 )
+MAX_MADE_FILES = Bound(
+    3_000,
+    "collections and indexes that a project makes in five minutes, a dropped one included",
+    protects="MongoDB's open files",
+    past="429 rate_limit_exceeded",
+)
 MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB, past=INVALID)
 MAX_CONFLICTS = Bound(
     20,

@@ -13,6 +13,7 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
+from service.domain.collections.made_files import MadeFiles
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
@@ -115,7 +116,7 @@ def build_services(settings: Settings) -> Services:
     tokens = Tokens(settings.base_url, projects)
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
-    access = AccessControl()
+    access, made = AccessControl(), MadeFiles(limits)
     signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
     protection = FileProtection(access, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
@@ -128,8 +129,8 @@ def build_services(settings: Settings) -> Services:
         tokens=tokens,
         passwords=passwords,
         accounts=Accounts(passwords, tokens, lists, access=access, protection=protection),
-        collections=Collections(catalogs, pattern_judge, access),
-        schema_changes=SchemaChanges(catalogs, pattern_judge, access),
+        collections=Collections(catalogs, pattern_judge, access, made),
+        schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,
         documents=documents,
         permits=DocumentPermits(documents, access, ConflictLimit(limits)),

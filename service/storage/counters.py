@@ -10,6 +10,7 @@ from service.storage.databases import Databases
 
 # No slice is larger than this part of what is left, so the slices shrink to one as a limit is approached.
 SHARE = 2
+USED = {"$ifNull": ["$used", 0]}
 
 
 class Counters:
@@ -34,6 +35,18 @@ class Counters:
             )
         return int(found["granted"]), int(found["used"])
 
+    async def take_all(self, key: str, *, wanted: int, limit: int, until: datetime) -> bool:
+        """Takes `wanted` of what `limit` leaves, or nothing; says whether it did. Otherwise as `take`."""
+        with translated():
+            found: Any = await self._counters.find_one_and_update(
+                {"_id": key},
+                _take_all(wanted, limit, until),
+                upsert=True,
+                projection={"granted": 1},
+                return_document=ReturnDocument.AFTER,
+            )
+        return bool(found["granted"])
+
     async def give_back(self, key: str, amount: int) -> None:
         """Returns what was taken and not spent. A retried write is applied once. Raises Unavailable."""
         with translated():
@@ -41,11 +54,18 @@ class Counters:
 
 
 def _take(wanted: int, limit: int, until: datetime) -> list[dict[str, Any]]:
-    """The update as a pipeline, which computes from the document as it is at that instant."""
-    used = {"$ifNull": ["$used", 0]}
-    free = {"$max": [0, {"$subtract": [limit, used]}]}
+    free = {"$max": [0, {"$subtract": [limit, USED]}]}
     share = {"$max": [1, {"$toInt": {"$floor": {"$divide": [free, SHARE]}}}]}
+    return _grant({"$min": [wanted, share, free]}, until)
+
+
+def _take_all(wanted: int, limit: int, until: datetime) -> list[dict[str, Any]]:
+    return _grant({"$cond": [{"$lte": [{"$add": [USED, wanted]}, limit]}, wanted, 0]}, until)
+
+
+def _grant(granted: dict[str, Any], until: datetime) -> list[dict[str, Any]]:
+    """The update as a pipeline, which computes from the document as it is at that instant."""
     return [
-        {"$set": {"granted": {"$min": [wanted, share, free]}, "expires": until}},
-        {"$set": {"used": {"$add": [used, "$granted"]}}},
+        {"$set": {"granted": granted, "expires": until}},
+        {"$set": {"used": {"$add": [USED, "$granted"]}}},
     ]

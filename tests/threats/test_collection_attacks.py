@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from service.bounds import MAX_PROJECT_INDEXES
+from service.domain.collections import made_files
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.lookup import CACHE_SECONDS
@@ -277,3 +279,33 @@ async def test_n26_900_nested_items_are_refused(api: Api) -> None:
         headers={"content-type": "application/json"},
     )
     assert change.status_code == 422
+
+
+async def test_n21_declaring_and_deleting_in_turn_cannot_use_up_the_files_of_mongodb(
+    make_api: MakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MongoDB keeps the files of what was dropped: with 60 indexes each, a thousand requests made 60,000."""
+    monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 30))
+    api, other = await make_api(), await make_api()
+    schema: Schema = {f"f{i}": {"type": "integer", "index": True} for i in range(8)}
+    body, statuses = {"name": "things", "schema": schema}, []
+    for _ in range(4):
+        response = await api.request("POST", "/api/collections", json=body)
+        statuses.append(response.status_code)
+        await api.request("DELETE", "/api/collections/things")
+    assert statuses == [201, 201, 429, 429]
+    assert response.json()["code"] == "rate_limit_exceeded"
+    assert response.json()["detail"] == "The limit of 30 collections and indexes made in five minutes is reached"
+    assert 1 <= int(response.headers["retry-after"]) <= 300
+    await declare(other, schema)
+
+
+async def test_n21_an_index_that_a_change_adds_counts_too(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 8))
+    await declare(api, {"a": {"type": "integer"}})
+    statuses = [
+        (await change(api, {"a": {"type": "integer", "index": indexed}})).status_code for indexed in (True, False) * 8
+    ]
+    assert 429 in statuses
+    assert statuses.index(429) % 2 == 0, statuses
+    assert statuses[statuses.index(429) + 1] == 200, "what makes no index is not refused"

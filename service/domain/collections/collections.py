@@ -6,6 +6,7 @@ from service.bounds import MAX_PROJECT_INDEXES
 from service.domain.access.agreement import begin_deletion
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs, Collection, Declaration
+from service.domain.collections.made_files import MadeFiles
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
@@ -27,10 +28,11 @@ from service.storage.definitions import Definitions
 class Collections:
     """What a project's API key can do with its collections."""
 
-    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl) -> None:
+    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles) -> None:
         self._catalogs = catalogs
         self._judge = judge
         self._access = access
+        self._made = made
 
     async def list(self, project: Project) -> list[Declaration]:
         """All of them, by name."""
@@ -41,7 +43,7 @@ class Collections:
         return await self._catalogs.refresh(project, name)
 
     async def create(self, project: Project, name: str, schema: dict[str, Any]) -> Collection:
-        """Raises CollectionExists, CollectionLimit, IndexLimit, and Invalid with all that is wrong with the schema.
+        """Raises CollectionExists, CollectionLimit, IndexLimit, LimitExceeded, and Invalid with all that is wrong.
 
         The registry is written first: of many who create one name, one gets to make its collection.
         """
@@ -51,7 +53,8 @@ class Collections:
         definitions = Definitions(project.database)
         # Looked at before as well, so that who has reached a limit does not pay for a look at the schema.
         await check_limits(project, more=1)
-        await validate_schema(project, name, schema, self._judge)
+        fields = await validate_schema(project, name, schema, self._judge)
+        await self._made.count_collection(project, fields)
         record = await definitions.reserve(name, schema)
         try:
             await check_limits(project)

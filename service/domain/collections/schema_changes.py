@@ -20,6 +20,7 @@ from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs, Collection, read_collection
 from service.domain.collections.collections import refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
+from service.domain.collections.made_files import MadeFiles
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
@@ -35,10 +36,11 @@ from service.storage.definitions import CHANGE_SECONDS, Definitions
 class SchemaChanges:
     """Changes of the schemas of collections."""
 
-    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl) -> None:
+    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles) -> None:
         self._catalogs = catalogs
         self._judge = judge
         self._access = access
+        self._made = made
 
     async def preview(self, project: Project, name: str, changes: Mapping[str, Any]) -> Findings:
         """What `change` would meet. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed."""
@@ -50,11 +52,12 @@ class SchemaChanges:
         """Declares the fields in `changes` anew, removes those that are null there, leaves the others.
 
         Raises SchemaConflict where documents break the new schema and no default repairs them; RuleConflict and
-        RuleTestsFailed where the rules do not let it pass; CollectionNotFound, Invalid, SchemaChanging.
+        RuleTestsFailed where the rules do not let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
         """
         with within(CHANGE_SECONDS):
             examination, schema = await self._prepare(project, name, changes)
             _refuse_conflicts(await examination.run())
+            await self._made.count_indexes(project, len(examination.new_indexes))
             record = await Definitions(project.database).begin(name, "change")
             if record is None:
                 raise SchemaChanging

@@ -201,6 +201,14 @@ class Limits:
             raise exceeded(policy, limit, seconds_until(end, now))
         return key
 
+    async def take_all(self, project: Project, policy: Policy, amount: int) -> None:
+        """Takes `amount` of a project's limit, or nothing. Raises LimitExceeded."""
+        limit, now = policy.limit(project.settings), self._clock()
+        end = window_end(now, policy.seconds)
+        key = _key((project.id, policy.name, "", limit), end)
+        if not await self._counters.take_all(key, wanted=amount, limit=limit, until=_keep_until(end)):
+            raise exceeded(policy, limit, seconds_until(end, now))
+
     async def give_back(self, key: str) -> None:
         """Returns the one that was taken; it counts as used where that cannot be done."""
         try:

@@ -1,0 +1,31 @@
+"""How many collections and indexes a project may make in five minutes.
+
+MongoDB keeps the files of a dropped one open for as long as it answers reads of the past, by default five minutes. So a
+project that declares and deletes in turn would use up the files that mongod may open, and mongod ends when it has none.
+"""
+
+from service.bounds import MAX_MADE_FILES
+from service.domain.limits.limiter import Limits, Policy
+from service.domain.projects.lookup import Project
+from service.schema.fields import Fields
+from service.schema.indexes import indexes
+
+MADE_FILES = Policy("made_files", 300, "collections and indexes made in five minutes", lambda _: MAX_MADE_FILES)
+# The collection's own, that of its ids, and the two that every collection has.
+OF_A_COLLECTION = 4
+
+
+class MadeFiles:
+    """Counts them before they are made; one that then fails has counted."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    async def count_collection(self, project: Project, fields: Fields) -> None:
+        """Raises LimitExceeded."""
+        await self._limits.take_all(project, MADE_FILES, OF_A_COLLECTION + len(indexes(fields)))
+
+    async def count_indexes(self, project: Project, number: int) -> None:
+        """Raises LimitExceeded."""
+        if number:
+            await self._limits.take_all(project, MADE_FILES, number)
