@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "MAX_KEYS": COMMAND,
     "MAX_PATTERN_WAITING": MANY,
     "MAX_SET_VALUES": ADDED_UP,
+    "MAX_MADE_FILES": ADDED_UP,
     "MAX_ROLES": "as the stored tests, whose users have as many",
     "MAX_SIGNED_URLS": "one signature for each, as in a page of records with files",
     "MAX_CONFLICTS": ADDED_UP,
