@@ -1,6 +1,6 @@
 """Every URL of the service, on one page: its handler, its credential, its limits, and what the OpenAPI document says of it.
 
-A row decides before its handler runs; `web/openapi/api_route` says what each of its columns does.
+A row is decided before its handler runs; `web/openapi/api_route` says what each of its columns does.
 """
 
 from service.bounds import MAX_JSON_BYTES

@@ -1,4 +1,4 @@
-"""From a URL to its endpoint, and from what the endpoint raises to an answer, in one step.
+"""From a URL to its endpoint, what is decided before the handler runs, and from what is raised to an answer, in one step.
 
 Starlette does the same in five nested calls, each with its own wrapper around `send`; together they cost as much as all of
 the service's own work for a request (see docs/performance.md). So a request that fits a route goes straight to its
@@ -9,6 +9,7 @@ than Starlette is refused when the service starts.
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from inspect import isfunction
+from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -17,11 +18,78 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from service.errors import ServiceError
+from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
+from service.domain.limits.limiter import OF_USER, Policy, exceeded
+from service.errors import Invalid, ServiceError, Violation
+from service.query.parse import parse_pairs
+from service.services import Services
 from service.web.asgi.cors import Preflights
+from service.web.asgi.request_context import extend_deadline
+from service.web.auth.authenticate import AUTHENTICATE, Credential
+from service.web.auth.client_address import find_client_address
 
+Endpoint = Callable[[Request], Awaitable[Response]]
+# The second is the one Caller that the row's credential makes; each handler names its class.
+Handler = Callable[[Request, Any, Services], Awaitable[Response]]
 OnError = Callable[[Request, Exception], Awaitable[Response]]
 Form = tuple[str, int]
+
+
+class Demands(Protocol):
+    """What a row of `web/routes` asks of a request; `ApiRoute` says what each is."""
+
+    handler: Handler
+    credential: Credential
+    policy: Policy | None
+    answer_seconds: float | None
+    refuses_query: bool
+
+
+def make_endpoint(row: Demands) -> Endpoint:
+    """The order of every endpoint: the credential, then the limits, then the query string, then the handler and the body.
+
+    The endpoint raises LimitExceeded, which names the limit, and Unavailable, for what cannot be counted must not pass.
+    """
+    handler, authenticate, policy = row.handler, AUTHENTICATE[row.credential], row.policy
+    seconds, refuses_query = row.answer_seconds, row.refuses_query
+    others = _policies(policy) if policy is not None else {}
+
+    async def endpoint(request: Request) -> Response:
+        state = request.scope["state"]
+        if seconds is not None:
+            extend_deadline(request, seconds)
+        services: Services = request.scope["app"].services
+        caller = await authenticate(request, services)
+        if policy is not None:
+            counted, address = others.get(type(caller), policy), ""
+            # Whose hour it is: the user's where each user has one, else that of the client's address.
+            if counted is OF_USER and isinstance(caller, UserCaller):
+                address = caller.user_id
+            elif counted.per_address:
+                address = find_client_address(request, services.trusted_proxies)
+            quotas = state["quotas"] = await services.limits.count(state["project"], counted, address)
+            if quotas and (last := quotas[-1]).exceeded:
+                raise exceeded(last.policy, last.limit, last.reset)
+        if refuses_query and request.scope["query_string"]:
+            _refuse_query(request)
+        return await handler(request, caller, services)
+
+    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
+    return endpoint
+
+
+def _policies(policy: Policy) -> dict[type[Caller], Policy]:
+    """What takes the policy's place for some callers."""
+    found = {AnonymousCaller: policy.anonymous, UserCaller: policy.of_user, PublishableKeyCaller: policy.of_guest}
+    return {kind: other for kind, other in found.items() if other is not None}
+
+
+def _refuse_query(request: Request) -> None:
+    """Raises Invalid for every parameter: a misspelt or forgotten one is never silently ignored."""
+    names = [name for name, _ in parse_pairs(request.scope["query_string"])]
+    raise Invalid(
+        Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden") for name in names
+    )
 
 
 class RouteDispatch:

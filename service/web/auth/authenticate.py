@@ -4,7 +4,7 @@ Each of these functions notes the project in the request's state, where the laye
 limits and for the origins that may read the answer.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from hmac import compare_digest
 
@@ -23,7 +23,7 @@ from service.domain.projects.lookup import PUBLISHABLE_PREFIX, Project
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
 from service.services import Services
-from service.web.auth.client_address import Network, client_address
+from service.web.auth.client_address import find_client_address
 
 Authenticate = Callable[[Request, Services], Awaitable[Caller]]
 
@@ -178,14 +178,3 @@ def headers_of(request: Request, name: bytes) -> list[str]:
 def _anonymous(request: Request, project: Project) -> AnonymousCaller:
     request.scope["state"]["project"] = project
     return AnonymousCaller(project)
-
-
-def find_client_address(request: Request, trusted_proxies: Sequence[Network]) -> str:
-    """The client of a request as limits count it, behind the proxies that the operator named."""
-    peer = request.scope.get("client")
-    return client_address(
-        peer[0] if peer else None,
-        trusted_proxies,
-        x_forwarded_for=headers_of(request, b"x-forwarded-for"),
-        forwarded=headers_of(request, b"forwarded"),
-    )

@@ -1,8 +1,10 @@
-"""Whom a request comes from, by address. Only proxies that the operator named are believed. No I/O."""
+"""Whom a request comes from, by address. Only proxies that the operator named are believed."""
 
 import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from starlette.requests import Request
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -13,6 +15,17 @@ MAX_HOPS = 32
 # Whoever has one address of a /64 has all of them (RFC 6177 section 2), so they count as one client.
 CLIENT_PREFIX = 64
 FORWARDED_FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]+)\s*(?=;|$)', re.IGNORECASE)
+
+
+def find_client_address(request: Request, trusted_proxies: Sequence[Network]) -> str:
+    """The client of a request as limits count it, behind the proxies that the operator named."""
+    peer, headers = request.scope.get("client"), request.scope["headers"] if trusted_proxies else ()
+    return client_address(
+        peer[0] if peer else None,
+        trusted_proxies,
+        x_forwarded_for=[value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for"],
+        forwarded=[value.decode("latin-1") for name, value in headers if name == b"forwarded"],
+    )
 
 
 def client_address(

@@ -13,7 +13,7 @@ from service.query.parse import parse_pairs
 from service.services import Services
 from service.storage.files.stored import StoredFile
 from service.web.asgi.streaming import Streamed
-from service.web.auth.authenticate import find_client_address
+from service.web.auth.client_address import find_client_address
 from service.web.files.bodies import SignedUrls, UrlsForm
 from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable, Whole, answer
 from service.web.http.disposition import content_disposition

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document: a declaration beside each route, and one builder that reads them.
 
-api_route         a row of `web/routes`: what is decided before the handler runs
+api_route         a row of `web/routes`: what `web/asgi/router` decides before the handler runs
 declaration       what the document says of an endpoint
 shapes            the types that bodies are declared with, and their schemas
 query_parameters  the query language's parameters, from its own operators and limits

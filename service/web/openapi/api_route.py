@@ -1,25 +1,13 @@
 """One row of `web/routes`: what an endpoint asks of a request before its handler sees it, and what the document says of it."""
 
-from collections.abc import Awaitable, Callable
 from enum import Enum
-from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
-from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
-from service.domain.limits.limiter import OF_USER, Policy, exceeded
-from service.errors import Invalid, Violation
-from service.query.parse import parse_pairs
-from service.services import Services
-from service.web.asgi.request_context import extend_deadline
-from service.web.auth.authenticate import AUTHENTICATE, Credential, find_client_address
+from service.domain.limits.limiter import Policy
+from service.web.asgi.router import Handler, make_endpoint
+from service.web.auth.authenticate import Credential
 from service.web.openapi.declaration import Operation
-
-Endpoint = Callable[[Request], Awaitable[Response]]
-# The second is the one Caller that the row's credential makes; each handler names its class.
-Handler = Callable[[Request, Any, Services], Awaitable[Response]]
 
 
 class Query(Enum):
@@ -54,9 +42,10 @@ class ApiRoute(Route):
     ) -> None:
         self.method, self.handler, self.operation = method, handler, operation
         self.credential, self.policy, self.query = credential, policy, query
+        self.refuses_query = query is Query.REFUSED
         self.answer_seconds, self.max_body = answer_seconds, max_body
         self._check()
-        super().__init__(path, _endpoint(self), methods=[method])
+        super().__init__(path, make_endpoint(self), methods=[method])
         if self.methods and not takes_head:
             self.methods = self.methods - {"HEAD"}
 
@@ -69,61 +58,3 @@ class ApiRoute(Route):
             raise TypeError(f"{self.operation.id}: a body is described where one is read")
         if self.policy and self.credential in {Credential.NONE, Credential.METRICS_TOKEN}:
             raise TypeError(f"{self.operation.id}: a limit is one of a project, and the credential names none")
-
-
-def _endpoint(route: ApiRoute) -> Endpoint:
-    """The order of every endpoint: the credential, then the limits, then the query string, then the handler and the body."""
-    handler, authenticate, policy = route.handler, AUTHENTICATE[route.credential], route.policy
-    seconds, refuses_query = route.answer_seconds, route.query is Query.REFUSED
-
-    async def endpoint(request: Request) -> Response:
-        if seconds is not None:
-            extend_deadline(request, seconds)
-        services: Services = request.scope["app"].services
-        caller = await authenticate(request, services)
-        if policy is not None:
-            await _count(request, services, caller, policy)
-        if refuses_query and request.scope["query_string"]:
-            _refuse_query(request)
-        return await handler(request, caller, services)
-
-    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
-    return endpoint
-
-
-async def _count(request: Request, services: Services, caller: Caller, policy: Policy) -> None:
-    """Counts a request of a project under `policy`, or what the policy has for those without a credential.
-
-    Raises LimitExceeded, which names the limit, and Unavailable.
-    """
-    policy = _policy_of(caller, policy)
-    state = request.scope["state"]
-    address = ""
-    if policy.per_address:
-        # Whose hour it is: the user's where each user has one, else that of the client's address.
-        if policy is OF_USER and isinstance(caller, UserCaller):
-            address = caller.user_id
-        else:
-            address = find_client_address(request, services.trusted_proxies)
-    quotas = state["quotas"] = await services.limits.count(state["project"], policy, address)
-    if quotas and (last := quotas[-1]).exceeded:
-        raise exceeded(last.policy, last.limit, last.reset)
-
-
-def _policy_of(caller: Caller, policy: Policy) -> Policy:
-    match caller:
-        case AnonymousCaller():
-            return policy.anonymous or policy
-        case UserCaller():
-            return policy.of_user or policy
-        case PublishableKeyCaller():
-            return policy.of_guest or policy
-    return policy
-
-
-def _refuse_query(request: Request) -> None:
-    """Raises Invalid for every parameter: a misspelt or forgotten one is never silently ignored."""
-    names = [name for name, _ in parse_pairs(request.scope["query_string"])]
-    raise Invalid(
-        Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden") for name in names
-    )
