@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
+from opcode import opmap
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,6 +22,8 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener
 
 ROOT = f"{Path.cwd()}{os.sep}service{os.sep}"
+DRIVER = f"{os.sep}pymongo{os.sep}"
+RESUME = opmap["RESUME"]
 BOUNDARY = "walk"
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
@@ -98,19 +101,25 @@ async def call(app: Any, method: str, target: str, *, headers: dict[str, str], p
 
 
 def note(frame: FrameType, event: str, _: object) -> None:
-    """Notes the file of each function that is called, and of each coroutine that goes on, while a request is traced."""
+    """Notes the file of each function of the service that is called while a request is traced.
+
+    What MongoDB's driver calls in the middle of a command, in place of its own functions, is a part of the driver to a reader.
+    """
     if (
         event == "call"
         and starts(frame)
         and (files := TRACED.get()) is not None
         and frame.f_code.co_filename.startswith(ROOT)
+        and not (frame.f_back and DRIVER in frame.f_back.f_code.co_filename)
     ):
         files.append(frame.f_code.co_filename.removeprefix(ROOT))
 
 
 def starts(frame: FrameType) -> bool:
-    """Whether this is a function's beginning, and not a coroutine that goes on (dis, RESUME: 0 is the start of a function)."""
-    return frame.f_code.co_code[frame.f_lasti + 1] == 0
+    """Whether this is a function's beginning: neither a coroutine that goes on (dis, RESUME: 0 is the start of a function)
+    nor a generator that is closed, which does so where it last gave something.
+    """
+    return frame.f_code.co_code[frame.f_lasti] == RESUME and frame.f_code.co_code[frame.f_lasti + 1] == 0
 
 
 async def trace(request: Callable[[], Awaitable[Answer]]) -> tuple[Answer, list[str]]:

@@ -9,12 +9,13 @@ from typing import Any
 import pymongo.lock
 from bson.codec_options import DatetimeConversion
 from pymongo import AsyncMongoClient, timeout
+from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import InvalidURI
 
 from service.errors import ConfigurationError
-from service.storage.calls import PoolMetrics, count_connections
+from service.storage.driver import PoolMetrics, count_connections
 
 if sys.version_info < (3, 12):
 
@@ -32,6 +33,7 @@ if sys.version_info < (3, 12):
 Document = dict[str, Any]
 Client = AsyncMongoClient[Document]
 Database = AsyncDatabase[Document]
+ClientSession = AsyncClientSession
 
 # One operation, with its retries, must end within this time; a request makes few of them.
 OPERATION_TIMEOUT_MS = 5_000

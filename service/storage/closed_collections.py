@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from service.errors import CollectionExists
-from service.storage.calls import translated
 from service.storage.client import Database
 from service.storage.collections import CLOSED, closed_validator, mongo_collection_name
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions
+from service.storage.records import translated
 
 # No request takes so long.
 CLOSED_FOR = timedelta(hours=1)

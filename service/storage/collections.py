@@ -15,10 +15,10 @@ from service.schema.indexes import Index
 from service.schema.json_schema import validator
 from service.schema.patterns import patterned
 from service.schema.values import now
-from service.storage.calls import translated
 from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.definitions import Definitions
+from service.storage.records import translated
 from service.storage.validation_probe import MAJORITY, probe
 
 NAMESPACE_NOT_FOUND = 26
@@ -55,7 +55,7 @@ def mongo_collection_name(name: str) -> str:
 
 
 class CollectionStore:
-    """The collections of one project's database. Raises the errors of `errors.translated`."""
+    """The collections of one project's database. Raises the errors of `records.translated`."""
 
     def __init__(self, database: ProjectDatabase) -> None:
         self._database = database.database

@@ -5,8 +5,8 @@ from typing import Any
 
 from pymongo import ReturnDocument
 
-from service.storage.calls import translated
 from service.storage.databases import Databases
+from service.storage.records import translated
 
 # No slice is larger than this part of what is left, so the slices shrink to one as a limit is approached.
 SHARE = 2

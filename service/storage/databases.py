@@ -7,11 +7,10 @@ from typing import TypeVar
 from pymongo import ASCENDING, IndexModel, timeout
 
 from service.schema.file_urls import FileUrls
-from service.storage.calls import translated
-from service.storage.client import Client, Database
+from service.storage.client import Client, ClientSession, Database
 from service.storage.files.stored import FILE_INDEXES, ensure_file_indexes
-from service.storage.records import Records
-from service.storage.transactions import ClientSession, in_transaction
+from service.storage.records import Records, translated
+from service.storage.transactions import in_transaction
 
 Result = TypeVar("Result")
 

@@ -24,7 +24,7 @@ MAX_LISTED = 10_000
 
 
 class Definitions:
-    """The registry of one project's collections. Raises the errors of `errors.translated`.
+    """The registry of one project's collections. Raises the errors of `records.translated`.
 
     On a database that is bound to a transaction every call is a part of it.
     """

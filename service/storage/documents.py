@@ -53,7 +53,7 @@ class Guard:
 
 
 class DocumentStore:
-    """The documents of a declared collection. Every call raises the errors of `errors.translated`."""
+    """The documents of a declared collection. Every call raises the errors of `records.translated`."""
 
     __slots__ = ("_records",)
 

@@ -10,8 +10,8 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from service.errors import ServiceError
-from service.storage.calls import translated
 from service.storage.databases import Databases
+from service.storage.records import translated
 
 LEASE_SECONDS = 15.0
 # A lease outlives two renewals that fail.

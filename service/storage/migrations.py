@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from service.storage.calls import translated
 from service.storage.client import Database, within
 from service.storage.collections import remove_patterns
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.leases import Leases
+from service.storage.records import translated
 from service.storage.user_migrations import allow_shared_subjects, name_files
 
 # What one step may take; a step over all users of a large project does it in batches.
@@ -68,7 +68,7 @@ async def write_version(database: Database, number: int) -> None:
 
 
 class Migrations:
-    """Brings databases to the present version. Every call raises the errors of `errors.translated`."""
+    """Brings databases to the present version. Every call raises the errors of `records.translated`."""
 
     def __init__(self, databases: Databases, leases: Leases) -> None:
         self._databases = databases

@@ -5,10 +5,10 @@ from contextlib import suppress
 from typing import Any
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
-from service.storage.calls import translated
-from service.storage.client import Document
+from service.storage.client import ClientSession, Document
 from service.storage.databases import Databases
-from service.storage.transactions import ClientSession, in_transaction
+from service.storage.records import translated
+from service.storage.transactions import in_transaction
 
 CANARY = "secret_key"
 NOT_DELETING: Document = {"deleting": {"$exists": False}}

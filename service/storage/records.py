@@ -3,20 +3,25 @@
 What every request does, finding one record and reading a page, is sent as a plain command: the driver's cursors take a
 seventh more of the processor for the same (docs/performance.md). Both read from the primary, whatever MONGODB_URI says, for
 a user who is deleted must be gone at once.
+
+Each call of the driver, here and in the other modules of `storage`, is made in the context of `translated`: its errors become
+ours, and it is timed.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from types import TracebackType
 from typing import Any
 
-from pymongo import ReturnDocument
+from pymongo import ReturnDocument, timeout
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import BulkWriteError
+from pymongo.errors import AutoReconnect, BulkWriteError
 
 from service.errors import QueryTooSlow, ServiceError, page_too_large
-from service.storage.calls import read, translated
-from service.storage.client import Document
-from service.storage.errors import MAX_TIME_EXPIRED, KnownErrors, write_error
-from service.storage.transactions import ClientSession
+from service.observe.metrics import operation_series
+from service.storage.client import ClientSession, Document
+from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translate, write_error
 
 Projection = Mapping[str, int]
 # Operators; or a pipeline, which computes from the record as it is at that instant.
@@ -24,6 +29,8 @@ Changes = Document | Sequence[Document]
 
 FIND_SECONDS = 2.0
 EXPLAIN_MS = 2_000
+# MongoDB's deadline, an answer on its way included, comes this long before the worker's.
+GRACE_SECONDS = 1.0
 
 
 def _page_too_large() -> ServiceError:
@@ -38,7 +45,7 @@ PAGE_ERRORS: KnownErrors = {
 
 
 class Records:
-    """The records of one MongoDB collection. Every call raises the errors of `errors.translated`.
+    """The records of one MongoDB collection. Every call raises the errors of `translated`.
 
     With a `session` every call is part of its transaction; see `transactions` for what that asks of the caller.
     """
@@ -184,3 +191,78 @@ def _index_names(plan: Any) -> Iterator[str]:
     elif isinstance(plan, list):
         for inner in plan:
             yield from _index_names(inner)
+
+
+class _Call:
+    """`with translated():` turns what the driver raises into the errors of errors.py, and times it. A class: it is fast."""
+
+    __slots__ = ("_doing", "_known", "_started")
+
+    def __init__(self, doing: str, known: KnownErrors) -> None:
+        self._doing = doing
+        self._known = known
+
+    def __enter__(self) -> None:
+        self._started = perf_counter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ours = translate(error, self._doing, self._known) if error is not None else None
+        outcome = ours.code if ours is not None else "ok" if error is None else "ended"
+        operation_series(outcome).observe(perf_counter() - self._started)
+        if ours is not None:
+            raise ours from error
+
+
+def translated(doing: str = "answer", known: KnownErrors = NOTHING_KNOWN) -> _Call:
+    """The context in which every driver call is made.
+
+    Raises DuplicateValue, RejectedByValidator, TooLarge; Unavailable when the outcome is unknown, which says that MongoDB
+    took too long to do what it was `doing` where that is so. The codes of `known` are errors of the caller's.
+    """
+    return _Call(doing, known)
+
+
+async def read(
+    collection: AsyncCollection[Document],
+    session: ClientSession | None,
+    command: Document,
+    *,
+    seconds: float | None = None,
+    known: KnownErrors = NOTHING_KNOWN,
+) -> Document:
+    """The reply to a command that changes nothing. Tried once more where the connection or the primary was lost.
+
+    MongoDB's specification of retryable reads; the driver leaves out commands that it is handed whole. A lapsed deadline is
+    no reason to try again, and a transaction is tried again as a whole.
+    """
+    with translated("find records", known):
+        try:
+            return await _run(collection, session, command, seconds)
+        except AutoReconnect as error:
+            if error.timeout or session is not None:
+                raise
+            return await _run(collection, session, command, seconds)
+
+
+async def _run(
+    collection: AsyncCollection[Document],
+    session: ClientSession | None,
+    command: Document,
+    seconds: float | None,
+) -> Document:
+    """MongoDB's own deadline comes before ours, so that it is the one that is met, and its work ends with it.
+
+    The driver would give both the same (timeout 0 keeps it from that).
+    """
+    reply: Document
+    run, codec = collection.database.command, collection.codec_options
+    if seconds is None:
+        reply = await run(command, codec_options=codec, session=session)
+        return reply
+    command["maxTimeMS"] = max(1, int(seconds * 1000))
+    with timeout(0):
+        async with asyncio.timeout(seconds + GRACE_SECONDS):
+            reply = await run(command, codec_options=codec, session=session)
+            return reply

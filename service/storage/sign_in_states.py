@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from service.storage.calls import translated
 from service.storage.client import Document
 from service.storage.databases import Databases
+from service.storage.records import translated
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,13 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from pymongo import _csot, timeout
-from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import PyMongoError
 
-from service.storage.calls import translated
-from service.storage.client import Client
+from service.storage.client import Client, ClientSession
 from service.storage.errors import MAX_TIME_EXPIRED
+from service.storage.records import translated
 
 Result = TypeVar("Result")
-ClientSession = AsyncClientSession
 
 # Conflicts with other transactions are tried again within this time.
 TRANSACTION_SECONDS = 10.0
@@ -37,7 +35,7 @@ RETRY_COMMIT = "UnknownTransactionCommitResult"
 async def in_transaction(client: Client, work: Callable[[ClientSession], Awaitable[Result]]) -> Result:
     """What `work(session)` returns, once all its writes are committed. It runs again when it meets another writer.
 
-    Raises what `work` raises, and the errors of `errors.translated`; after Unavailable the writes may or may not have
+    Raises what `work` raises, and the errors of `records.translated`; after Unavailable the writes may or may not have
     happened.
     """
     deadline = time.monotonic() + TRANSACTION_SECONDS

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pymongo import UpdateOne
 
 from service.schema.file_urls import named_file
-from service.storage.calls import translated
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.stored import FILES
+from service.storage.records import translated
 
 BATCH = 500
 OLDER: Document = {"files": {"$exists": False}}

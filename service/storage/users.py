@@ -109,7 +109,7 @@ class _NoUser(Exception):
 
 
 class Users:
-    """The users of one project; bound to a transaction where its database is. Raises the errors of `errors.translated`."""
+    """The users of one project; bound to a transaction where its database is. Raises the errors of `records.translated`."""
 
     __slots__ = ("_database", "_records")
 

@@ -10,8 +10,8 @@ from bson.errors import InvalidId
 from pymongo.errors import BulkWriteError
 
 from service.schema.values import now
-from service.storage.calls import translated
 from service.storage.client import Database, Document
+from service.storage.records import translated
 
 MAJORITY = {"w": "majority"}
 SCRATCH = "scratch_"

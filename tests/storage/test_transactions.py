@@ -6,8 +6,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from service.errors import DuplicateValue, Unavailable
-from service.storage import transactions
-from service.storage.client import Database, Document, within
+from service.storage.client import ClientSession, Database, Document, within
 from service.storage.databases import ProjectDatabase
 from service.storage.transactions import RETRY_COMMIT
 
@@ -117,9 +116,9 @@ async def test_a_commit_whose_end_is_unknown_is_repeated_and_the_body_is_not(
     project: ProjectDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs, commits = 0, 0
-    commit = transactions.ClientSession.commit_transaction
+    commit = ClientSession.commit_transaction
 
-    async def commit_and_forget(session: transactions.ClientSession) -> None:
+    async def commit_and_forget(session: ClientSession) -> None:
         nonlocal commits
         commits += 1
         await commit(session)
@@ -131,7 +130,7 @@ async def test_a_commit_whose_end_is_unknown_is_repeated_and_the_body_is_not(
         runs += 1
         await bound.records("users").update({"_id": "ann"}, spend(1))
 
-    monkeypatch.setattr(transactions.ClientSession, "commit_transaction", commit_and_forget)
+    monkeypatch.setattr(ClientSession, "commit_transaction", commit_and_forget)
     await project.in_transaction(work)
     assert (runs, commits) == (1, 2)
     assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 9}}

@@ -7,10 +7,10 @@ from typing import Any
 
 from bson import ObjectId
 
-from service.storage.calls import translated
 from service.storage.client import Document, within
 from service.storage.databases import ProjectDatabase
 from service.storage.files.stored import CHUNKS, FILES
+from service.storage.records import translated
 
 INTENTS = "uploads"
 # An upload renews its intent at least every ten minutes; what was not for an hour has nobody left.

@@ -11,8 +11,8 @@ from typing import Any
 from pymongo import IndexModel
 
 from service.errors import FileNotFound
-from service.storage.calls import translated
 from service.storage.client import Database, Document
+from service.storage.records import translated
 
 FILES = "files.files"
 CHUNKS = "files.chunks"

@@ -10,7 +10,7 @@ import pytest
 
 from service.errors import Unavailable
 from service.observe.metrics import CONNECTION_WAITS
-from service.storage import calls
+from service.storage import driver
 from service.storage.client import Client, connect, within
 from service.storage.records import Records
 
@@ -18,12 +18,12 @@ SECONDS = 0.5
 
 
 def test_the_driver_is_the_one_that_the_short_ways_are_written_for() -> None:
-    assert calls.fits_driver()
+    assert driver.fits_driver()
 
 
 async def test_the_wait_for_a_connection_is_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever names the driver gives to what it reports: here every wait is a long one."""
-    monkeypatch.setattr(calls, "LONG_WAIT_SECONDS", -1.0)
+    monkeypatch.setattr(driver, "LONG_WAIT_SECONDS", -1.0)
     before = _waits()
     await Records(client["calls"]["waits"]).find({"_id": "nobody"})
     assert _waits() > before
