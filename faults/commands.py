@@ -4,12 +4,13 @@ import base64
 import json
 import socket
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
+
+from faults.starts import Process, run_command, start_command
 
 KEY = base64.b64encode(b"s" * 32).decode()
 
@@ -21,16 +22,7 @@ class Shell:
     environment: dict[str, str]
 
     def run(self, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "service", *arguments]
-        return subprocess.run(  # noqa: S603
-            command,
-            env=self.environment | changes,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_command(arguments, self.environment | changes)
 
     def json(self, *arguments: str) -> Any:
         result = self.run(*arguments, "--json")
@@ -44,11 +36,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serving(shell: Shell, *arguments: str, **changes: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "service", "serve", *arguments]
-    return subprocess.Popen(  # noqa: S603
-        command, env=shell.environment | changes, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def serving(shell: Shell, *arguments: str, **changes: str) -> Process:
+    environment = shell.environment | changes
+    return start_command(["serve", *arguments], environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def await_ready(url: str) -> None:
@@ -58,5 +48,5 @@ def await_ready(url: str) -> None:
             if httpx2.get(f"{url}/health/ready").status_code == 200:
                 return
         except httpx2.TransportError:
-            time.sleep(0.05)
+            time.sleep(0.02)
     raise AssertionError("not ready within 30 s")

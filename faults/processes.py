@@ -15,6 +15,7 @@ import httpx2
 from pydantic import SecretStr
 
 from faults.commands import KEY, free_port
+from faults.starts import Process, start_command
 from service.domain.projects.admin import ProjectAdmin
 from service.services import build_services
 from service.settings import Settings
@@ -27,7 +28,7 @@ STOP_SECONDS = 40.0
 class Service:
     """A running `auth-collections serve`."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     port: int
     log: Path
 
@@ -69,12 +70,13 @@ def start_service(
     log = folder / f"service-{port}.log"
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
     environment = kept | {"MONGODB_URI": uri, "SECRET_KEY": KEY, "BCRYPT_COST": "4", "DRAIN_SECONDS": "0", **variables}
-    command = [sys.executable, "-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
-    if files:
-        command = ["/bin/sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
+    arguments = ["serve", "--port", str(port), "--workers", str(workers)]
     with log.open("ab") as output:
+        if not files:
+            return Service(start_command(arguments, environment, stdout=output, stderr=output), port, log)
+        command = ["/bin/sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable, "-m", "service", *arguments]
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)  # noqa: S603
-    return Service(process, port, log)
+        return Service(process, port, log)
 
 
 @contextmanager
@@ -104,7 +106,7 @@ def wait_live(service: Service) -> None:
         with suppress(httpx2.TransportError):
             if httpx2.get(f"{service.url}/health/live", timeout=5).status_code == 200:
                 return
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ from pymongo.database import Database
 
 from faults.commands import KEY, free_port
 from faults.samples import FORM_TYPE
+from faults.starts import NOWHERE, Process, run_command, start_command
 
 START_SECONDS = 30.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0", "FILE_LIMIT=0")
@@ -40,7 +41,7 @@ NO_LIMITS = [f"--set={setting}" for setting in UNLIMITED]
 class Server:
     """A running service with one project; `database` is what is really stored of it."""
 
-    process: subprocess.Popen[bytes]
+    process: Process
     environment: dict[str, str]
     port: int
     project_id: str
@@ -133,19 +134,15 @@ def serving(
             client[f"{prefix}system"]["projects"].delete_one({"_id": project["project_id"]})
 
 
-def start(
-    environment: dict[str, str], port: int, workers: int, stop_seconds: int | None = None
-) -> subprocess.Popen[bytes]:
-    entry = ["-m", "service", "serve", "--port", str(port), "--workers", str(workers)]
-    if stop_seconds is not None:
-        entry = ["-c", IMPATIENT, str(port), str(workers), str(stop_seconds)]
-        environment = environment | {"BASE_URL": f"http://127.0.0.1:{port}"}
-    arguments = [sys.executable, *entry]
-    nowhere = subprocess.DEVNULL
-    return subprocess.Popen(arguments, env=environment, stdout=nowhere, stderr=nowhere)  # noqa: S603
+def start(environment: dict[str, str], port: int, workers: int, stop_seconds: int | None = None) -> Process:
+    if stop_seconds is None:
+        return start_command(["serve", "--port", str(port), "--workers", str(workers)], environment)
+    command = [sys.executable, "-c", IMPATIENT, str(port), str(workers), str(stop_seconds)]
+    impatient = environment | {"BASE_URL": f"http://127.0.0.1:{port}"}
+    return subprocess.Popen(command, env=impatient, stdout=NOWHERE, stderr=NOWHERE)  # noqa: S603
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: Process) -> None:
     process.terminate()
     try:
         process.wait(35)
@@ -155,8 +152,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def run(environment: dict[str, str], *arguments: str) -> str:
-    command = [sys.executable, "-m", "service", *arguments]
-    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)  # noqa: S603
+    result = run_command(arguments, environment)
+    result.check_returncode()
     return result.stdout
 
 
@@ -173,7 +170,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> None:
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"not so within {seconds} s")
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def peak_memory(pid: int) -> int:

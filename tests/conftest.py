@@ -16,6 +16,7 @@ from pymongo.database import Database
 from starlette.applications import Starlette
 
 from faults.commands import KEY, Shell
+from faults.starts import forking
 from service.app import Application, create_app
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Project
@@ -82,6 +83,13 @@ def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     base = tmp_path_factory.getbasetemp()
     with embedded_mongodb(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as uri:
         yield uri
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    """The service's commands are real processes, but do not import everything anew."""
+    with forking():
+        yield
 
 
 @pytest.fixture(scope="session")
