@@ -29,6 +29,11 @@ class Cache(Generic[V]):
         entry = self._entries.get(name)
         return entry[1] if entry is not None and entry[0] + self.seconds > monotonic() else None
 
+    def read_at(self, name: str) -> float | None:
+        """When the load of what is remembered under `name` began."""
+        entry = self._entries.get(name)
+        return entry[0] if entry is not None else None
+
     def put(self, name: str, value: V, *, read_at: float | None = None) -> V:
         """Remembers `value` as of `read_at` (by `time.monotonic`; now, by default), and returns it."""
         # Taken out first, so that the dict's order is that of age.

@@ -149,12 +149,6 @@ def write_time(moment: datetime) -> str:
     return moment.isoformat("T", "milliseconds") + "Z"
 
 
-def write_plain(value: object) -> str:
-    """A stored value that JSON has no form for. Only times are ours; another program may have stored any other."""
-    # As `write_time`: a page of twenty has as many, and a call for each would show.
-    return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
-
-
 def check_name(name: str) -> str | None:
     """Why `name` cannot be the name of a field, or None."""
     if GOOD_NAME.fullmatch(name):

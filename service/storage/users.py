@@ -28,7 +28,10 @@ FIRST_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user as a request sees one; `data` shows files by their URLs. A token is good while it has this `version`."""
+    """A user as a request sees one; `data` shows files by their URLs. A token is good while it has this `version`.
+
+    `has_files` is False where `data` certainly names none.
+    """
 
     id: str
     email: str
@@ -36,6 +39,7 @@ class User:
     created_at: datetime
     updated_at: datetime
     version: int = FIRST_VERSION
+    has_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +282,10 @@ class Users:
         await self._records.update_one(match, {"$set": {"identities": [_identity_document(identity)]}})
 
     def _user(self, record: Document) -> User:
-        self._database.file_urls.show(record)
+        # A record from before there were `files` may name some.
+        files = record.get("files")
+        if files:
+            self._database.file_urls.show(record)
         return User(
             record["_id"],
             record["email"],
@@ -286,6 +293,7 @@ class Users:
             record["created_at"],
             record["updated_at"],
             record["token_version"],
+            has_files=files != {},
         )
 
     def _new_record(self, new: NewUser) -> Document:

@@ -183,7 +183,8 @@ class Accounts:
 
     async def _sign_files(self, project: Project, user: User) -> User:
         """The user with the URLs of protected files signed."""
-        await self._protection.sign_user(project, user.id, user.data)
+        if user.has_files:
+            await self._protection.sign_user(project, user.id, user.data)
         return user
 
 

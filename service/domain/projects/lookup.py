@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from math import inf
 from typing import Any
 
 from joserfc.jwk import ECKey
@@ -69,6 +70,7 @@ class Projects:
         self._by_id: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
         self._origins: Cache[bool] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
         self._by_key: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._caches: list[Cache[Any]] = [self._by_id, self._origins, self._by_key]
 
     async def by_api_key(self, api_key: str) -> Project:
         """Raises InvalidApiKey for one that is malformed, unknown or revoked."""
@@ -104,8 +106,18 @@ class Projects:
 
     def forget_all(self) -> None:
         """The next request reads what is stored now."""
-        for cache in (self._by_id, self._by_key, self._origins):
+        for cache in self._caches:
             cache.clear()
+
+    def forget_with(self, cache: Cache[Any]) -> None:
+        """`cache` holds what was made of projects: it is cleared with them."""
+        self._caches.append(cache)
+
+    def read_at(self, project: Project) -> float:
+        """When it was found, by the clock of caches; long ago, where there is another one by now."""
+        if self._by_id.get(project.id) is not project:
+            return -inf
+        return self._by_id.read_at(project.id) or -inf
 
     async def default(self) -> Project | None:
         """The project of a request that names none: DEFAULT_PROJECT_ID, else the only one there is, else None.

@@ -34,12 +34,17 @@ class _Claims(JWTClaimsRegistry):
 
 
 class Tokens:
-    """Issues and verifies user tokens. `issuer` is the service's base URL."""
+    """Issues and verifies user tokens. `issuer` is the service's base URL.
+
+    `verified` has the callers of tokens that were verified, for as long as what their projects are is remembered: a caller
+    of it need not ask again.
+    """
 
     def __init__(self, issuer: str, projects: Projects) -> None:
         self._issuer = issuer
         self._projects = projects
-        self._verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
+        self.verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
+        projects.forget_with(self.verified)
 
     def issue(self, project: Project, user_id: str, version: int) -> str:
         """A token of `user_id` that lives 30 days."""
@@ -67,11 +72,6 @@ class Tokens:
             raise InvalidToken from None
 
     async def _verify(self, token: str) -> UserCaller:
-        if (caller := self._verified.get(token)) is not None:
-            # What the token says stays true; what its project is may have changed since.
-            project = await self._projects.by_id(caller.project.id)
-            if project is caller.project:
-                return caller
         kid = _key_id(token)
         project = await self._projects.by_id(kid.partition(".")[0])
         if project.signing_key.kid != kid:
@@ -80,7 +80,8 @@ class Tokens:
         caller = UserCaller(project, claims["sub"], claims["ver"])
         # A token about to expire is verified each time, so that its last second is its last.
         if claims["exp"] - time.time() > CACHE_SECONDS:
-            self._verified.put(token, caller)
+            # What the token says stays true; what its project is may have changed since that was read.
+            self.verified.put(token, caller, read_at=self._projects.read_at(project))
         return caller
 
     def _claims(self, token: str, project: Project) -> dict[str, Any]:

@@ -11,12 +11,8 @@ from service.domain.access.ruleset import ROLE
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
-from service.domain.accounts.users import SignedIn as SignIn
 from service.domain.files.types import FILE_TYPES
-from service.domain.lists import Listing
 from service.domain.projects.settings import ProjectSettings
-from service.query.populate import Row
-from service.storage.users import User as StoredUser
 from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
 
 MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
@@ -171,35 +167,3 @@ class PublicKey(TypedDict):
 
 class PublicKeys(TypedDict):
     keys: list[PublicKey]
-
-
-def user_view(user: StoredUser) -> User:
-    """A stored user as the specification shows it (section 2.1)."""
-    return {"id": user.id, "email": user.email, "data": user.data, "created_at": user.created_at}
-
-
-def profile_view(user: StoredUser) -> Profile:
-    """A single user, who has `updated_at` as well."""
-    return {**user_view(user), "updated_at": user.updated_at}
-
-
-def row_view(row: Row) -> VisibleUser:
-    """A user of a list, which makes no object of each row."""
-    if "email" not in row:
-        return {"id": row["_id"], "data": row["data"], "created_at": row["created_at"]}
-    return {"id": row["_id"], "email": row["email"], "data": row["data"], "created_at": row["created_at"]}
-
-
-def visible_view(row: Row) -> VisibleUser:
-    """A single user as the caller may see one."""
-    view = row_view(row)
-    return {**view, "roles": row["roles"]} if "roles" in row else view
-
-
-def signed_in_view(result: SignIn) -> SignedIn:
-    return {"access_token": result.access_token, "token_type": "bearer", "user": user_view(result.user)}
-
-
-def list_view(listing: Listing) -> UserList:
-    users = [row_view(row) for row in listing.rows]
-    return {"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset}

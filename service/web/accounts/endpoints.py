@@ -8,11 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, UserCaller
+from service.domain.accounts.users import SignedIn as SignIn
+from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
 from service.query.parse import parse_query
+from service.query.populate import Row
 from service.services import Services
 from service.storage.ids import new_id
-from service.web.accounts.bodies import Login, RolesForm, Signup, list_view, profile_view, signed_in_view, visible_view
+from service.storage.users import User as StoredUser
+from service.web.accounts.bodies import Login, Profile, RolesForm, SignedIn, Signup, User, UserList, VisibleUser
 from service.web.http.forms import read_submission
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
@@ -78,3 +82,35 @@ async def list_users(request: Request, caller: ProjectCaller, services: Services
 async def jwks(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """The public keys with which anyone can verify this project's user tokens."""
     return json_response(public_keys(caller.project), headers={"cache-control": "public, max-age=300"})
+
+
+def user_view(user: StoredUser) -> User:
+    """A stored user as the specification shows it (section 2.1)."""
+    return {"id": user.id, "email": user.email, "data": user.data, "created_at": user.created_at}
+
+
+def profile_view(user: StoredUser) -> Profile:
+    """A single user, who has `updated_at` as well."""
+    return {**user_view(user), "updated_at": user.updated_at}
+
+
+def row_view(row: Row) -> VisibleUser:
+    """A user of a list, which makes no object of each row."""
+    if "email" not in row:
+        return {"id": row["_id"], "data": row["data"], "created_at": row["created_at"]}
+    return {"id": row["_id"], "email": row["email"], "data": row["data"], "created_at": row["created_at"]}
+
+
+def visible_view(row: Row) -> VisibleUser:
+    """A single user as the caller may see one."""
+    view = row_view(row)
+    return {**view, "roles": row["roles"]} if "roles" in row else view
+
+
+def signed_in_view(result: SignIn) -> SignedIn:
+    return {"access_token": result.access_token, "token_type": "bearer", "user": user_view(result.user)}
+
+
+def list_view(listing: Listing) -> UserList:
+    users = [row_view(row) for row in listing.rows]
+    return {"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset}
