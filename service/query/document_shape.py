@@ -17,7 +17,7 @@ NAMED = {
 class DocumentShape:
     """The documents of one collection. `shapes` finds the shape of another one, or of `users`, by its declared name."""
 
-    listed = ("data", "created_at", "updated_at")
+    listed = ("data", "created_at", "updated_at", "version")
     related = ("data",)
     match = Match()
     view = None

@@ -13,6 +13,9 @@ from service.schema.values import Kind
 
 JsonSchema = dict[str, Any]
 
+JSON_SCHEMA = "$jsonSchema"
+VERSION = "version"
+
 # No decimal: JSON has no such numbers, so one could not be sent back as it was stored.
 BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
     Kind.STRING: ("string",),
@@ -28,9 +31,12 @@ BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
 
 
 def validator(fields: Fields) -> dict[str, Any]:
-    """The validator of a collection of records {_id, data, created_at, updated_at} whose `data` has these fields."""
+    """The validator of a collection of records {_id, data, created_at, updated_at, version?} whose `data` has these fields.
+
+    A record that another program wrote has no version.
+    """
     return {
-        "$jsonSchema": {
+        JSON_SCHEMA: {
             "bsonType": "object",
             "required": ["_id", "data", "created_at", "updated_at"],
             "additionalProperties": False,
@@ -39,6 +45,7 @@ def validator(fields: Fields) -> dict[str, Any]:
                 "data": _object(fields),
                 "created_at": {"bsonType": ["date"]},
                 "updated_at": {"bsonType": ["date"]},
+                VERSION: {"bsonType": ["int", "long"]},
             },
         }
     }

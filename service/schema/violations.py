@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from service.errors import Location, Violation
+from service.schema.json_schema import JSON_SCHEMA, VERSION
 from service.schema.strict_json import shown
 
 BODY: Location = ("body",)
@@ -35,6 +36,15 @@ def translate(err_info: Mapping[str, Any], loc: Location = BODY) -> list[Violati
     rules = err_info.get("details", {}).get("schemaRulesNotSatisfied", [])
     found = [violation.under(*loc) for violation in _rules(rules, ())]
     return found or [Violation((*loc, "data"), UNKNOWN, "value_error")]
+
+
+def may_lack_version(err_info: Mapping[str, Any]) -> bool:
+    """Whether the validator that refused a record may be one from before records had versions."""
+    details = err_info.get("details", {})
+    if details.get("operatorName", JSON_SCHEMA) != JSON_SCHEMA:
+        return False
+    rules = details.get("schemaRulesNotSatisfied", [])
+    return not rules or any(VERSION in rule.get("additionalProperties", []) for rule in rules)
 
 
 def _rules(rules: list[Detail], loc: Location) -> Iterator[Violation]:

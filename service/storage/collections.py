@@ -10,14 +10,10 @@ from pymongo import ASCENDING, IndexModel, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
-from service.schema.fields import build
 from service.schema.indexes import Index
-from service.schema.json_schema import validator
-from service.schema.patterns import patterned
 from service.schema.values import now
 from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
-from service.storage.definitions import Definitions
 from service.storage.records import translated
 from service.storage.validation_probe import MAJORITY, probe
 
@@ -218,7 +214,8 @@ class CollectionStore:
 
         The validator in force is passed by, for it may be one that holds both for before and after the change.
         """
-        changes = [{"$set": {"data": fill, "updated_at": now()}}]
+        version = {"$add": [{"$ifNull": ["$version", 0]}, 1]}
+        changes = [{"$set": {"data": fill, "updated_at": now(), "version": version}}]
         with translated():
             await self._collection(name).update_many({"$nor": [validator]}, changes, bypass_document_validation=True)
 
@@ -230,21 +227,6 @@ class CollectionStore:
             documents = await cursor.to_list()
         found = await probe(self._database, documents, validator)
         return {documents[position]["_id"]: err_info for position, err_info in found.items()}
-
-
-async def remove_patterns(database: ProjectDatabase) -> None:
-    """Takes the patterns out of validators from before, when MongoDB judged them. Safe to run again, and beside changes.
-
-    A collection that is being changed just now is given a validator without them by the end of its change.
-    """
-    store, definitions = CollectionStore(database), Definitions(database)
-    for record in await definitions.list():
-        fields = build(record["schema"])
-        if not patterned(fields) or (await store.describe(record["_id"]))[0] == validator(fields):
-            continue
-        if (leased := await definitions.begin(record["_id"], "change")) is not None:
-            await store.set_validator(leased["_id"], validator(build(leased["schema"])))
-            await definitions.finish(leased)
 
 
 def _rule_index_name(fields: Sequence[str]) -> str:

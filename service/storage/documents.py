@@ -7,10 +7,13 @@ from typing import Any
 
 from service.errors import ServiceError
 from service.schema.values import now
+from service.schema.versions import Versions
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
+from service.storage.records import match_versions
 
 Data = Mapping[str, Any]
+FIRST_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class Document:
     data: dict[str, Any]
     created_at: datetime
     updated_at: datetime
+    version: int = FIRST_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +80,31 @@ class DocumentStore:
         match = {f"data.{name}": {"$in": list(wanted)} for name, wanted in values.items()}
         return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
 
-    async def change(self, id_: str, *changes: Change, guard: Guard | None = None) -> Document | None:
-        """The document after all of `changes`, which are one step; None where there is none that `guard` lets pass."""
-        record = await self._records.update(_match(id_, guard), _operators(changes))
+    async def change(
+        self, id_: str, *changes: Change, guard: Guard | None = None, versions: Versions = None
+    ) -> Document | None:
+        """The document after all of `changes`, which are one step.
+
+        None where there is none that has one of `versions` and that `guard` lets pass.
+        """
+        record = await self._records.update(_match(id_, guard, versions), _operators(changes))
         return read_document(record) if record is not None else None
 
-    async def delete(self, id_: str, *, guard: Guard | None = None) -> bool:
-        """Whether there was a document to delete that `guard` let pass."""
-        return await self._records.delete(_match(id_, guard))
+    async def delete(self, id_: str, *, guard: Guard | None = None, versions: Versions = None) -> bool:
+        """Whether there was a document to delete that has one of `versions` and that `guard` let pass."""
+        return await self._records.delete(_match(id_, guard, versions))
 
 
-def _match(id_: str, guard: Guard | None) -> dict[str, Any]:
-    return {"_id": id_} if guard is None else {"_id": id_, "$and": [guard.match]}
+def _match(id_: str, guard: Guard | None, versions: Versions) -> dict[str, Any]:
+    match: dict[str, Any] = {"_id": id_}
+    if guard is not None:
+        match["$and"] = [guard.match]
+    return match if versions is None else match | {"version": match_versions(versions)}
 
 
 def _operators(changes: Sequence[Change]) -> dict[str, Any]:
     values: dict[str, Any] = {"updated_at": now()}
-    operators: dict[str, Any] = {"$set": values}
+    operators: dict[str, Any] = {"$set": values, "$inc": {"version": 1}}
     for change in changes:
         match change:
             case ReplaceData(data):
@@ -106,9 +118,9 @@ def _operators(changes: Sequence[Change]) -> dict[str, Any]:
 
 def _record(document: Document) -> dict[str, Any]:
     times = {"created_at": document.created_at, "updated_at": document.updated_at}
-    return {"_id": document.id, "data": document.data, **times}
+    return {"_id": document.id, "data": document.data, **times, "version": document.version}
 
 
 def read_document(record: Mapping[str, Any]) -> Document:
     """The document that a record of MongoDB is."""
-    return Document(record["_id"], record["data"], record["created_at"], record["updated_at"])
+    return Document(record["_id"], record["data"], record["created_at"], record["updated_at"], record.get("version", 0))

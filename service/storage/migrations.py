@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from service.storage.client import Database, within
-from service.storage.collections import remove_patterns
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.leases import Leases
 from service.storage.records import translated
 from service.storage.user_migrations import allow_shared_subjects, name_files
+from service.storage.validator_migrations import allow_versions, remove_patterns
 
 # What one step may take; a step over all users of a large project does it in batches.
 STEP_SECONDS = 3_600.0
@@ -46,6 +46,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("users that keep the names of their files", name_files),
     Migration("identities unique in place of subjects", allow_shared_subjects),
     Migration("validators without patterns, which the service judges", remove_patterns),
+    Migration("validators of documents that have versions", allow_versions),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

@@ -1,4 +1,4 @@
-"""Records `{_id, data, created_at, updated_at, ...}`, users and documents alike: one MongoDB command for each call.
+"""Records `{_id, data, created_at, updated_at, version?, ...}`, users and documents alike: one MongoDB command for each call.
 
 What every request does, finding one record and reading a page, is sent as a plain command: the driver's cursors take a
 seventh more of the processor for the same (docs/performance.md). Both read from the primary, whatever MONGODB_URI says, for
@@ -179,6 +179,11 @@ class Records:
             if self.session is not None:
                 return await self.collection.count_documents({}, session=self.session)
             return await self.collection.estimated_document_count()
+
+
+def match_versions(versions: Sequence[int]) -> dict[str, Any]:
+    """That a record's version is one of these. A record without one, which another program wrote, has 0."""
+    return {"$in": [*versions, *([None] if 0 in versions else [])]}
 
 
 def _index_names(plan: Any) -> Iterator[str]:

@@ -15,14 +15,17 @@ from service.bounds import MAX_ROLES, MAX_USER_BYTES
 from service.errors import Invalid, ServiceError, TooLarge
 from service.schema.file_urls import named_file
 from service.schema.values import now
+from service.schema.versions import Versions
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import condemn_owned, find_owned, remove
 from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
-from service.storage.records import Projection, Records
+from service.storage.records import Projection, Records, match_versions
 
-PROFILE: Projection = dict.fromkeys(("email", "data", "created_at", "updated_at", "token_version", "files"), 1)
+PROFILE: Projection = dict.fromkeys(
+    ("email", "data", "created_at", "updated_at", "token_version", "files", "version"), 1
+)
 FIRST_VERSION = 1
 
 
@@ -30,7 +33,8 @@ FIRST_VERSION = 1
 class User:
     """A user as a request sees one; `data` shows files by their URLs. A token is good while it has this `version`.
 
-    `has_files` is False where `data` certainly names none.
+    `has_files` is False where `data` certainly names none. With `has_signed_urls` it changes while the record does not, to
+    each change of which `revision` adds 1.
     """
 
     id: str
@@ -40,6 +44,8 @@ class User:
     updated_at: datetime
     version: int = FIRST_VERSION
     has_files: bool = True
+    revision: int = 0
+    has_signed_urls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +78,16 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class ProfileUpdate:
-    """The fields of `data` to set, for as long as the user has this `version`, and this `email` unless it is None."""
+    """The fields of `data` to set, for as long as the user has this `version`, and this `email` unless it is None.
+
+    And as long as the record has one of `revisions`.
+    """
 
     user_id: str
     version: int
     data: Mapping[str, Any]
     email: str | None = None
+    revisions: Versions = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +170,8 @@ class Users:
 
     async def replace_roles(self, user_id: str, roles: list[str]) -> list[str] | None:
         """The roles afterwards; None where there is no such user."""
-        record = await self._records.update({"_id": user_id}, {"$set": {"roles": roles}}, {"roles": 1})
+        changes = {"$set": {"roles": roles}, "$inc": {"version": 1}}
+        record = await self._records.update({"_id": user_id}, changes, {"roles": 1})
         return None if record is None else record["roles"]
 
     async def replace_some_roles(
@@ -173,7 +184,8 @@ class Users:
         others = {"$setDifference": [{"$ifNull": ["$roles", []]}, among]}
         joined = {"$setUnion": [others, roles]}
         room = {"$expr": {"$lte": [{"$size": joined}, MAX_ROLES]}}
-        changes = [{"$set": {"roles": joined}}]
+        version = {"$add": [{"$ifNull": ["$version", 0]}, 1]}
+        changes = [{"$set": {"roles": joined, "version": version}}]
         record = await self._records.update({"$and": [{"_id": user_id}, match, room]}, changes, {"roles": 1})
         if record is None and await self._records.find({"_id": user_id, **match}, {"_id": 1}):
             raise Invalid.one(("body", "roles"), f"A user has at most {MAX_ROLES} roles", type_="too_long")
@@ -219,7 +231,7 @@ class Users:
             names = self._database.file_urls.names(update.data)
             data = {**update.data, **names}
             match = _match(update) | {"$expr": {"$and": [_without_files(data), _with_room_for(data)]}}
-            record = await self._records.update(match, {"$set": _changes(data, names)}, PROFILE)
+            record = await self._records.update(match, _changes(data, names), PROFILE)
             if record is not None:
                 return self._user(record)
         return await self._update_with_files(update, upload or Upload(self._database))
@@ -249,8 +261,9 @@ class Users:
         data = {**before["data"], **update.data, **files}
         raw = _encode(data)
         dropped = {name: file for name, file in held.items() if file.encode() not in raw}
-        changes = _changes({**update.data, **files}, {}) | {"files": files}
-        after = await self._records.update({"_id": before["_id"]}, {"$set": changes}, PROFILE)
+        changes = _changes({**update.data, **files}, {})
+        changes["$set"]["files"] = files
+        after = await self._records.update({"_id": before["_id"]}, changes, PROFILE)
         if after is None:
             raise _NoUser
         return self._user(after), await condemn_owned(self._database, before["_id"], dropped)
@@ -294,6 +307,7 @@ class Users:
             record["updated_at"],
             record["token_version"],
             has_files=files != {},
+            revision=record.get("version", 0),
         )
 
     def _new_record(self, new: NewUser) -> Document:
@@ -310,6 +324,7 @@ class Users:
             "created_at": new.created_at,
             "updated_at": new.created_at,
             "token_version": FIRST_VERSION,
+            "version": 1,
         }
         if new.identity is not None:
             record |= {"oauth_id": new.identity.subject, "identities": [_identity_document(new.identity)]}
@@ -318,15 +333,18 @@ class Users:
 
 def _match(update: ProfileUpdate) -> Document:
     match: Document = {"_id": update.user_id, "token_version": update.version}
-    return match if update.email is None else match | {"email": update.email}
+    if update.email is not None:
+        match["email"] = update.email
+    return match if update.revisions is None else match | {"version": match_versions(update.revisions)}
 
 
 def _changes(data: Mapping[str, Any], files: Mapping[str, str]) -> Document:
-    return {
+    values = {
         "updated_at": now(),
         **{f"data.{name}": value for name, value in data.items()},
         **{f"files.{name}": file for name, file in files.items()},
     }
+    return {"$set": values, "$inc": {"version": 1}}
 
 
 def _without_files(data: Mapping[str, Any]) -> Document:

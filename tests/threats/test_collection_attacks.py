@@ -15,8 +15,9 @@ from service.domain.projects.lookup import CACHE_SECONDS
 from service.schema.fields import build
 from service.schema.json_schema import validator
 from service.schema.values import now
-from service.storage.collections import INDEXES_AT_ONCE, OWN_INDEXES, remove_patterns
+from service.storage.collections import INDEXES_AT_ONCE, OWN_INDEXES
 from service.storage.migrations import PROJECT_MIGRATIONS
+from service.storage.validator_migrations import remove_patterns
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import Schema, add, added, change, declare, find, one, violations
 

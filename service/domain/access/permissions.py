@@ -68,6 +68,11 @@ class Permissions:
             return bind(rules.read, self._values)
         return self._own if self._is_users else True
 
+    @property
+    def has_field_rules(self) -> bool:
+        """Whether the rules say of a field who may read it."""
+        return any(rules.read is not None for rules in self._rules.fields.values())
+
     def guard(self, path: str) -> Tree:
         """Of which records the field at a MongoDB path may be read, once the record may be."""
         name = path if path == "email" else top_level(path)

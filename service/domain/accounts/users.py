@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
@@ -23,6 +23,7 @@ from service.errors import (
     InvalidToken,
     Location,
     UserNotFound,
+    VersionConflict,
     Violation,
     WrongCredentials,
 )
@@ -30,6 +31,7 @@ from service.query.bind import USERS, bind
 from service.query.nodes import ListQuery
 from service.query.populate import Row
 from service.schema.values import check_data
+from service.schema.versions import Versions, version_tag
 from service.storage.users import Credentials, NewUser, ProfileUpdate, User
 
 # The service's own names, which would hide in `data` what they mean beside it.
@@ -114,34 +116,49 @@ class Accounts:
             raise InvalidToken
         return await self._sign_files(caller.project, user)
 
-    async def check_update(self, caller: UserCaller, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user."""
+    async def check_update(self, caller: UserCaller, revisions: Versions, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user.
+
+        VersionConflict comes before that, where the user's record has none of `revisions`.
+        """
         data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
         violations = check_profile(data, reserved=(*RESERVED, "password"))
         violations += await self._not_writable(caller.project, data)
         if "id" in fields and fields["id"] != caller.user_id:
             violations.append(_unchangeable("id"))
         if violations:
+            await self._check_revision(caller, revisions)
             raise Invalid(violations)
         return data
 
-    async def update_profile(self, caller: UserCaller, submission: Submission, *, by_server: bool = False) -> User:
-        """Sets the named fields of `data`, leaves the others, returns the user afterwards. Raises Invalid, InvalidToken.
+    async def update_profile(
+        self, caller: UserCaller, submission: Submission, *, revisions: Versions = None, by_server: bool = False
+    ) -> User:
+        """Sets the named fields of `data`, leaves the others, returns the user afterwards.
 
-        `id` and `email` may be sent back as they were read, which changes nothing. Files may stand in fields that the rules
-        leave to servers where it is one that sends them.
+        Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and `email`
+        may be sent back as they were read, which changes nothing. Files may stand in fields that the rules leave to servers
+        where it is one that sends them.
         """
         fields = submission.fields or {}
         if not by_server and (violations := await self._not_writable(caller.project, submission.urls)):
             raise Invalid(violations)
-        data = {**await self.check_update(caller, fields), **submission.urls}
+        data = {**await self.check_update(caller, revisions, fields), **submission.urls}
         email = _comparable(fields["email"]) if "email" in fields else None
-        update = ProfileUpdate(caller.user_id, caller.version, data, email)
+        update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions)
         user = await caller.project.users.update_profile(update, submission.upload)
         if user is None:
             await self.profile(caller)
+            await self._check_revision(caller, revisions)
             raise Invalid([_unchangeable("email")])
         return await self._sign_files(caller.project, user)
+
+    async def _check_revision(self, caller: UserCaller, revisions: Versions) -> None:
+        """Raises InvalidToken, VersionConflict."""
+        if revisions is not None:
+            user = await self.profile(caller)
+            if user.revision not in revisions:
+                raise VersionConflict(version_tag(user.revision))
 
     async def list(self, caller: ProjectCaller, query: ListQuery) -> Listing:
         """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
@@ -183,9 +200,10 @@ class Accounts:
 
     async def _sign_files(self, project: Project, user: User) -> User:
         """The user with the URLs of protected files signed."""
-        if user.has_files:
-            await self._protection.sign_user(project, user.id, user.data)
-        return user
+        if not user.has_files:
+            return user
+        signed = await self._protection.sign_user(project, user.id, user.data)
+        return replace(user, has_signed_urls=True) if signed else user
 
 
 def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:

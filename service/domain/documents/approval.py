@@ -202,7 +202,7 @@ class Approval:
 
 def as_record(document: Document) -> Record:
     times = {"created_at": document.created_at, "updated_at": document.updated_at}
-    return {"_id": document.id, "data": document.data, **times}
+    return {"_id": document.id, "data": document.data, **times, "version": document.version}
 
 
 def _as_guard(condition: Tree) -> Guard | None:

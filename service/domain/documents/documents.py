@@ -6,29 +6,45 @@ validator judges the rest; its verdict becomes a 422 here.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection, See
 from service.domain.collections.pattern_judge import PatternJudge
-from service.domain.documents.approval import Approval
+from service.domain.documents.approval import Approval, Record, as_record
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
+from service.domain.documents.versions import check_version
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
-from service.errors import DocumentNotFound, Invalid, RejectedByValidator, ServiceError, Unavailable
+from service.errors import (
+    Conflict,
+    DocumentNotFound,
+    Forbidden,
+    Invalid,
+    RejectedByValidator,
+    ServiceError,
+    Unauthorized,
+    Unavailable,
+)
 from service.query.bind import bind
 from service.query.nodes import ListQuery
 from service.schema.documents import complete, read
+from service.schema.json_schema import JSON_SCHEMA
 from service.schema.values import check_data, now
-from service.schema.violations import translate
+from service.schema.versions import Versions
+from service.schema.violations import may_lack_version, translate
 from service.storage.documents import Document as Document
-from service.storage.documents import Guard, ReplaceData, SetFields, read_document
+from service.storage.documents import Guard, read_document
+from service.storage.documents import ReplaceData as ReplaceData
+from service.storage.documents import SetFields as SetFields
 from service.storage.ids import new_id
+from service.storage.validator_migrations import renew_validator
 
 Data = Mapping[str, Any]
 CreateResult = Document | ServiceError
 
-JSON_SCHEMA = "$jsonSchema"
+CHANGING = "The schema of this collection is being changed; try again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +57,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A change of the document `id`, if it passes `guard`. Its values are as they were sent.
+    """A change of the document `id`, if it has one of `versions` and passes `guard`. Its values are as they were sent.
 
     With an `approval`, of a caller who is under rules, those make the guard.
     """
@@ -50,6 +66,7 @@ class Update:
     change: ReplaceData | SetFields
     guard: Guard | None = None
     approval: Approval | None = None
+    versions: Versions = None
 
     @property
     def data(self) -> Data:
@@ -82,12 +99,8 @@ class Documents:
         """Raises Invalid, DuplicateValue."""
         return await self.write(project, name, Create(data))
 
-    async def replace(self, project: Project, name: str, id_: str, data: Data) -> Document:
-        """Gives a document other data, defaults filled in. Raises DocumentNotFound, Invalid, DuplicateValue."""
-        return await self.write(project, name, Update(id_, ReplaceData(data)))
-
     async def merge(self, project: Project, name: str, id_: str, data: Data) -> Document:
-        """Sets the named top-level fields and leaves the others. Raises as `replace` does."""
+        """Sets the named top-level fields and leaves the others. Raises DocumentNotFound, Invalid, DuplicateValue."""
         return await self.write(project, name, Update(id_, SetFields(data)))
 
     async def create_each(self, project: Project, name: str, rows: Sequence[Data]) -> list[CreateResult]:
@@ -100,6 +113,10 @@ class Documents:
         faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
         sent = [number for number, fault in enumerate(faults) if not fault]
         refused = await target.store.insert_each([documents[number] for number in sent]) if sent else {}
+        if any(_may_lack_version(error) for error in refused.values()) and await self._renew(target):
+            again = list(refused)
+            found = await target.store.insert_each([documents[sent[position]] for position in again])
+            refused = {again[position]: error for position, error in found.items()}
         outcomes: list[CreateResult] = [
             Invalid(fault) if fault else documents[number] for number, fault in enumerate(faults)
         ]
@@ -140,32 +157,60 @@ class Documents:
         row = await self._lists.find(project.database, id_, shape, fields=shape.listed, whole=whole)
         return read_document(row) if row is not None else None
 
-    async def delete(self, project: Project, name: str, id_: str) -> None:
-        """Raises DocumentNotFound."""
-        if not await (await self._target(project, name)).store.delete(id_):
+    async def delete(self, project: Project, name: str, id_: str, *, versions: Versions = None) -> None:
+        """Raises DocumentNotFound, VersionConflict."""
+        target = await self._target(project, name)
+        if not await target.store.delete(id_, versions=versions):
+            await check_version(lambda: _find_record(target, id_), versions)
             raise DocumentNotFound
 
-    async def delete_approved(self, project: Project, name: str, id_: str, approval: Approval) -> None:
-        """Raises DocumentNotFound, and what the rules refuse with."""
+    async def delete_approved(
+        self, project: Project, name: str, id_: str, approval: Approval, *, versions: Versions = None
+    ) -> None:
+        """Raises DocumentNotFound, VersionConflict, and what the rules refuse with."""
         target = await self._target(project, name)
-        if not await target.store.delete(id_, guard=await approval.deletion_guard(id_)):
+        if not await target.store.delete(id_, guard=await approval.deletion_guard(id_), versions=versions):
+            await check_version(lambda: approval.find(id_), versions)
             raise await approval.explain_refused_deletion(id_)
 
     async def write(self, project: Project, name: str, write: Write) -> Document:
-        """The document after `write`, by the definition that is known; if that was old and refused it, by the newest."""
+        """The document after `write`, by the definition that is known; if that was old and refused it, by the newest.
+
+        Raises DocumentNotFound, VersionConflict, Invalid, DuplicateValue, and what the rules refuse with.
+        """
         target = await self._target(project, name)
-        if violations := check_data(write.data, LOC):
-            raise Invalid(violations)
+        try:
+            if violations := check_data(write.data, LOC):
+                raise Invalid(violations)
+            return await self._write(target, write)
+        except (Conflict, Forbidden, Invalid, Unauthorized):
+            if isinstance(write, Update):
+                await check_version(partial(_find_stored, target, write), write.versions)
+            raise
+
+    async def _write(self, target: Target, write: Write) -> Document:
         try:
             return await self._attempt(target, write)
         except RejectedByValidator as refusal:
-            newest = Target(project, await self._catalogs.refresh(project, name))
-            if newest.collection == target.collection:
-                raise _as_client_error(refusal) from None
+            newest = await self._look_again(target, refusal)
         try:
             return await self._attempt(newest, write)
         except RejectedByValidator as refusal:
             raise _as_client_error(refusal) from None
+
+    async def _look_again(self, target: Target, refusal: RejectedByValidator) -> Target:
+        """The target by which a refused write is worth another attempt. Raises what the client is told where there is none."""
+        renewed = _may_lack_version(refusal) and await self._renew(target)
+        newest = Target(target.project, await self._catalogs.refresh(target.project, target.collection.name))
+        if not renewed and newest.collection == target.collection:
+            raise _as_client_error(refusal) from None
+        return newest
+
+    async def _renew(self, target: Target) -> bool:
+        """Brings in force the validator of the present form, which another may have put back. Raises Unavailable."""
+        if not await renew_validator(target.project.database, target.collection.name):
+            raise Unavailable(CHANGING)
+        return True
 
     async def _attempt(self, target: Target, write: Write) -> Document:
         if isinstance(write, Create):
@@ -179,13 +224,17 @@ class Documents:
             return await self._change_approved(target, write, write.approval)
         change = _read_change(write.change, target.collection)
         await check_completed(target, change.data, self._judge)
-        return _found(await target.store.change(write.id, change, guard=write.guard))
+        changed = await target.store.change(write.id, change, guard=write.guard, versions=write.versions)
+        if changed is None:
+            await check_version(partial(_find_stored, target, write), write.versions)
+        return _found(changed)
 
     async def _change_approved(self, target: Target, write: Update, approval: Approval) -> Document:
         approved = await approval.approve_change(write.id, write.change, target.collection.fields)
         await check_completed(target, approved.new, self._judge, approval)
-        document = await target.store.change(write.id, approved.change, guard=approved.guard)
+        document = await target.store.change(write.id, approved.change, guard=approved.guard, versions=write.versions)
         if document is None:
+            await check_version(partial(_find_stored, target, write), write.versions)
             raise await approval.explain_refused_change(write.id, approved)
         return document
 
@@ -210,12 +259,28 @@ def _read_change(change: ReplaceData | SetFields, collection: Collection) -> Rep
     return SetFields(read(change.data, collection.fields))
 
 
+async def _find_stored(target: Target, update: Update) -> Record | None:
+    """The record of a document that is to be changed, if the writer may read it."""
+    if update.approval is not None:
+        return await update.approval.find(update.id)
+    return await _find_record(target, update.id)
+
+
+async def _find_record(target: Target, id_: str) -> Record | None:
+    document = await target.store.find(id_)
+    return as_record(document) if document is not None else None
+
+
+def _may_lack_version(error: ServiceError) -> bool:
+    return isinstance(error, RejectedByValidator) and may_lack_version(error.err_info)
+
+
 def _as_client_error(error: ServiceError) -> ServiceError:
     """What the client is told. While a schema is changed another validator is in force, which is no verdict."""
     if not isinstance(error, RejectedByValidator):
         return error
     if error.err_info.get("details", {}).get("operatorName", JSON_SCHEMA) != JSON_SCHEMA:
-        return Unavailable("The schema of this collection is being changed; try again")
+        return Unavailable(CHANGING)
     return Invalid(translate(error.err_info))
 
 

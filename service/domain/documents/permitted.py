@@ -21,6 +21,7 @@ from service.errors import Forbidden, ServiceError, Unauthorized
 from service.query.bind import Shape
 from service.query.nodes import ListQuery
 from service.query.tree import Tree
+from service.schema.versions import Versions
 from service.storage.documents import Document, ReplaceData, SetFields
 
 
@@ -32,6 +33,7 @@ class HiddenDocument:
 
 
 Written = Document | HiddenDocument
+Change = ReplaceData | SetFields
 
 
 class CallersDocuments(Protocol):
@@ -43,11 +45,13 @@ class CallersDocuments(Protocol):
 
     async def get(self, id_: str) -> Document: ...
 
-    async def replace(self, id_: str, data: Data) -> Written: ...
+    async def change(self, id_: str, change: Change, versions: Versions = None) -> Written: ...
 
-    async def merge(self, id_: str, data: Data) -> Written: ...
+    async def delete(self, id_: str, versions: Versions = None) -> None: ...
 
-    async def delete(self, id_: str) -> None: ...
+    @property
+    def shows_by_version(self) -> bool:
+        """Whether what is shown of a document changes with its version only."""
 
 
 class DocumentPermits:
@@ -99,14 +103,15 @@ class AllDocuments:
     async def get(self, id_: str) -> Document:
         return await self.documents.get(self.project, self.name, id_)
 
-    async def replace(self, id_: str, data: Data) -> Document:
-        return await self.documents.replace(self.project, self.name, id_, data)
+    async def change(self, id_: str, change: Change, versions: Versions = None) -> Document:
+        return await self.documents.write(self.project, self.name, Update(id_, change, versions=versions))
 
-    async def merge(self, id_: str, data: Data) -> Document:
-        return await self.documents.merge(self.project, self.name, id_, data)
+    async def delete(self, id_: str, versions: Versions = None) -> None:
+        await self.documents.delete(self.project, self.name, id_, versions=versions)
 
-    async def delete(self, id_: str) -> None:
-        await self.documents.delete(self.project, self.name, id_)
+    @property
+    def shows_by_version(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +139,17 @@ class PermittedDocuments:
     async def get(self, id_: str) -> Document:
         return await self.documents.get(self.project, self.name, id_, self._see)
 
-    async def replace(self, id_: str, data: Data) -> Written:
+    async def change(self, id_: str, change: Change, versions: Versions = None) -> Written:
         approval = self._approval()
-        return await self._write(Update(id_, ReplaceData(data), approval=approval), approval)
+        return await self._write(Update(id_, change, approval=approval, versions=versions), approval)
 
-    async def merge(self, id_: str, data: Data) -> Written:
-        approval = self._approval()
-        return await self._write(Update(id_, SetFields(data), approval=approval), approval)
+    async def delete(self, id_: str, versions: Versions = None) -> None:
+        await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
 
-    async def delete(self, id_: str) -> None:
-        await self.documents.delete_approved(self.project, self.name, id_, self._approval())
+    @property
+    def shows_by_version(self) -> bool:
+        """Rules of fields show more or less as the caller's roles and sets change."""
+        return not self.permissions.has_field_rules
 
     async def _write(self, write: Write, approval: Approval) -> Written:
         if await self.documents.names_unique(self.project, self.name, write.data):

@@ -31,10 +31,14 @@ class FileProtection:
             raise FileNotFound
         return left
 
-    async def sign_user(self, project: Project, user_id: str, data: dict[str, Any]) -> None:
-        """Signs the URLs in a user's `data`, in place. The rules are looked at where there is a file at all."""
-        if project.database.file_urls.names(data):
-            self._sign(project, user_id, data, await self._access.protected_fields(project))
+    async def sign_user(self, project: Project, user_id: str, data: dict[str, Any]) -> bool:
+        """Signs the URLs in a user's `data`, in place; whether there were any.
+
+        The rules are looked at where there is a file at all.
+        """
+        if not project.database.file_urls.names(data):
+            return False
+        return self._sign(project, user_id, data, await self._access.protected_fields(project))
 
     async def show(self, project: Project) -> ShowFiles:
         """What puts the URLs of files into rows of lists, be they of users or of records that populate users."""
@@ -60,10 +64,12 @@ class FileProtection:
             for url, file in files.items()
         }
 
-    def _sign(self, project: Project, user_id: str, data: dict[str, Any], fields: frozenset[str]) -> None:
-        urls = project.database.file_urls
+    def _sign(self, project: Project, user_id: str, data: dict[str, Any], fields: frozenset[str]) -> bool:
+        urls, signed = project.database.file_urls, False
         for field in fields & data.keys():
             name = urls.name(data[field]) if isinstance(data[field], str) else None
             if name is not None:
                 place = FilePlace(project.id, name, user_id, field)
                 data[field] = f"{urls.prefix}{name}{self._signer.sign(place)}"
+                signed = True
+        return signed

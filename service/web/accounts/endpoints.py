@@ -17,9 +17,10 @@ from service.services import Services
 from service.storage.ids import new_id
 from service.storage.users import User as StoredUser
 from service.web.accounts.bodies import Login, Profile, RolesForm, SignedIn, Signup, User, UserList, VisibleUser
+from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import read_submission
 from service.web.http.json_body import read_object, validated
-from service.web.http.render import json_response
+from service.web.http.render import json_response, tagged_response
 
 
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -48,16 +49,19 @@ async def login(request: Request, caller: KeyCaller, services: Services) -> Resp
 
 async def profile(request: Request, caller: UserCaller, services: Services) -> Response:
     """Get the authenticated user."""
-    return json_response(profile_view(await services.accounts.profile(caller)))
+    user = await services.accounts.profile(caller)
+    asks = "if-none-match" in request.headers and not user.has_signed_urls
+    found = find_known(request.headers, user.revision) if asks else None
+    return found or tagged_response(profile_view(user), user.revision)
 
 
 async def update_profile(request: Request, caller: UserCaller, services: Services) -> Response:
     """Update the authenticated user's profile data."""
-    accounts = services.accounts
-    async with read_submission(
-        request, services.files, caller.project, caller.user_id, partial(accounts.check_update, caller)
-    ) as submission:
-        return json_response(profile_view(await accounts.update_profile(caller, submission)))
+    accounts, revisions = services.accounts, read_if_match(request.headers)
+    check = partial(accounts.check_update, caller, revisions)
+    async with read_submission(request, services.files, caller.project, caller.user_id, check) as submission:
+        user = await accounts.update_profile(caller, submission, revisions=revisions)
+        return tagged_response(profile_view(user), user.revision)
 
 
 async def get_user(request: Request, caller: ProjectCaller, services: Services) -> Response:

@@ -9,6 +9,7 @@ from service.errors import (
     Unavailable,
     UploadLost,
     UserNotFound,
+    VersionConflict,
     WrongCredentials,
 )
 from service.web.accounts.bodies import (
@@ -26,6 +27,7 @@ from service.web.accounts.bodies import (
     VisibleUser,
 )
 from service.web.openapi import shapes, tags
+from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import JSON, Content, Operation, SuccessResponse
 from service.web.openapi.query_parameters import list_parameters
 
@@ -68,15 +70,17 @@ LOGIN = Operation(
 READ_PROFILE = Operation(
     id="readProfile",
     tag=tags.ACCOUNTS,
-    answers=(SuccessResponse(description="The user whose token it is", content=(PROFILE,)),),
+    parameters=(IF_NONE_MATCH,),
+    answers=(SuccessResponse(description="The user whose token it is", content=(PROFILE,), headers=ETAG), NOT_MODIFIED),
 )
 UPDATE_PROFILE = Operation(
     id="updateProfile",
     tag=tags.ACCOUNTS,
     description="Sets the named fields of `data` and leaves the others.",
     body=(Content(type=ProfileChanges, examples={"two fields": {"name": "Ann B.", "age": 34}}), PROFILE_FORM),
-    answers=(SuccessResponse(description="The user afterwards", content=(PROFILE,)),),
-    errors=(UploadLost,),
+    parameters=(IF_MATCH,),
+    answers=(SuccessResponse(description="The user afterwards", content=(PROFILE,), headers=ETAG),),
+    errors=(UploadLost, VersionConflict('"v18"')),
 )
 LIST_USERS = Operation(
     id="listUsers",

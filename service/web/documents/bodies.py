@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from service.domain.documents.documents import Document as StoredDocument
 from service.domain.documents.documents import Page
 from service.domain.documents.permitted import HiddenDocument, Written
-from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total
+from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version
 
 
 class DocumentForm(BaseModel):
@@ -22,6 +22,7 @@ class Document(TypedDict):
     data: Data
     created_at: Time
     updated_at: Time
+    version: Version
 
 
 class WrittenDocument(TypedDict):
@@ -31,6 +32,7 @@ class WrittenDocument(TypedDict):
     data: NotRequired[Data]
     created_at: NotRequired[Time]
     updated_at: NotRequired[Time]
+    version: NotRequired[Version]
 
 
 class DocumentList(TypedDict):
@@ -46,11 +48,16 @@ def document_view(document: StoredDocument) -> Document:
         "data": document.data,
         "created_at": document.created_at,
         "updated_at": document.updated_at,
+        "version": document.version,
     }
 
 
 def written_view(written: Written) -> Document | WrittenDocument:
     return {"id": written.id} if isinstance(written, HiddenDocument) else document_view(written)
+
+
+def written_version(written: Written) -> int | None:
+    return None if isinstance(written, HiddenDocument) else written.version
 
 
 def list_view(page: Page) -> DocumentList:

@@ -2,9 +2,17 @@
 
 from dataclasses import replace
 
-from service.errors import CollectionNotFound, DocumentNotFound, DuplicateValue, Forbidden, QueryTooSlow
+from service.errors import (
+    CollectionNotFound,
+    DocumentNotFound,
+    DuplicateValue,
+    Forbidden,
+    QueryTooSlow,
+    VersionConflict,
+)
 from service.web.documents.bodies import Document, DocumentForm, DocumentList, WrittenDocument
 from service.web.openapi import shapes, tags
+from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
 from service.web.openapi.query_parameters import list_parameters
 
@@ -14,11 +22,13 @@ EXAMPLE = {
     "data": EXAMPLE_DATA,
     "created_at": shapes.EXAMPLE_TIME,
     "updated_at": shapes.EXAMPLE_TIME,
+    "version": 1,
 }
 ONE = Content(type=Document, examples={"a book": EXAMPLE})
 WRITTEN = Content(
     type=WrittenDocument, examples={"a book": EXAMPLE, "one that its writer may not read": {"id": EXAMPLE["id"]}}
 )
+CHANGED_MEANWHILE = VersionConflict('"v18"')
 CONFORM = "`data` conforms to the collection's schema; fields that are not declared are refused."
 
 LIST = Operation(
@@ -44,25 +54,41 @@ CREATE = Operation(
     tag=tags.DOCUMENTS,
     description=CONFORM,
     body=(Content(type=DocumentForm, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
-    answers=(SuccessResponse(status=201, description="The new document, defaults filled in", content=(WRITTEN,)),),
+    answers=(
+        SuccessResponse(
+            status=201, description="The new document, defaults filled in", content=(WRITTEN,), headers=ETAG
+        ),
+    ),
     errors=(CollectionNotFound, Forbidden, DuplicateValue("data.title")),
 )
 READ = Operation(
     id="readDocument",
     tag=tags.DOCUMENTS,
-    answers=(SuccessResponse(description="The document", content=(ONE,)),),
+    parameters=(IF_NONE_MATCH,),
+    answers=(SuccessResponse(description="The document", content=(ONE,), headers=ETAG), NOT_MODIFIED),
     errors=(CollectionNotFound, DocumentNotFound, Forbidden),
 )
 REPLACE = replace(
     CREATE,
     id="replaceDocument",
-    answers=(SuccessResponse(description="The document with its new data, defaults filled in", content=(WRITTEN,)),),
-    errors=(*CREATE.errors, DocumentNotFound),
+    parameters=(IF_MATCH,),
+    answers=(
+        SuccessResponse(
+            description="The document with its new data, defaults filled in", content=(WRITTEN,), headers=ETAG
+        ),
+    ),
+    errors=(*CREATE.errors, DocumentNotFound, CHANGED_MEANWHILE),
 )
 MERGE = replace(
     REPLACE,
     id="mergeDocument",
     description=f"Sets the named top-level fields and leaves the others. {CONFORM}",
-    answers=(SuccessResponse(description="The document afterwards", content=(WRITTEN,)),),
+    answers=(SuccessResponse(description="The document afterwards", content=(WRITTEN,), headers=ETAG),),
 )
-DELETE = replace(READ, id="deleteDocument", answers=(SuccessResponse(status=204, description="It is gone"),))
+DELETE = replace(
+    READ,
+    id="deleteDocument",
+    parameters=(IF_MATCH,),
+    answers=(SuccessResponse(status=204, description="It is gone"),),
+    errors=(*READ.errors, CHANGED_MEANWHILE),
+)

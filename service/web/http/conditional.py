@@ -1,8 +1,13 @@
-"""What a conditional or a range request is answered with (RFC 9110 sections 13 and 14). Pure."""
+"""What a conditional or a range request is answered with (RFC 9110 sections 13 and 14)."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from service.schema.versions import Versions, read_versions, version_tag
 
 # One range in bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`. Many ranges, other units and anything else are no match.
 ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
@@ -52,6 +57,20 @@ def answer(headers: Mapping[str, str], *, etag: str, length: int) -> Conditional
 def matches(field: str, etag: str) -> bool:
     """Whether an If-None-Match field names `etag`, by the weak comparison (RFC 9110 section 8.8.3.2)."""
     return field.strip() == "*" or any(found.group(1) == etag for found in ENTITY_TAG.finditer(field))
+
+
+def read_if_match(headers: Headers) -> Versions:
+    """The versions of a record that a change demands; None for any. Lines of one name are one list (section 5.3)."""
+    lines = headers.getlist("if-match")
+    return read_versions(", ".join(lines)) if lines else None
+
+
+def find_known(headers: Headers, version: int) -> Response | None:
+    """304 to a client that has this version of a record."""
+    etag = version_tag(version)
+    if not matches(", ".join(headers.getlist("if-none-match")), etag):
+        return None
+    return Response(status_code=304, headers={"etag": etag})
 
 
 def requested(field: str, length: int) -> Whole | ByteRange | NotSatisfiable:

@@ -73,6 +73,7 @@ IN_BODY = Invalid([Violation(("body", "email"), "value is not a valid email addr
 IN_QUERY = Invalid([Violation(("query", "limit"), "Must be a whole number from 1 to 1000", "value_error")])
 HEADERS = {
     401: {"WWW-Authenticate": "The challenge of RFC 6750, where a user token was refused"},
+    412: {"ETag": "The present version"},
     416: {"Content-Range": "How many bytes the file has (RFC 9110 section 14.4)"},
     429: {"Retry-After": "Seconds until a request may succeed"},
     503: {"Retry-After": "Seconds until a request may succeed"},

@@ -24,6 +24,10 @@ ID_SCHEMA: Schema = {"type": "string", "pattern": "^[0-9a-f]{24}$", "examples": 
 Id = Annotated[str, WithJsonSchema(dict(ID_SCHEMA))]
 Time = Annotated[datetime, WithJsonSchema({"type": "string", "format": "date-time", "examples": [EXAMPLE_TIME]})]
 WholeNumber = Annotated[int, Field(ge=0)]
+Version = Annotated[
+    int,
+    Field(ge=0, description="Each write through the service adds 1; 0 of what another program stored. Also the `ETag`"),
+]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
 Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
 Total = Annotated[int | None, Field(ge=0, description="How many match; null with count=false")]

@@ -28,7 +28,17 @@ async def test_signup_stores_a_bcrypt_hash_and_nothing_else_of_the_password(api:
     (record,) = api.database["users"].find()
     assert record["password"].startswith("$2b$04$")
     assert "correct horse" not in str(record)
-    assert record.keys() == {"_id", "email", "password", "data", "created_at", "updated_at", "token_version", "files"}
+    assert record.keys() == {
+        "_id",
+        "email",
+        "password",
+        "data",
+        "created_at",
+        "updated_at",
+        "token_version",
+        "files",
+        "version",
+    }
 
 
 async def test_signup_refuses_an_email_that_exists(api: Api) -> None:

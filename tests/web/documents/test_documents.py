@@ -38,7 +38,7 @@ async def test_a_document_is_stored_with_its_defaults_and_its_dates(things: Api)
     response = await add(things, {"title": "x", "at": "2026-01-31T12:00:00+02:00"})
     assert response.status_code == 201
     body = response.json()
-    assert body.keys() == {"id", "data", "created_at", "updated_at"}
+    assert body.keys() == {"id", "data", "created_at", "updated_at", "version"}
     assert body["data"] == {"title": "x", "at": "2026-01-31T10:00:00.000Z", "done": False}
     stored = things.database["c_things"].find_one({"_id": body["id"]})
     assert stored is not None

@@ -1,0 +1,28 @@
+"""Versions of records as clients name them: entity tags (RFC 9110 section 8.8.3), `"v17"` for version 17. Pure."""
+
+import re
+
+# What a record must have one of to be changed; None where any will do.
+Versions = tuple[int, ...] | None
+
+TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
+OWN = re.compile(r"v(0|[1-9][0-9]{0,18})")
+
+
+def version_tag(version: int) -> str:
+    return f'"v{version}"'
+
+
+def read_versions(if_match: str | None) -> Versions:
+    """The versions that an If-Match field names, by the strong comparison (section 13.1.1): `"v3", "v4"` → (3, 4).
+
+    None without a field, and for `*`. Whatever else it says is the tag of no record.
+    """
+    if if_match is None or if_match.strip() == "*":
+        return None
+    strong = (found.group(2) for found in TAG.finditer(if_match) if not found.group(1))
+    return tuple(int(own.group(1)) for tag in strong if (own := OWN.fullmatch(tag)))
+
+
+def is_one_of(version: int, versions: Versions) -> bool:
+    return versions is None or version in versions
