@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import fcntl
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -81,8 +82,21 @@ def commands() -> Iterator[CommandRecorder]:
 def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The mongod of this run; parallel test workers share it through its folder."""
     base = tmp_path_factory.getbasetemp()
-    with embedded_mongodb(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as uri:
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with embedded_mongodb(folder) as uri:
+        with (folder / "journal.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _wait_for_no_journal(uri)
         yield uri
+
+
+def _wait_for_no_journal(uri: str) -> None:
+    """A write is acknowledged before it is on the disk: nobody kills this mongod, and the disk is slower than the rest."""
+    with MongoClient[dict[str, Any]](uri) as client:
+        config = client.admin.command("replSetGetConfig")["config"]
+        if config["writeConcernMajorityJournalDefault"]:
+            config |= {"version": config["version"] + 1, "writeConcernMajorityJournalDefault": False}
+            client.admin.command("replSetReconfig", config)
 
 
 @pytest.fixture(scope="session", autouse=True)
