@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from pymongo import ASCENDING, IndexModel, timeout
+from pymongo.errors import OperationFailure
 
 from service.schema.file_urls import FileUrls
 from service.storage.client import Client, ClientSession, Database
@@ -15,6 +16,8 @@ from service.storage.transactions import in_transaction
 Result = TypeVar("Result")
 
 INDEX_BUILD_SECONDS = 600
+# DatabaseDropPending: MongoDB's answer to the second of two.
+DROP_PENDING = 215
 # Of a service that knows no address of its files, and so takes no URL for one of them.
 NO_FILE_URLS = FileUrls("\0")
 
@@ -110,8 +113,13 @@ class ProjectDatabase:
             return bool(await self.database.list_collection_names())
 
     async def drop(self) -> None:
+        """Returns at once where somebody else is dropping it."""
         with translated():
-            await self.database.client.drop_database(self.database)
+            try:
+                await self.database.client.drop_database(self.database)
+            except OperationFailure as error:
+                if error.code != DROP_PENDING:
+                    raise
 
 
 class Databases:

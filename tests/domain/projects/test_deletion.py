@@ -16,7 +16,8 @@ from service.storage.leases import Leases
 from tests.conftest import Api, MakeApi
 
 BOUNDARY = "frontier"
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 600_000
+# More than what is stored at once.
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 2_400_000
 FORM = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
 
 
@@ -43,7 +44,7 @@ async def form(go_on: asyncio.Event, begun: asyncio.Event) -> AsyncIterator[byte
     yield f"{head}content-type: image/png\r\n\r\n".encode() + PNG
     begun.set()
     await go_on.wait()
-    yield PNG + f"\r\n--{BOUNDARY}--\r\n".encode()
+    yield b"\0" * 1_000 + f"\r\n--{BOUNDARY}--\r\n".encode()
 
 
 async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
@@ -57,9 +58,13 @@ async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
         api.request("POST", "/auth-collections/signup", content=form(go_on, begun), headers=FORM)
     )
     await begun.wait()
+    stored = mongo[f"{database_prefix}p_{api.project.id}"]
+    async with asyncio.timeout(10):
+        while not stored["uploads"].find_one():  # noqa: ASYNC110 - MongoDB sends no event
+            await asyncio.sleep(0.02)
     deleting = asyncio.create_task(admin.delete(api.project.id))
     async with asyncio.timeout(10):
-        while mongo[f"{database_prefix}p_{api.project.id}"].list_collection_names():  # noqa: ASYNC110
+        while stored.list_collection_names():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     go_on.set()
     assert 400 <= (await signup).status_code <= 503
