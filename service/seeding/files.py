@@ -85,8 +85,9 @@ class FileSeeder:
         async def form() -> parts.FormParts:
             yield parts.FilePart(entry.field, entry.path.name, _pieces(self.folder / entry.path))
 
-        async def no_fields(_: dict[str, Any]) -> None:
+        async def no_fields(_: dict[str, Any]) -> dict[str, Any]:
             """There is no part `data` to check."""
+            return {}
 
         async with self.files.store_files(caller.project, caller.user_id, form(), no_fields) as submission:
             await self.accounts.update_profile(caller, submission, by_server=True)

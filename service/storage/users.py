@@ -197,11 +197,12 @@ class Users:
     async def insert(self, new: NewUser, upload: Upload | None = None) -> User:
         """Stores a user, with the files of `upload`. Raises TooLarge, DuplicateValue, UploadLost."""
         record = self._new_record(new)
+        user = self._user({**record, "data": dict(record["data"])})
         if upload is None:
             await self._records.insert(record)
         else:
-            await upload.publish(lambda database: database.records("users").insert(record))
-        return self._user(record)
+            await upload.publish_record("users", record)
+        return user
 
     async def insert_each(self, users: Sequence[NewUser]) -> dict[int, ServiceError]:
         """Stores whom it can, in one batch. Position → TooLarge or DuplicateValue, for the rest."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
@@ -45,6 +45,15 @@ Violations = list[Violation]
 
 
 @dataclass(frozen=True, slots=True)
+class NewAccount:
+    """What somebody signs up with, in the form and by the rules that `check_signup` knows."""
+
+    email: str
+    password: str = field(repr=False)
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class SignedIn:
     """A user with a new token."""
 
@@ -64,32 +73,40 @@ class Accounts:
         self._passwords = passwords
         self._tokens = tokens
 
-    async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> None:
-        """Raises what `signup` would, of all but the write: EmailTaken, Invalid."""
+    async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> NewAccount:
+        """The account, which `signup` can store; `email` is normalized. Raises EmailTaken, Invalid."""
         project = caller.project
-        violations = check_password(password, project.settings.password_min_length)
-        violations += check_profile(data, reserved=RESERVED)
+        broken = check_profile(data, reserved=RESERVED)
         if isinstance(caller, PublishableKeyCaller):
-            violations += await self._not_writable(project, data)
-        if violations:
+            broken += await self._not_writable(project, data)
+        if violations := [*check_password(password, project.settings.password_min_length), *broken]:
             raise Invalid(violations)
         # The unique index decides; this only saves the hash where the answer is known already.
         if await project.users.has_email(email):
             raise EmailTaken
+        return NewAccount(email, password, data)
 
-    async def signup(
-        self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any], submission: Submission
-    ) -> SignedIn:
-        """Stores a new user with the submission's files; `email` is normalized. Raises EmailTaken, Invalid, Busy."""
-        project = caller.project
-        await self.check_signup(caller, email, password, {**data, **submission.urls})
-        hashed = await self._passwords.hash(password, project.id)
-        new = NewUser(email, hashed, {**data, **submission.urls}, submission.owner)
+    async def signup(self, caller: KeyCaller, submission: Submission[NewAccount]) -> SignedIn:
+        """Stores a new user with the submission's files. Raises EmailTaken, Invalid, Busy."""
+        project, account = caller.project, submission.required()
+        data = {**account.data, **submission.urls}
+        if submission.urls:
+            await self._check_files(caller, data, submission.urls)
+        hashed = await self._passwords.hash(account.password, project.id)
+        new = NewUser(account.email, hashed, data, submission.owner)
         try:
             user = await project.users.insert(new, submission.upload)
         except DuplicateValue:
             raise EmailTaken from None
         return await self._signed_in(project, user)
+
+    async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, str]) -> None:
+        """What files add to a profile that keeps the rules without them. Raises Invalid."""
+        violations = check_data(data)
+        if isinstance(caller, PublishableKeyCaller):
+            violations += await self._not_writable(caller.project, urls)
+        if violations:
+            raise Invalid(violations)
 
     async def login(self, project: Project, email: str, password: str) -> SignedIn:
         """Raises UserNotFound, WrongCredentials, Busy."""
@@ -132,9 +149,14 @@ class Accounts:
         return data
 
     async def update_profile(
-        self, caller: UserCaller, submission: Submission, *, revisions: Versions = None, by_server: bool = False
+        self,
+        caller: UserCaller,
+        submission: Submission[dict[str, Any]],
+        *,
+        revisions: Versions = None,
+        by_server: bool = False,
     ) -> User:
-        """Sets the named fields of `data`, leaves the others, returns the user afterwards.
+        """Sets the fields that `check_update` found, leaves the others, returns the user afterwards.
 
         Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and `email`
         may be sent back as they were read, which changes nothing. Files may stand in fields that the rules leave to servers
@@ -143,7 +165,7 @@ class Accounts:
         fields = submission.fields or {}
         if not by_server and (violations := await self._not_writable(caller.project, submission.urls)):
             raise Invalid(violations)
-        data = {**await self.check_update(caller, revisions, fields), **submission.urls}
+        data = {**(submission.checked or {}), **submission.urls}
         email = _comparable(fields["email"]) if "email" in fields else None
         update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions)
         user = await caller.project.users.update_profile(update, submission.upload)

@@ -1,27 +1,47 @@
-"""What a user submits: fields, and files that are stored but belong to no record yet. And reading files back."""
+"""The files of users: received part by part, judged by the first rule they break, stored for a record; and read back.
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+Knows nothing of HTTP, and nothing of what record the files are for beyond the id of its owner. A file is named
+`<project id>-<128 random bits>.<extension>`, never the same twice.
+"""
+
+import re
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from service.bounds import MAX_UPLOADS
-from service.domain.files.names import project_of
-from service.domain.files.parts import FormParts
+from service.bounds import MAX_FILE_BYTES, MAX_FILES, MAX_UPLOADS
+from service.domain.files.bad_content import BadContent
+from service.domain.files.parts import DataPart, FilePart, FormParts
 from service.domain.files.protection import FileProtection
-from service.domain.files.receive import CheckFields, receive
 from service.domain.files.signed_urls import Link
+from service.domain.files.types import FILE_TYPES, Check, extension
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
-from service.errors import FileNotFound, Invalid, ProjectNotFound, ServiceError
-from service.storage.files.stored import FileDamaged, StoredFile, find_file, read_range
+from service.errors import FileNotFound, Invalid, ProjectNotFound, TooLarge, UnsupportedMedia, Violation
+from service.schema.strict_json import shown
+from service.schema.values import check_name
+from service.storage.files.stored import FileDamaged, FileMetadata, StoredFile, find_file, read_range
 from service.storage.files.uploads import Upload
+
+Checked = TypeVar("Checked")
+# Judges the fields of the part `data`, and makes of them what the record is written by.
+CheckFields = Callable[[dict[str, Any]], Awaitable[Checked]]
+
+MAX_ORIGINAL_NAME = 255
+RANDOM_BYTES = 16
+# Project ids may hold hyphens; the random part never does, so the last hyphen is where it begins.
+_NAME = re.compile(rf"([a-z0-9-]{{1,40}})-[0-9a-f]{{{2 * RANDOM_BYTES}}}\.(?:{'|'.join(FILE_TYPES)})")
+DATA = "data"
+# What a record has beside `data`; a file of such a name would hide in `data` what it means beside it.
+RESERVED = frozenset({"id", "email", "password", "created_at", "updated_at", "oauth_id"})
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
-    """The fields of a request, None where a form had no `data`, and the URLs of its files, by field.
+class Submission(Generic[Checked]):
+    """The fields of a request and what they were found to be, None where a form had no `data`; and its files' URLs, by field.
 
     `owner` is the id of the user who submits, also of one that is only about to be made.
     """
@@ -29,13 +49,22 @@ class Submission:
     owner: str
     fields: Mapping[str, Any] | None
     urls: Mapping[str, str]
+    checked: Checked | None = None
     upload: Upload | None = None
 
-    def required_fields(self) -> Mapping[str, Any]:
-        """Raises Invalid where there are none."""
-        if self.fields is None:
-            raise Invalid.one(("body", "data"), "Field required", type_="missing")
-        return self.fields
+    def required(self) -> Checked:
+        """What the fields were found to be. Raises Invalid where there are none."""
+        if self.checked is None:
+            raise Invalid.one(("body", DATA), "Field required", type_="missing")
+        return self.checked
+
+
+@dataclass(slots=True)
+class _Form:
+    """What came of a form: the fields of its JSON (None without any), and the new file's name for each file field."""
+
+    fields: dict[str, Any] | None = None
+    files: dict[str, str] = field(default_factory=dict)
 
 
 class Files:
@@ -48,23 +77,31 @@ class Files:
 
     @asynccontextmanager
     async def store_files(
-        self, project: Project, owner: str, parts: FormParts, check: CheckFields
-    ) -> AsyncIterator[Submission]:
-        """The submission that a form makes, its files stored. They are gone again unless a record came to name them.
+        self, project: Project, owner: str, parts: FormParts, check: CheckFields[Checked]
+    ) -> AsyncIterator[Submission[Checked]]:
+        """The submission that a form makes: every file of `parts` stored, in any order with `data`.
 
-        Raises as `receive`, and Busy.
+        The files are gone again unless a record came to name them. Raises at the first rule broken, and then asks for no
+        further byte: Busy, Invalid, UnsupportedMedia, TooLarge, and what `check` raises of the fields of `data`, as soon as
+        they are there.
         """
-        upload = Upload(project.database, confirm=partial(self._projects.by_id, project.id))
-        async with self._uploads.take(project.id), _aborting(upload):
-            form = await receive(parts, upload, check, project_id=project.id, owner=owner)
+        form, checked = _Form(), None
+        confirm = partial(self._projects.by_id, project.id)
+        async with self._uploads.take(project.id), Upload(project.database, confirm) as upload:
+            async for part in parts:
+                if isinstance(part, DataPart):
+                    _take_data(form, part)
+                    checked = await check(part.fields)
+                else:
+                    await _take_file(form, part, upload, project_id=project.id, owner=owner)
             prefix = project.database.file_urls.prefix
-            urls = {field: prefix + name for field, name in form.files.items()}
-            yield Submission(owner, form.fields, urls, upload)
+            urls = {name: prefix + file for name, file in form.files.items()}
+            yield Submission(owner, form.fields, urls, checked, upload)
 
     async def find_project(self, name: str) -> Project:
         """The project that a file of that name belongs to, where there is such a file. Raises FileNotFound."""
         try:
-            return await self._projects.by_id(project_of(name) or "")
+            return await self._projects.by_id(_project_of(name) or "")
         except ProjectNotFound:
             raise FileNotFound from None
 
@@ -94,15 +131,69 @@ class Files:
         return _chained(first, pieces)
 
 
-@asynccontextmanager
-async def _aborting(upload: Upload) -> AsyncIterator[None]:
-    """Afterwards nothing of the upload is left unless it was published."""
+def _take_data(form: _Form, part: DataPart) -> None:
+    if form.fields is not None:
+        raise Invalid.one(("body", DATA), "The part data must stand once")
+    if both := next((name for name in form.files if name in part.fields), None):
+        raise _twice(both)
+    form.fields = part.fields
+
+
+async def _take_file(form: _Form, part: FilePart, upload: Upload, *, project_id: str, owner: str) -> None:
+    """Stores the file under a new name."""
+    _check_field(form, part)
+    kind = extension(part.file_name)
+    if kind not in FILE_TYPES:
+        allowed = ", ".join(FILE_TYPES)
+        raise UnsupportedMedia(f"The file of {shown(part.field)} must be one of: {allowed}")
+    check = FILE_TYPES[kind].check()
+    name = f"{project_id}-{secrets.token_hex(RANDOM_BYTES)}.{kind}"
+    metadata = FileMetadata(name, owner, part.field, part.file_name[-MAX_ORIGINAL_NAME:])
+    await upload.write(metadata, _judge(part, check))
+    form.files[part.field] = name
+
+
+def _check_field(form: _Form, part: FilePart) -> None:
+    if violation := next(_field_violations(part.field), None):
+        raise Invalid([violation])
+    if part.field in form.files or part.field in (form.fields or {}):
+        raise _twice(part.field)
+    if len(form.files) == MAX_FILES:
+        raise Invalid.one(("body", part.field), f"A request may carry {MAX_FILES} files", type_="too_many_files")
+
+
+def _field_violations(name: str) -> Iterator[Violation]:
+    if name in RESERVED:
+        yield Violation(("body", name), f"{name} cannot be a file", "reserved")
+    elif problem := check_name(name):
+        yield Violation(("body", shown(name)[1:-1]), problem, "field_name")
+
+
+def _twice(name: str) -> Invalid:
+    return Invalid.one(("body", name), "A field must stand once in a form")
+
+
+async def _judge(part: FilePart, check: Check) -> AsyncIterator[bytes]:
+    """The bytes of `part`, for as long as they keep to the rules."""
+    length = 0
     try:
-        yield
-    finally:
-        # What cannot be removed now, because the database is away, the next sweep removes.
-        with suppress(ServiceError):
-            await upload.abort()
+        async for piece in part.content:
+            length += len(piece)
+            if length > MAX_FILE_BYTES:
+                raise TooLarge(f"The file of {shown(part.field)} has more than {MAX_FILE_BYTES} bytes")
+            check.feed(piece)
+            yield piece
+        if not length:
+            raise Invalid.one(("body", part.field), "The file is empty", type_="empty_file")
+        check.finish()
+    except BadContent as error:
+        raise UnsupportedMedia(f"The file of {shown(part.field)} is refused: {error}") from None
+
+
+def _project_of(name: str) -> str | None:
+    """`demo-<32 hex digits>.png` → `demo`; None for what cannot be the name of a file of ours."""
+    found = _NAME.fullmatch(name)
+    return found.group(1) if found else None
 
 
 async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -6,7 +6,6 @@ The file name is the `_id` as well as the `filename`, so that every GridFS progr
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from pymongo import IndexModel
 
@@ -118,15 +117,3 @@ async def ensure_file_indexes(database: Database) -> None:
     with translated():
         for name, indexes in FILE_INDEXES.items():
             await database[name].create_indexes(list(indexes))
-
-
-def file_document(metadata: FileMetadata, length: Any, uploaded_at: datetime) -> Document:
-    """The document that makes a file readable."""
-    return {
-        "_id": metadata.name,
-        "filename": metadata.name,
-        "length": length,
-        "chunkSize": CHUNK_BYTES,
-        "uploadDate": uploaded_at,
-        "metadata": {"owner": metadata.owner, "field": metadata.field, "original_name": metadata.original_name},
-    }

@@ -9,17 +9,19 @@ So a sweep needs no look at the records, and cannot meet an upload half-way, how
 
 import time
 from collections.abc import AsyncIterable, Awaitable, Callable
-from datetime import timedelta
-from typing import TypeVar
+from contextlib import suppress
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, TypeVar
 
 from bson import Int64, ObjectId
 
-from service.errors import UploadLost
+from service.errors import ServiceError, UploadLost
 from service.schema.values import now
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import INTENTS, STANDING, condemn, remove
-from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, FileMetadata, file_document
+from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, FileMetadata
 
 Result = TypeVar("Result")
 
@@ -32,7 +34,10 @@ CONFIRM_AFTER = 5.0
 
 
 class Upload:
-    """The files of one request. Call `write` for each, then `publish`; and `abort` whenever that did not return."""
+    """The files of one request. Call `write` for each, then `publish`; and `abort` whenever that did not return.
+
+    As a context it does that itself: afterwards nothing is left of what was not published.
+    """
 
     def __init__(self, database: ProjectDatabase, confirm: Callable[[], Awaitable[object]] | None = None) -> None:
         """`confirm` raises where the project is gone; it is asked when the first bytes come late."""
@@ -43,6 +48,16 @@ class Upload:
         self._names: list[str] = []
         self._is_begun = False
         self._is_published = False
+
+    async def __aenter__(self) -> "Upload":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # What cannot be removed now, because the database is away, the next sweep removes.
+        with suppress(ServiceError):
+            await self.abort()
 
     async def write(self, metadata: FileMetadata, content: AsyncIterable[bytes]) -> int:
         """Stores one file as it streams and returns its length in bytes. Not readable by anyone until `publish`.
@@ -64,9 +79,9 @@ class Upload:
         async def transaction(database: ProjectDatabase) -> None:
             await self._renew(database)
             if chunks:
-                await database.records(CHUNKS).insert_many(chunks)
+                await database.database[CHUNKS].insert_many(chunks, ordered=False, session=database.session)
             if file:
-                await database.records(FILES).insert(file)
+                await database.database[FILES].insert_one(file, session=database.session)
 
         await self.database.in_transaction(transaction)
         self._is_begun = True
@@ -89,13 +104,25 @@ class Upload:
         """
 
         async def transaction(database: ProjectDatabase) -> Result:
-            if self._names and not await database.records(INTENTS).delete({"_id": self._id, **STANDING}):
-                raise UploadLost
+            if self._names:
+                dropped = await database.database[INTENTS].delete_one(
+                    {"_id": self._id, **STANDING}, session=database.session
+                )
+                if not dropped.deleted_count:
+                    raise UploadLost
             return await write(database)
 
         result = await self.database.in_transaction(transaction)
         self._is_published = True
         return result
+
+    async def publish_record(self, collection: str, record: Document) -> None:
+        """Publishes with a new record that names the files. Raises DuplicateValue, UploadLost."""
+
+        async def write(database: ProjectDatabase) -> None:
+            await database.database[collection].insert_one(record, session=database.session)
+
+        await self.publish(write)
 
     async def abort(self) -> None:
         """Removes what was stored, unless a record names it already: then the intent is gone, and nothing is condemned."""
@@ -127,10 +154,22 @@ class _Writer:
         length = self._count * CHUNK_BYTES + len(self._rest)
         if self._rest:
             self._cut()
-        await self._upload.store(self._chunks, file_document(self._label, Int64(length), now()))
+        await self._upload.store(self._chunks, _file_document(self._label, Int64(length), now()))
         return length
 
     def _cut(self) -> None:
         self._chunks.append({"files_id": self._label.name, "n": self._count, "data": bytes(self._rest[:CHUNK_BYTES])})
         self._count += 1
         del self._rest[:CHUNK_BYTES]
+
+
+def _file_document(metadata: FileMetadata, length: Any, uploaded_at: datetime) -> Document:
+    """The document that makes a file readable."""
+    return {
+        "_id": metadata.name,
+        "filename": metadata.name,
+        "length": length,
+        "chunkSize": CHUNK_BYTES,
+        "uploadDate": uploaded_at,
+        "metadata": {"owner": metadata.owner, "field": metadata.field, "original_name": metadata.original_name},
+    }

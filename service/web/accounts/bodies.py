@@ -57,9 +57,7 @@ File = Annotated[bytes, WithJsonSchema({"type": "string", "format": "binary"})]
 class Signup(BaseModel):
     """`email` and `password`; every other field of the body is profile data."""
 
-    model_config = ConfigDict(
-        strict=True, extra="ignore", json_schema_extra={"additionalProperties": True, **_without(*RESERVED)}
-    )
+    model_config = ConfigDict(strict=True, extra="allow", json_schema_extra=_without(*RESERVED))
 
     email: Email
     password: NewPassword

@@ -1,6 +1,5 @@
 """Accounts over HTTP: specification sections 4.1 and 5.1."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -8,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, UserCaller
+from service.domain.accounts.users import NewAccount
 from service.domain.accounts.users import SignedIn as SignIn
 from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
@@ -27,18 +27,12 @@ async def signup(request: Request, caller: KeyCaller, services: Services) -> Res
     """Register a user."""
     accounts = services.accounts
 
-    async def check(fields: Mapping[str, Any]) -> None:
-        await accounts.check_signup(caller, *_new_account(fields))
+    async def check(fields: dict[str, Any]) -> NewAccount:
+        form = validated(Signup, fields)
+        return await accounts.check_signup(caller, form.email, form.password, form.model_extra or {})
 
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
-        account = _new_account(submission.required_fields())
-        return json_response(signed_in_view(await accounts.signup(caller, *account, submission)), 201)
-
-
-def _new_account(fields: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """E-mail, password and profile data."""
-    form = validated(Signup, dict(fields))
-    return form.email, form.password, {name: fields[name] for name in fields if name not in Signup.model_fields}
+        return json_response(signed_in_view(await accounts.signup(caller, submission)), 201)
 
 
 async def login(request: Request, caller: KeyCaller, services: Services) -> Response:

@@ -6,9 +6,8 @@ from time import monotonic
 
 from starlette.requests import Request
 
-from service.domain.files.files import Files, Submission
-from service.domain.files.receive import CheckFields
-from service.domain.projects.lookup import Project
+from service.domain.files.files import Checked, CheckFields, Files, Submission
+from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import ServiceError, UnsupportedMedia
 from service.web.http.json_body import confirm_project, read_object
 from service.web.http.multipart import read_parts
@@ -18,23 +17,25 @@ FORM = "multipart/form-data"
 
 @asynccontextmanager
 async def read_submission(
-    request: Request, files: Files, project: Project, owner: str, check: CheckFields
-) -> AsyncIterator[Submission]:
+    request: Request, files: Files, project: Project, owner: str, check: CheckFields[Checked]
+) -> AsyncIterator[Submission[Checked]]:
     """What the request submits for the record `owner`. Files are removed again unless a record came to name them.
 
-    `check` sees the fields before any byte behind them is read. Raises what it raises, UnsupportedMedia, TooLarge, Invalid.
+    `check` sees the fields once, before any byte behind them is read. Raises what it raises, UnsupportedMedia, TooLarge,
+    Invalid.
     """
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != FORM:
         fields = await read_object(request)
-        yield Submission(owner, fields, {})
+        yield Submission(owner, fields, {}, await check(fields))
         return
     _require_plain(request)
     began = monotonic()
     try:
         parts = read_parts(content_type, request.stream())
         async with files.store_files(project, owner, parts, check) as submission:
-            await confirm_project(request, began)
+            if monotonic() - began > CACHE_SECONDS:
+                await confirm_project(request)
             yield submission
     except ServiceError as error:
         # What the client still sends is not read: the connection cannot carry another request.

@@ -24,19 +24,22 @@ async def read_object(request: Request) -> dict[str, Any]:
     headers, began = dict(request.scope["headers"]), monotonic()
     _require_json(headers)
     value = loads(await _read(request.receive, headers, request.scope["route"].max_body), max_values=MAX_VALUES)
-    await confirm_project(request, began)
+    if monotonic() - began > CACHE_SECONDS:
+        await confirm_project(request)
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value
 
 
-async def confirm_project(request: Request, read_since: float) -> None:
-    """Looks again at a project whose request took long to arrive, for it may be gone by now. Raises ProjectNotFound.
+async def confirm_project(request: Request) -> None:
+    """Looks again at the project of a request that took longer than one is remembered, for it may be gone by now.
+
+    Raises ProjectNotFound.
 
     A deletion waits for what begins while a worker still remembers the project, and not for slow clients.
     """
     project = request.scope["state"].get("project")
-    if project is not None and monotonic() - read_since > CACHE_SECONDS:
+    if project is not None:
         await cast(Services, request.app.services).projects.by_id(project.id)
 
 

@@ -26,24 +26,6 @@ BODY: Location = ("body",)
 Event: TypeAlias = MultipartSegment | bytes | None
 
 
-class FormParser(PushMultipartParser):  # type: ignore[misc]
-    """Reads what a form needs, and knows its own end: the library's parser reads on until the body ends."""
-
-    def __init__(self, boundary: str) -> None:
-        super().__init__(
-            boundary,
-            max_header_size=MAX_PART_HEADER_BYTES,
-            max_header_count=MAX_PART_HEADERS,
-            max_segment_count=MAX_PARTS,
-            strict=True,
-        )
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the last boundary came. What follows is not read."""
-        return self._state is multipart._COMPLETE  # noqa: SLF001 - there is no public word for it
-
-
 async def read_parts(content_type: str, stream: AsyncIterator[bytes]) -> AsyncIterator[FormPart]:
     """The parts of a body whose Content-Type is multipart/form-data, as its bytes come out of `stream`.
 
@@ -51,7 +33,14 @@ async def read_parts(content_type: str, stream: AsyncIterator[bytes]) -> AsyncIt
     TooLarge for a `data` part of more than 1 MiB. A client that leaves is a body without an end.
     """
     boundary = _boundary(content_type)
-    events = _events(_from_boundary(stream, boundary.encode()), FormParser(boundary))
+    parser = PushMultipartParser(
+        boundary,
+        max_header_size=MAX_PART_HEADER_BYTES,
+        max_header_count=MAX_PART_HEADERS,
+        max_segment_count=MAX_PARTS,
+        strict=True,
+    )
+    events = _events(_from_boundary(stream, boundary.encode()), parser)
     async for event in events:
         if isinstance(event, MultipartSegment):
             yield await _part(event, events)
@@ -71,13 +60,14 @@ async def _from_boundary(stream: AsyncIterator[bytes], boundary: bytes) -> Async
             yield start
 
 
-async def _events(stream: AsyncIterator[bytes], parser: FormParser) -> AsyncIterator[Event]:
+async def _events(stream: AsyncIterator[bytes], parser: PushMultipartParser) -> AsyncIterator[Event]:
+    """What the parser finds, up to the last boundary: it would itself read on until the body ends."""
     try:
         async for chunk in stream:
             # An empty chunk would tell the parser that the body ends.
             for event in parser.parse(chunk) if chunk else ():
                 yield event
-            if parser.is_complete:
+            if parser._state is multipart._COMPLETE:  # noqa: SLF001 - there is no public word for it
                 return
     except MultipartError:
         raise _malformed("The body is not well-formed multipart/form-data") from None
