@@ -1,6 +1,7 @@
 """Makes and closes the parts of the service, for a worker and for a command alike. Knows no HTTP."""
 
 import asyncio
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -106,7 +107,7 @@ def build_services(settings: Settings) -> Services:
     databases = Databases(
         connect(settings.database_uri), settings.database_prefix, FileUrls(f"{settings.files_url}/files/")
     )
-    passwords = Passwords(settings.bcrypt_cost)
+    passwords = Passwords(settings.bcrypt_cost, settings.hashing_threads or os.cpu_count() or 1)
     store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
     canary = Canary(store, secret_box)
     leases = Leases(databases)

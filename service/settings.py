@@ -68,6 +68,8 @@ class Settings(BaseSettings):
     """Seconds after SIGTERM in which /health/ready answers 503 while the service accepts as before."""
     bcrypt_cost: int = Field(default=12, ge=4, le=16)
     """The work factor of bcrypt: each step doubles the time of a login."""
+    hashing_threads: int = Field(default=0, ge=0, le=64)
+    """Threads of each worker that hash passwords; 0: as many as the workers together have CPUs."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least level that is logged."""
     log_format: Literal["json", "console"] = "json"

@@ -63,7 +63,7 @@ def serve_http(
 
     `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives.
     """
-    _export(settings)
+    _export(settings, workers)
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
     signal.signal(signal.SIGTERM, _exit)
     register = ConnectionRegister(int(CLIENTS_SHARE * raise_file_limit()), settings.trusted_proxies)
@@ -112,8 +112,11 @@ def _exit(_signal: int, _frame: object) -> NoReturn:
     sys.exit(0)
 
 
-def _export(settings: Settings) -> None:
+def _export(settings: Settings, workers: int) -> None:
     if settings.mongodb_uri and settings.secret_key:
         os.environ["MONGODB_URI"] = settings.mongodb_uri.get_secret_value()
         os.environ["SECRET_KEY"] = settings.secret_key.get_secret_value()
     os.environ["BASE_URL"] = settings.base_url
+    # More threads than CPUs would end no sooner, and all else would wait for them.
+    threads = settings.hashing_threads or max(1, (os.cpu_count() or 1) // workers)
+    os.environ["HASHING_THREADS"] = str(threads)

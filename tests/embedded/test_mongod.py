@@ -1,5 +1,6 @@
 """The embedded MongoDB: started once, shared, stopped by the last, and found again after a crash."""
 
+import json
 import os
 import signal
 import socket
@@ -41,6 +42,14 @@ def test_the_last_to_leave_stops_it_and_the_data_stays(tmp_path: Path) -> None:
             assert client.shop.things.find_one() == {"_id": 1}
             with client.start_session() as session, session.start_transaction():
                 client.shop.things.insert_one({"_id": 2}, session=session)
+
+
+def test_ctrl_c_does_not_reach_it_and_linux_schedules_it_with_the_service(tmp_path: Path) -> None:
+    """A process group of its own for the one, the same session for the other (sched(7), "The autogroup feature")."""
+    with embedded_mongodb(tmp_path):
+        pid = json.loads((tmp_path / "mongodb" / "mongod.json").read_text())["pid"]
+        assert os.getpgid(pid) == pid
+        assert os.getsid(pid) == os.getsid(0)
 
 
 def test_a_killed_process_leaves_a_server_that_the_next_one_joins(tmp_path: Path) -> None:

@@ -44,6 +44,9 @@ def test_n24_workers_end_with_their_parent_and_serve_starts_again(tmp_path: Path
     port = free_port()
     service = _serve(tmp_path, port)
     workers = service.workers()
+    for worker in workers:
+        environment = Path(f"/proc/{worker}/environ").read_bytes().split(b"\0")
+        assert b"HASHING_THREADS=%d" % max(1, (os.cpu_count() or 1) // 2) in environment
     assert len(workers) == 2
     os.kill(service.process.pid, signal.SIGKILL)
     service.process.wait()

@@ -11,7 +11,8 @@ import pytest
 
 from faults.samples import FORM_TYPE, account, file_part, form, png
 from service.bounds import MAX_HASHES_WAITING, MAX_UPLOADS
-from service.domain.accounts.passwords import NICENESS, Passwords
+from service.domain.accounts.passwords import Passwords
+from service.domain.background import NICENESS
 from service.services import Services
 from tests.conftest import MakeApi
 from tests.threats.conftest import assert_refused

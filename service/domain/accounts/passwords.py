@@ -1,24 +1,20 @@
 """Password hashing with bcrypt, in threads of its own: one hash takes a quarter of a second of CPU."""
 
 import asyncio
-import os
-import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import bcrypt
 
 from service.bounds import MAX_HASHES_WAITING
 from service.domain.accounts.password_hashes import is_argon2id, matches_argon2id
+from service.domain.background import background_threads
 from service.domain.shares import Turns
 from service.errors import Location, Violation
 from service.observe.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
 RETRY_AFTER_SECONDS = 5
-# A quarter of a CPU beside what is as busy as can be, so that logins end, and all that is idle.
-NICENESS = 5
 
 T = TypeVar("T")
 
@@ -37,10 +33,10 @@ def check_password(password: str, min_length: int, loc: Location = ("body", "pas
 class Passwords:
     """A bounded pool of hashing threads, in which projects take turns. The event loop never hashes."""
 
-    def __init__(self, cost: int) -> None:
+    def __init__(self, cost: int, threads: int = 1) -> None:
+        """`threads` of all workers together are no more than the CPUs: more would end no sooner, and all else waits."""
         self._cost = cost
-        threads = os.cpu_count() or 1
-        self._pool = ThreadPoolExecutor(threads, "bcrypt", initializer=_give_way)
+        self._pool = background_threads(threads, "bcrypt")
         # One more for each thread, so that none idles until the event loop has come round to the next.
         self._turns = Turns(2 * threads, waiting=MAX_HASHES_WAITING - threads, retry_after=RETRY_AFTER_SECONDS)
         # Checked where there is nothing to check against, so that such a login takes as long as any other.
@@ -75,8 +71,3 @@ class Passwords:
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-
-def _give_way() -> None:
-    """On Linux, where each thread has a priority of its own, this one gives way to what answers requests."""
-    if sys.platform == "linux":
-        os.nice(NICENESS)

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
 
 from service.bounds import MAX_PATTERN_WAITING
+from service.domain.background import background_threads
 from service.domain.shares import Shares
 from service.errors import Location, Violation
 from service.schema.fields import Fields
@@ -28,7 +28,7 @@ class PatternJudge:
 
     def __init__(self) -> None:
         self._programs = Programs()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="patterns")
+        self._thread = background_threads(1, "patterns")
         self._shares = Shares(1, waiting=MAX_PATTERN_WAITING, seconds=WAIT_SECONDS)
 
     async def check(self, project_id: str, fields: Fields) -> list[Violation]:

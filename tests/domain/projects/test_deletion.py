@@ -129,6 +129,14 @@ async def test_n5_a_deletion_can_be_repeated_and_one_of_nobody_is_an_error(
         await admin.delete(api.project.id)
 
 
+async def test_n5_two_that_drop_one_database_at_once_both_go_on(api: Api) -> None:
+    """MongoDB refuses to drop a database that is being dropped (code 215, DatabaseDropPending)."""
+    for number in range(5):
+        await api.project.database.records("users").insert({"_id": f"u{number}", "email": f"u{number}@example.com"})
+        await asyncio.gather(*(api.project.database.drop() for _ in range(8)))
+        assert not await api.project.database.is_there()
+
+
 async def test_n5_where_no_server_runs_nothing_is_waited_for(
     api: Api, admin: ProjectAdmin, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
