@@ -70,4 +70,3 @@ class Passwords:
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
-
