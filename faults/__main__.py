@@ -7,7 +7,9 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from faults import cost, freeze, hostile, kills, limits, restarts, soak
+import typer
+
+from faults import cost, freeze, hostile, idempotency, kills, limits, restarts, soak
 from service.embedded.mongod import embedded_mongodb
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
@@ -18,7 +20,11 @@ ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
     "cost": cost.cost,
 }
 # These take options of their own.
-PROGRAMS: dict[str, Callable[[], None]] = {"hostile": hostile.main, "soak": soak.main}
+PROGRAMS: dict[str, Callable[[], None]] = {
+    "hostile": hostile.main,
+    "soak": soak.main,
+    "idempotency": lambda: typer.run(idempotency.main),
+}
 ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}
 
 

@@ -48,6 +48,10 @@ MAX_JSON_BYTES = Bound(
 MAX_VALUES = Bound(
     50_000, "values in a JSON body, and in a form's part `data`, at every depth", protects=LOOP, past=INVALID
 )
+MAX_IDEMPOTENCY_KEY = Bound(255, "characters of an `Idempotency-Key`", protects=MONGODB, past=INVALID)
+MAX_KEPT_ANSWER_BYTES = Bound(
+    8_388_608, "bytes of an answer that is kept for its `Idempotency-Key`", protects=MONGODB, past="413 too_large"
+)
 MAX_BOUNDARY = Bound(70, "characters of a form's boundary (RFC 2046 section 5.1.1)", protects=LOOP, past=INVALID)
 MAX_PARTS = Bound(12, "parts of a form", protects=MEMORY, past=INVALID)
 MAX_PART_HEADERS = Bound(8, "headers of a part", protects=MEMORY, past=INVALID)

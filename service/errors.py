@@ -9,7 +9,7 @@ ServiceError
 │                  RuleTestsFailed, RuleConflict
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
-├── Invalid 422, RejectedByValidator 422 (translated into Invalid before it is sent)
+├── Invalid 422 ── IdempotencyKeyReused; RejectedByValidator 422 (translated into Invalid before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
@@ -25,7 +25,7 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: `loc` begins with body, query or path; `msg` says what to change; `type` is stable."""
+    """One broken rule: `loc` begins with body, query, path or header; `msg` says what to change; `type` is stable."""
 
     loc: Location
     msg: str
@@ -332,6 +332,16 @@ class Invalid(ServiceError):
 
     def body(self) -> dict[str, Any]:
         return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
+
+
+class IdempotencyKeyReused(Invalid):
+    """The `Idempotency-Key` was sent before, within 24 hours, with another method, path, query or body."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        msg = "This key was sent with another request; make a new key for each write, and send it again only with the same"
+        super().__init__([Violation(("header", "idempotency-key"), msg, "idempotency_key_reused")])
 
 
 def page_too_large(reason: str) -> Invalid:

@@ -26,6 +26,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
+from service.domain.idempotency import Idempotency
 from service.domain.jobs.leader import NAME as LEADER
 from service.domain.jobs.leader import Leader
 from service.domain.jobs.runner import Job, Jobs
@@ -58,6 +59,8 @@ MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
 # What the key of signed URLs is derived for.
 FILE_URLS = "file urls"
+# What the key of the HMACs of writes and their keys is derived for.
+IDEMPOTENCY = "idempotency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Services:
     pattern_judge: PatternJudge
     documents: Documents
     permits: DocumentPermits
+    idempotency: Idempotency
     files: Files
     file_signing: FileSigning
     limits: Limits
@@ -135,6 +139,7 @@ def build_services(settings: Settings) -> Services:
         pattern_judge=pattern_judge,
         documents=documents,
         permits=DocumentPermits(documents, access, ConflictLimit(limits)),
+        idempotency=Idempotency(secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),

@@ -41,6 +41,8 @@ USER_INDEXES = (
     IndexModel([("data.$**", ASCENDING)], name="data"),
 )
 SIGN_IN_STATE_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
+KEPT_ANSWERS = "kept_answers"
+KEPT_ANSWER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
 # Only cleans up; what a limit allows is decided by the window in a counter's key.
 COUNTER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
@@ -93,11 +95,12 @@ class ProjectDatabase:
         """Creates what is missing; does nothing where all is there."""
         with translated(), timeout(INDEX_BUILD_SECONDS):
             await self.database["users"].create_indexes(list(USER_INDEXES))
+            await self.database[KEPT_ANSWERS].create_indexes(list(KEPT_ANSWER_INDEXES))
             await ensure_file_indexes(self.database)
 
     async def missing_indexes(self) -> list[str]:
-        """The indexes of users and files that are not there: "users.email"."""
-        wanted = {"users": USER_INDEXES, **FILE_INDEXES}
+        """The indexes of users, files and kept answers that are not there: "users.email"."""
+        wanted = {"users": USER_INDEXES, KEPT_ANSWERS: KEPT_ANSWER_INDEXES, **FILE_INDEXES}
         with translated():
             present = {name: await self.database[name].index_information() for name in wanted}
         return [

@@ -64,8 +64,9 @@ class DocumentStore:
     def __init__(self, database: ProjectDatabase, collection: str) -> None:
         self._records = database.records(mongo_collection_name(collection))
 
-    async def insert(self, document: Document) -> None:
+    async def insert(self, document: Document) -> Document:
         await self._records.insert(_record(document))
+        return document
 
     async def insert_each(self, documents: Sequence[Document]) -> dict[int, ServiceError]:
         """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""

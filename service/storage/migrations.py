@@ -47,6 +47,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("identities unique in place of subjects", allow_shared_subjects),
     Migration("validators without patterns, which the service judges", remove_patterns),
     Migration("validators of documents that have versions", allow_versions),
+    Migration("kept answers, for writes that are sent again", ProjectDatabase.ensure_indexes),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

@@ -16,7 +16,7 @@ from service.web.documents import endpoints as documents
 from service.web.documents import openapi as describe_documents
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
-from service.web.openapi.api_route import ApiRoute, Query
+from service.web.openapi.api_route import ApiRoute, KeyUse, Query
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
 from service.web.rules import endpoints as rules
@@ -42,7 +42,7 @@ RULES = "/api/rules"
 # fmt: off
 ROUTES: list[ApiRoute] = [
     ApiRoute("POST", "/auth-collections/signup", accounts.signup, ANY_KEY, SIGNUP, describe_accounts.SIGNUP,
-             max_body=MAX_JSON_BYTES),
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("POST", "/auth-collections/login", accounts.login, ANY_KEY, LOGIN, describe_accounts.LOGIN,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
@@ -69,19 +69,21 @@ ROUTES: list[ApiRoute] = [
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=collections.CHANGE_ANSWER_SECONDS),
     ApiRoute("DELETE", COLLECTION, collections.delete_collection, KEY, DAILY, describe_collections.DELETE),
     ApiRoute("GET", DOCUMENTS, documents.list_documents, BY_RULE, DAILY, describe_documents.LIST, query=READ),
-    ApiRoute("POST", DOCUMENTS, documents.create_document, BY_RULE, DAILY, describe_documents.CREATE, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", DOCUMENTS, documents.create_document, BY_RULE, DAILY, describe_documents.CREATE,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("GET", DOCUMENT, documents.get_document, BY_RULE, DAILY, describe_documents.READ),
     ApiRoute("PUT", DOCUMENT, documents.replace_document, BY_RULE, DAILY, describe_documents.REPLACE, max_body=MAX_JSON_BYTES),
-    ApiRoute("PATCH", DOCUMENT, documents.merge_document, BY_RULE, DAILY, describe_documents.MERGE, max_body=MAX_JSON_BYTES),
+    ApiRoute("PATCH", DOCUMENT, documents.merge_document, BY_RULE, DAILY, describe_documents.MERGE,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("DELETE", DOCUMENT, documents.delete_document, BY_RULE, DAILY, describe_documents.DELETE),
     ApiRoute("GET", RULES, rules.read_rules, KEY, DAILY, describe_rules.READ),
     ApiRoute("PUT", RULES, rules.save_rules, KEY, DAILY, describe_rules.SAVE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=rules.SAVE_ANSWER_SECONDS),
     ApiRoute("POST", f"{RULES}/explain", rules.explain_rules, KEY, DAILY, describe_rules.EXPLAIN_RULES,
-             max_body=MAX_JSON_BYTES),
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
     ApiRoute("GET", "/files/{file_name}", files.read_file, FILE_NAME, FILES, describe_files.READ, query=READ),
     ApiRoute("POST", "/api/files/sign", files.sign_urls, KEY_OR_USER, DAILY_BY_RULE, describe_files.SIGN,
-             max_body=MAX_JSON_BYTES),
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
     ApiRoute("GET", "/health/live", operations.liveness, NOBODY, None, describe_operations.LIVE, query=IGNORED),
     ApiRoute("GET", "/health/ready", operations.readiness, NOBODY, None, describe_operations.READY, query=IGNORED),
     ApiRoute("GET", "/metrics", operations.metrics, METRICS_TOKEN, None, describe_operations.METRICS, query=IGNORED),

@@ -12,6 +12,7 @@ from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.passwords import Passwords, check_password
 from service.domain.files.files import Submission
 from service.domain.files.protection import FileProtection
+from service.domain.idempotency import Keep
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens
@@ -32,7 +33,8 @@ from service.query.nodes import ListQuery
 from service.query.populate import Row
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
-from service.storage.users import Credentials, NewUser, ProfileUpdate, User
+from service.storage.databases import ProjectDatabase
+from service.storage.users import FIRST_VERSION, Credentials, NewUser, ProfileUpdate, User, Users
 
 # The service's own names, which would hide in `data` what they mean beside it.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
@@ -86,8 +88,13 @@ class Accounts:
             raise EmailTaken
         return NewAccount(email, password, data)
 
-    async def signup(self, caller: KeyCaller, submission: Submission[NewAccount]) -> SignedIn:
-        """Stores a new user with the submission's files. Raises EmailTaken, Invalid, Busy."""
+    async def signup(
+        self, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
+    ) -> SignedIn:
+        """Stores a new user with the submission's files. Raises EmailTaken, Invalid, Busy.
+
+        `keep` is called in the transaction of the write; then there are no files.
+        """
         project, account = caller.project, submission.required()
         data = {**account.data, **submission.urls}
         if submission.urls:
@@ -95,10 +102,16 @@ class Accounts:
         hashed = await self._passwords.hash(account.password, project.id)
         new = NewUser(account.email, hashed, data, submission.owner)
         try:
-            user = await project.users.insert(new, submission.upload)
+            user = await (
+                project.users.insert(new, submission.upload) if keep is None else _insert_and_keep(project, new, keep)
+            )
         except DuplicateValue:
             raise EmailTaken from None
         return await self._signed_in(project, user)
+
+    def issue_first_token(self, project: Project, user_id: str) -> str:
+        """A token as the user's signup gave one; it is good as long as that one would be."""
+        return self._tokens.issue(project, user_id, FIRST_VERSION)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, str]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""
@@ -226,6 +239,15 @@ class Accounts:
             return user
         signed = await self._protection.sign_user(project, user.id, user.data)
         return replace(user, has_signed_urls=True) if signed else user
+
+
+async def _insert_and_keep(project: Project, new: NewUser, keep: Keep[User]) -> User:
+    async def insert(database: ProjectDatabase) -> User:
+        user = await Users(database).insert(new)
+        await keep(database, user)
+        return user
+
+    return await project.database.in_transaction(insert)
 
 
 def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:

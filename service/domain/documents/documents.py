@@ -4,7 +4,7 @@ A write's values are read as its schema says, then the service judges names, ref
 validator judges the rest; its verdict becomes a 422 here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from service.domain.documents.approval import Approval, Record, as_record
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
 from service.domain.documents.versions import check_version
 from service.domain.files.protection import FileProtection
+from service.domain.idempotency import Keep
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import (
@@ -34,8 +35,9 @@ from service.schema.json_schema import JSON_SCHEMA
 from service.schema.values import check_data, now
 from service.schema.versions import Versions
 from service.schema.violations import may_lack_version, translate
+from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document as Document
-from service.storage.documents import Guard, read_document
+from service.storage.documents import DocumentStore, Guard, read_document
 from service.storage.documents import ReplaceData as ReplaceData
 from service.storage.documents import SetFields as SetFields
 from service.storage.ids import new_id
@@ -49,17 +51,18 @@ CHANGING = "The schema of this collection is being changed; try again"
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A new document; with an `approval`, of a caller who is under rules."""
+    """A new document; with an `approval`, of a caller who is under rules. `keep` is called in the write's transaction."""
 
     data: Data
     approval: Approval | None = None
+    keep: Keep[Document] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """A change of the document `id`, if it has one of `versions` and passes `guard`. Its values are as they were sent.
 
-    With an `approval`, of a caller who is under rules, those make the guard.
+    With an `approval`, of a caller who is under rules, those make the guard. `keep` is called in the write's transaction.
     """
 
     id: str
@@ -67,6 +70,7 @@ class Update:
     guard: Guard | None = None
     approval: Approval | None = None
     versions: Versions = None
+    keep: Keep[Document] | None = None
 
     @property
     def data(self) -> Data:
@@ -95,9 +99,9 @@ class Documents:
         self._judge = judge
         self._protection = protection
 
-    async def create(self, project: Project, name: str, data: Data) -> Document:
+    async def create(self, project: Project, name: str, data: Data, keep: Keep[Document] | None = None) -> Document:
         """Raises Invalid, DuplicateValue."""
-        return await self.write(project, name, Create(data))
+        return await self.write(project, name, Create(data, keep=keep))
 
     async def merge(self, project: Project, name: str, id_: str, data: Data) -> Document:
         """Sets the named top-level fields and leaves the others. Raises DocumentNotFound, Invalid, DuplicateValue."""
@@ -218,13 +222,12 @@ class Documents:
             if write.approval is not None:
                 await write.approval.approve_creation(document, write.data)
             await check_completed(target, document.data, self._judge, write.approval)
-            await target.store.insert(document)
-            return document
+            return _found(await _store(target, write, lambda store: store.insert(document)))
         if write.approval is not None:
             return await self._change_approved(target, write, write.approval)
         change = _read_change(write.change, target.collection)
         await check_completed(target, change.data, self._judge)
-        changed = await target.store.change(write.id, change, guard=write.guard, versions=write.versions)
+        changed = await _change(target, write, change, write.guard)
         if changed is None:
             await check_version(partial(_find_stored, target, write), write.versions)
         return _found(changed)
@@ -232,7 +235,7 @@ class Documents:
     async def _change_approved(self, target: Target, write: Update, approval: Approval) -> Document:
         approved = await approval.approve_change(write.id, write.change, target.collection.fields)
         await check_completed(target, approved.new, self._judge, approval)
-        document = await target.store.change(write.id, approved.change, guard=approved.guard, versions=write.versions)
+        document = await _change(target, write, approved.change, approved.guard)
         if document is None:
             await check_version(partial(_find_stored, target, write), write.versions)
             raise await approval.explain_refused_change(write.id, approved)
@@ -247,6 +250,22 @@ class Documents:
         return Target(project, await self._catalogs.get(project, name))
 
 
+async def _store(
+    target: Target, write: Write, action: Callable[[DocumentStore], Awaitable[Document | None]]
+) -> Document | None:
+    """What `action` returns; where the write has a `keep`, both happen in one transaction, or neither."""
+    if (keep := write.keep) is None:
+        return await action(target.store)
+
+    async def act_and_keep(database: ProjectDatabase) -> Document | None:
+        document = await action(DocumentStore(database, target.collection.name))
+        if document is not None:
+            await keep(database, document)
+        return document
+
+    return await target.project.database.in_transaction(act_and_keep)
+
+
 def _new_document(create: Create, collection: Collection) -> Document:
     moment = now()
     return Document(new_id(), complete(create.data, collection.fields), moment, moment)
@@ -257,6 +276,14 @@ def _read_change(change: ReplaceData | SetFields, collection: Collection) -> Rep
     if isinstance(change, ReplaceData):
         return ReplaceData(complete(change.data, collection.fields))
     return SetFields(read(change.data, collection.fields))
+
+
+async def _change(
+    target: Target, write: Update, change: ReplaceData | SetFields, guard: Guard | None
+) -> Document | None:
+    return await _store(
+        target, write, lambda store: store.change(write.id, change, guard=guard, versions=write.versions)
+    )
 
 
 async def _find_stored(target: Target, update: Update) -> Record | None:

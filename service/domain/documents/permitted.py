@@ -4,7 +4,7 @@ Whoever may not do what is asked whatever the document is refused before the que
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
@@ -16,12 +16,14 @@ from service.domain.collections.catalog import Seen
 from service.domain.documents.approval import Approval, Record, as_record
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update, Write
+from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
 from service.errors import Forbidden, ServiceError, Unauthorized
 from service.query.bind import Shape
 from service.query.nodes import ListQuery
 from service.query.tree import Tree
 from service.schema.versions import Versions
+from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields
 
 
@@ -39,13 +41,15 @@ Change = ReplaceData | SetFields
 class CallersDocuments(Protocol):
     """What a caller can do with the documents of one collection."""
 
-    async def create(self, data: Data) -> Written: ...
+    async def create(self, data: Data, keep: "Keep[Written] | None" = None) -> Written: ...
 
     async def list(self, query: ListQuery) -> Page: ...
 
     async def get(self, id_: str) -> Document: ...
 
-    async def change(self, id_: str, change: Change, versions: Versions = None) -> Written: ...
+    async def change(
+        self, id_: str, change: Change, versions: Versions = None, keep: "Keep[Written] | None" = None
+    ) -> Written: ...
 
     async def delete(self, id_: str, versions: Versions = None) -> None: ...
 
@@ -94,8 +98,8 @@ class AllDocuments:
     project: Project
     name: str
 
-    async def create(self, data: Data) -> Document:
-        return await self.documents.create(self.project, self.name, data)
+    async def create(self, data: Data, keep: Keep[Written] | None = None) -> Document:
+        return await self.documents.create(self.project, self.name, data, keep)
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query)
@@ -103,8 +107,10 @@ class AllDocuments:
     async def get(self, id_: str) -> Document:
         return await self.documents.get(self.project, self.name, id_)
 
-    async def change(self, id_: str, change: Change, versions: Versions = None) -> Document:
-        return await self.documents.write(self.project, self.name, Update(id_, change, versions=versions))
+    async def change(
+        self, id_: str, change: Change, versions: Versions = None, keep: Keep[Written] | None = None
+    ) -> Document:
+        return await self.documents.write(self.project, self.name, Update(id_, change, versions=versions, keep=keep))
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete(self.project, self.name, id_, versions=versions)
@@ -129,9 +135,10 @@ class PermittedDocuments:
     def project(self) -> Project:
         return self.caller.project
 
-    async def create(self, data: Data) -> Written:
+    async def create(self, data: Data, keep: Keep[Written] | None = None) -> Written:
         approval = self._approval()
-        return await self._write(Create(creation_data(self.permissions, data), approval), approval)
+        sent = creation_data(self.permissions, data)
+        return await self._write(Create(sent, approval, _as_seen(approval, keep)), approval)
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query, self._see)
@@ -139,9 +146,12 @@ class PermittedDocuments:
     async def get(self, id_: str) -> Document:
         return await self.documents.get(self.project, self.name, id_, self._see)
 
-    async def change(self, id_: str, change: Change, versions: Versions = None) -> Written:
+    async def change(
+        self, id_: str, change: Change, versions: Versions = None, keep: Keep[Written] | None = None
+    ) -> Written:
         approval = self._approval()
-        return await self._write(Update(id_, change, approval=approval, versions=versions), approval)
+        update = Update(id_, change, approval=approval, versions=versions, keep=_as_seen(approval, keep))
+        return await self._write(update, approval)
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
@@ -184,3 +194,15 @@ class PermittedDocuments:
             return None if permissions is None or permissions.read is False else see_shape(shape, permissions)
 
         return seen
+
+
+def _as_seen(approval: Approval, keep: Keep[Written] | None) -> Keep[Document] | None:
+    """`keep`, given what the writer may read of the document by the relations as they are in the transaction."""
+    if keep is None:
+        return None
+
+    async def keep_seen(database: ProjectDatabase, document: Document) -> None:
+        seen = await replace(approval, database=database).visible(document)
+        await keep(database, seen or HiddenDocument(document.id))
+
+    return keep_seen

@@ -3,12 +3,15 @@
 from functools import partial
 from typing import Any
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, UserCaller
-from service.domain.accounts.users import NewAccount
+from service.domain.accounts.users import Accounts, NewAccount
 from service.domain.accounts.users import SignedIn as SignIn
+from service.domain.files.files import Submission
+from service.domain.idempotency import Answer, Keep
 from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
 from service.query.parse import parse_query
@@ -19,6 +22,7 @@ from service.storage.users import User as StoredUser
 from service.web.accounts.bodies import Login, Profile, RolesForm, SignedIn, Signup, User, UserList, VisibleUser
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import read_submission
+from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response, tagged_response
 
@@ -26,13 +30,37 @@ from service.web.http.render import json_response, tagged_response
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Register a user."""
     accounts = services.accounts
+    if (key := find_key(request)) is not None:
+        return await _signup_once(request, caller, services, key)
 
-    async def check(fields: dict[str, Any]) -> NewAccount:
-        form = validated(Signup, fields)
-        return await accounts.check_signup(caller, form.email, form.password, form.model_extra or {})
-
+    check = partial(_check_signup, accounts, caller)
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
         return json_response(signed_in_view(await accounts.signup(caller, submission)), 201)
+
+
+async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str, Any]) -> NewAccount:
+    form = validated(Signup, fields)
+    return await accounts.check_signup(caller, form.email, form.password, form.model_extra or {})
+
+
+async def _signup_once(request: Request, caller: KeyCaller, services: Services, key: str) -> Response:
+    """A token is never kept: each answer has a new one."""
+    accounts = services.accounts
+    refuse_form(request)
+
+    async def write(sent: Sent, keep: Keep[StoredUser] | None) -> SignIn:
+        return await accounts.signup(
+            caller, Submission(new_id(), await _check_signup(accounts, caller, sent), {}), keep
+        )
+
+    answer = await write_once(request, caller, services.idempotency, key, write=write, render=_kept_user)
+    user = orjson.loads(answer.body)
+    signed_in = {"access_token": accounts.issue_first_token(caller.project, user["id"]), "token_type": "bearer"}
+    return json_response({**signed_in, "user": user}, answer.status, replayed_headers(answer))
+
+
+def _kept_user(user: StoredUser) -> Answer:
+    return Answer(201, bytes(json_response(user_view(user)).body).decode())
 
 
 async def login(request: Request, caller: KeyCaller, services: Services) -> Response:

@@ -27,6 +27,7 @@ from service.web.asgi.cors import Preflights
 from service.web.asgi.request_context import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, Credential
 from service.web.auth.client_address import find_client_address
+from service.web.http.idempotency import refuse_key
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 # The second is the one Caller that the row's credential makes; each handler names its class.
@@ -43,15 +44,16 @@ class Demands(Protocol):
     policy: Policy | None
     answer_seconds: float | None
     refuses_query: bool
+    refuses_key: bool
 
 
 def make_endpoint(row: Demands) -> Endpoint:
-    """The order of every endpoint: the credential, then the limits, then the query string, then the handler and the body.
+    """The order of every endpoint: the credential, then the limits, then what is refused, then the handler and the body.
 
     The endpoint raises LimitExceeded, which names the limit, and Unavailable, for what cannot be counted must not pass.
     """
     handler, authenticate, policy = row.handler, AUTHENTICATE[row.credential], row.policy
-    seconds, refuses_query = row.answer_seconds, row.refuses_query
+    seconds, refuses_query, refuses_key = row.answer_seconds, row.refuses_query, row.refuses_key
     others = _policies(policy) if policy is not None else {}
 
     async def endpoint(request: Request) -> Response:
@@ -72,6 +74,8 @@ def make_endpoint(row: Demands) -> Endpoint:
                 raise exceeded(last.policy, last.limit, last.reset)
         if refuses_query and request.scope["query_string"]:
             _refuse_query(request)
+        if refuses_key:
+            refuse_key(request)
         return await handler(request, caller, services)
 
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__

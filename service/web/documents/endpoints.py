@@ -1,5 +1,6 @@
 """The documents of a declared collection over HTTP: specification section 4.3 and what completes it."""
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -8,10 +9,12 @@ from starlette.responses import Response
 from service.domain.access.caller import ProjectCaller
 from service.domain.documents.documents import ReplaceData, SetFields
 from service.domain.documents.permitted import CallersDocuments, Written
+from service.domain.idempotency import Keep
 from service.query.parse import parse_query
 from service.services import Services
 from service.web.documents.bodies import DocumentForm, document_view, list_view, written_version, written_view
 from service.web.http.conditional import find_known, read_if_match
+from service.web.http.idempotency import Sent, answer_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response, tagged_response
 
@@ -19,7 +22,11 @@ from service.web.http.render import json_response, tagged_response
 async def create_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Add a document."""
     documents = await _permitted(request, caller, services, "create")
-    return _answer(await documents.create(await _sent(request)), 201)
+
+    async def create(sent: Sent, keep: Keep[Written] | None) -> Written:
+        return await documents.create(_data(sent), keep)
+
+    return await answer_once(request, caller, services.idempotency, write=create, render=partial(_answer, status=201))
 
 
 async def list_documents(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -39,14 +46,19 @@ async def get_document(request: Request, caller: ProjectCaller, services: Servic
 
 async def replace_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Give a document other data."""
-    documents = await _permitted(request, caller, services, "update")
-    return await _change(request, documents, ReplaceData(await _sent(request)))
+    documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
+    change, versions = ReplaceData(_data(await read_object(request))), read_if_match(request.headers)
+    return _answer(await documents.change(id_, change, versions))
 
 
 async def merge_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Set some fields of a document."""
-    documents = await _permitted(request, caller, services, "update")
-    return await _change(request, documents, SetFields(await _sent(request)))
+    documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
+
+    async def merge(sent: Sent, keep: Keep[Written] | None) -> Written:
+        return await documents.change(id_, SetFields(_data(sent)), read_if_match(request.headers), keep)
+
+    return await answer_once(request, caller, services.idempotency, write=merge, render=_answer)
 
 
 async def delete_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -60,13 +72,9 @@ async def _permitted(request: Request, caller: ProjectCaller, services: Services
     return await services.permits.permit(caller, request.path_params["name"], action)
 
 
-async def _change(request: Request, documents: CallersDocuments, change: ReplaceData | SetFields) -> Response:
-    return _answer(await documents.change(request.path_params["id"], change, read_if_match(request.headers)))
-
-
 def _answer(written: Written, status: int = 200) -> Response:
     return tagged_response(written_view(written), written_version(written), status)
 
 
-async def _sent(request: Request) -> dict[str, Any]:
-    return validated(DocumentForm, await read_object(request)).data
+def _data(sent: Sent) -> dict[str, Any]:
+    return validated(DocumentForm, sent).data

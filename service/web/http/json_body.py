@@ -21,11 +21,22 @@ Headers = Mapping[bytes, bytes]
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body, of at most the bytes that its route allows. Raises UnsupportedMedia, TooLarge, Invalid."""
+    return parse_object(await read_bytes(request))
+
+
+async def read_bytes(request: Request) -> bytes:
+    """The body, which says that it is JSON. Raises as `read_object`."""
     headers, began = dict(request.scope["headers"]), monotonic()
     _require_json(headers)
-    value = loads(await _read(request.receive, headers, request.scope["route"].max_body), max_values=MAX_VALUES)
+    raw = await _read(request.receive, headers, request.scope["route"].max_body)
     if monotonic() - began > CACHE_SECONDS:
         await confirm_project(request)
+    return raw
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """The JSON object that a body is. Raises Invalid."""
+    value = loads(raw, max_values=MAX_VALUES)
     if not isinstance(value, dict):
         raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
     return value

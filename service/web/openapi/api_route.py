@@ -18,12 +18,21 @@ class Query(Enum):
     IGNORED = "ignored"
 
 
+class KeyUse(Enum):
+    """What becomes of an `Idempotency-Key`: the write happens once for it, the write is refused, or nobody looks at it."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    IGNORED = "ignored"
+
+
 class ApiRoute(Route):
     """A method and a path, and all that is decided about a request before its handler runs.
 
     `credential` makes the caller; `policy` is the limit that the request is counted under; `answer_seconds` are given to
     the handler where they are not those of every request; `max_body` is how many bytes of JSON it may read. `takes_head`
-    is False where asking changes something.
+    is False where asking changes something. `idempotency_key` says what becomes of one; without it a GET ignores it, and all
+    else refuses it.
     """
 
     def __init__(
@@ -39,11 +48,14 @@ class ApiRoute(Route):
         answer_seconds: float | None = None,
         max_body: int = 0,
         takes_head: bool = True,
+        idempotency_key: KeyUse | None = None,
     ) -> None:
         self.method, self.handler, self.operation = method, handler, operation
         self.credential, self.policy, self.query = credential, policy, query
         self.refuses_query = query is Query.REFUSED
         self.answer_seconds, self.max_body = answer_seconds, max_body
+        self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)
+        self.refuses_key = self.idempotency_key is KeyUse.REFUSED
         self._check()
         super().__init__(path, make_endpoint(self), methods=[method])
         if self.methods and not takes_head:
@@ -56,5 +68,7 @@ class ApiRoute(Route):
             raise TypeError(f"{self.operation.id}: parameters are described where the query string is read")
         if bool(self.operation.body) != bool(self.max_body):
             raise TypeError(f"{self.operation.id}: a body is described where one is read")
+        if self.idempotency_key is KeyUse.TAKEN and not self.max_body:
+            raise TypeError(f"{self.operation.id}: what is written once is a JSON body")
         if self.policy and self.credential in {Credential.NONE, Credential.METRICS_TOKEN}:
             raise TypeError(f"{self.operation.id}: a limit is one of a project, and the credential names none")

@@ -1,6 +1,7 @@
 """ROUTES → the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from inspect import getdoc
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 import orjson
 from starlette.routing import BaseRoute
 
+from service.bounds import MAX_IDEMPOTENCY_KEY
 from service.web.auth.authenticate import Credential
 from service.web.openapi import failures
-from service.web.openapi.api_route import ApiRoute
+from service.web.openapi.api_route import ApiRoute, KeyUse
 from service.web.openapi.declaration import (
     Content,
     Operation,
@@ -62,6 +64,14 @@ REQUEST_ID = Parameter(
     description="A name for this request, in the log and on its answer: 8 to 64 letters, digits, '-' and '_'.",
     schema={"type": "string"},
 )
+IDEMPOTENCY_KEY = Parameter(
+    name="Idempotency-Key",
+    location="header",
+    description="A new, random name for this write: sent again with it within 24 hours, the write is not made again, and the "
+    "first answer comes. JSON bodies only.",
+    schema={"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!#-~]+$"},
+)
+REPLAYED = {"Idempotency-Replayed": "`true` where this is the answer to a write that was made before"}
 SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.PROJECT_IN_PATH: [],
@@ -103,7 +113,7 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
 
 
 def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
-    operation = route.operation
+    operation, takes_key = route.operation, route.idempotency_key is KeyUse.TAKEN
     summary = (getdoc(route.handler) or "").partition("\n")[0].rstrip(".")
     described: dict[str, Any] = {
         "operationId": operation.id,
@@ -111,8 +121,9 @@ def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
         "summary": summary,
         "description": operation.description,
         "security": SECURITY[route.credential],
-        "parameters": [_parameter(parameter) for parameter in _parameters(operation)],
-        "responses": {str(a.status): _answer(a, schemas) for a in operation.answers} | failures.error_answers(route),
+        "parameters": [_parameter(parameter) for parameter in _parameters(operation, takes_key=takes_key)],
+        "responses": {str(a.status): _answer(_with_replay(a) if takes_key else a, schemas) for a in operation.answers}
+        | failures.error_answers(route),
     }
     if operation.body:
         described["requestBody"] = {"required": True, "content": _contents(operation.body, schemas)}
@@ -121,9 +132,14 @@ def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
     }
 
 
-def _parameters(operation: Operation) -> tuple[Parameter, ...]:
+def _parameters(operation: Operation, *, takes_key: bool) -> tuple[Parameter, ...]:
     """Those that are declared; openapi-python-client makes code that does not run of two bodies without any."""
-    return (*operation.parameters, REQUEST_ID) if len(operation.body) > 1 else operation.parameters
+    declared = (*operation.parameters, REQUEST_ID) if len(operation.body) > 1 else operation.parameters
+    return (*declared, IDEMPOTENCY_KEY) if takes_key else declared
+
+
+def _with_replay(answer: SuccessResponse) -> SuccessResponse:
+    return replace(answer, headers={**answer.headers, **REPLAYED})
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from service.errors import (
     FileNotFound,
     Forbidden,
+    IdempotencyKeyReused,
     Invalid,
     InvalidApiKey,
     InvalidToken,
@@ -25,7 +26,7 @@ from service.errors import (
     Violation,
 )
 from service.web.auth.authenticate import Credential
-from service.web.openapi.api_route import ApiRoute, Query
+from service.web.openapi.api_route import ApiRoute, KeyUse, Query
 
 Failure = type[ServiceError] | ServiceError
 
@@ -43,7 +44,7 @@ class Error(TypedDict):
 class BrokenRule(TypedDict):
     loc: Annotated[
         list[str | int],
-        Field(min_length=1, description="Where: body, query or path, then field names and positions"),
+        Field(min_length=1, description="Where: body, query, path or header, then field names and positions"),
     ]
     msg: Annotated[str, Field(description="What to change")]
     type: Annotated[str, Field(description="Which rule; it does not change")]
@@ -52,7 +53,7 @@ class BrokenRule(TypedDict):
 class ValidationError(TypedDict):
     detail: Annotated[list[BrokenRule], Field(min_length=1)]
     omitted: NotRequired[Annotated[int, Field(ge=1, description="How many broken rules more there are")]]
-    code: Literal["validation_error"]
+    code: Literal["validation_error", "idempotency_key_reused"]
 
 
 OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
@@ -102,6 +103,7 @@ def failures_of(route: ApiRoute) -> tuple[Failure, ...]:
         *(OF_POLICY if route.policy else ()),
         *(OF_BODY if route.max_body else ()),
         *(() if route.query is Query.IGNORED else (Invalid,)),
+        *((IdempotencyKeyReused(),) if route.idempotency_key is KeyUse.TAKEN else ()),
     )
     return (*route.operation.errors, *common, ServiceError)
 

@@ -1,0 +1,127 @@
+"""One write for each `Idempotency-Key`, however often it is sent (draft-ietf-httpapi-idempotency-key-header-07).
+
+The answer is kept in the transaction of the write, so the two are there together or not at all, and nothing is ever "in
+progress": of two at once the transaction of one fails, and that one finds the answer of the other.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from service.bounds import MAX_KEPT_ANSWER_BYTES
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
+from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import SecretBox
+from service.errors import DuplicateValue, IdempotencyKeyReused, ServiceError, TooLarge, Unavailable
+from service.storage.answers import KeptAnswer, KeptAnswers
+from service.storage.databases import ProjectDatabase
+
+Outcome = TypeVar("Outcome")
+# Called in the transaction of a write, with its database and with what was written.
+Keep = Callable[[ProjectDatabase, Outcome], Awaitable[None]]
+# Of a part of what is hashed: so many bytes say how long it is.
+LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedWrite:
+    """A write under a client's key: `id` stands for whose key and which, `fingerprint` for what was asked."""
+
+    project: Project
+    id: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A 2xx as it is kept: `body` is JSON."""
+
+    status: int
+    body: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_replayed: bool = False
+
+
+class Idempotency:
+    """Keeps answers, sealed, and gives them again. `key` is of HMACs, for what was asked may hold a password."""
+
+    def __init__(self, secret_box: SecretBox, key: bytes) -> None:
+        self._secret_box = secret_box
+        self._key = key
+
+    def identify(self, caller: ProjectCaller, key: str, asked: Sequence[bytes]) -> KeyedWrite:
+        """The write that `caller` asks for under `key`; `asked` is its method, its path, its query string and its body."""
+        whose = _principal(caller).encode()
+        return KeyedWrite(caller.project, self._hash((whose, key.encode())), self._hash(asked))
+
+    async def answer_once(
+        self,
+        write: KeyedWrite,
+        work: Callable[[Keep[Outcome]], Awaitable[object]],
+        render: Callable[[Outcome], Answer],
+    ) -> Answer:
+        """What the outcome of `work` is rendered as, or was before. `work` writes, and calls what it is given as it does.
+
+        Raises IdempotencyKeyReused where another request had the key, and what `work` raises, which is not kept.
+        """
+        if (before := await self._find(write)) is not None:
+            return before
+        answer = Answer(0, "")
+
+        async def keep(database: ProjectDatabase, outcome: Outcome) -> None:
+            nonlocal answer
+            answer = render(outcome)
+            await self._keep(database, write, answer)
+
+        try:
+            await work(keep)
+        except ServiceError:
+            # Whatever it was that failed, the same write may have succeeded meanwhile, or in this very request.
+            if (meanwhile := await self._find(write)) is not None:
+                return meanwhile
+            raise
+        return answer
+
+    async def _keep(self, database: ProjectDatabase, write: KeyedWrite, answer: Answer) -> None:
+        """Keeps the answer, in the transaction of `database`. Raises TooLarge; Unavailable where there is one already."""
+        if len(answer.body) > MAX_KEPT_ANSWER_BYTES:
+            most = f"{MAX_KEPT_ANSWER_BYTES:,}"
+            raise TooLarge(f"An answer of more than {most} bytes cannot be kept; send this without Idempotency-Key")
+        body = self._secret_box.seal(answer.body, _place(write))
+        kept = KeptAnswer(write.id, write.fingerprint, answer.status, body, answer.headers)
+        try:
+            await KeptAnswers(database).insert(kept)
+        except DuplicateValue:
+            raise Unavailable from None
+
+    async def _find(self, write: KeyedWrite) -> Answer | None:
+        found = await KeptAnswers(write.project.database).find(write.id)
+        if found is None:
+            return None
+        if not hmac.compare_digest(found.fingerprint, write.fingerprint):
+            raise IdempotencyKeyReused
+        return Answer(found.status, self._secret_box.open(found.body, _place(write)), found.headers, is_replayed=True)
+
+    def _hash(self, parts: Sequence[bytes]) -> str:
+        """Each part with its length before it, so that no two lists of parts are one text."""
+        digest = hmac.new(self._key, digestmod=hashlib.sha256)
+        for part in parts:
+            digest.update(len(part).to_bytes(LENGTH_BYTES))
+            digest.update(part)
+        return digest.hexdigest()
+
+
+def _place(write: KeyedWrite) -> str:
+    return f"{write.project.id}/kept_answers/{write.id}"
+
+
+def _principal(caller: ProjectCaller) -> str:
+    """Whose keys they are. Guests share theirs: who tries again may have another address by then."""
+    match caller:
+        case UserCaller(user_id=user_id):
+            return f"user/{user_id}"
+        case SecretKeyCaller():
+            return "server"
+    return "guest"

@@ -1,0 +1,106 @@
+"""The header `Idempotency-Key`: reading it, and answering a write once however often it is sent."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.bounds import MAX_IDEMPOTENCY_KEY
+from service.domain.access.caller import ProjectCaller
+from service.domain.idempotency import Answer, Idempotency, Keep
+from service.errors import Invalid, Location
+from service.web.http.json_body import parse_object, read_bytes, read_object
+
+HEADER = b"idempotency-key"
+LOC: Location = ("header", HEADER.decode())
+# A string of RFC 8941 section 3.3.3 without spaces, or the same characters without quotes around them.
+QUOTED = re.compile(r'"((?:[!#-\[\]-~]|\\["\\])+)"')
+PLAIN = re.compile(r"[!#-~]+")
+ESCAPED = re.compile(r"\\(.)")
+# Headers of an answer that come anew with each.
+OF_EACH = frozenset({"content-length", "content-type"})
+
+Outcome = TypeVar("Outcome")
+Sent = dict[str, Any]
+
+
+def find_key(request: Request) -> str | None:
+    """The key, None where there is none. Raises Invalid for one that is malformed or sent twice."""
+    found = [value for name, value in request.scope["headers"] if name == HEADER]
+    if not found:
+        return None
+    key = _read(found[0].decode("latin-1")) if len(found) == 1 else None
+    if key is None or len(key) > MAX_IDEMPOTENCY_KEY:
+        msg = f"Must be one key of 1 to {MAX_IDEMPOTENCY_KEY} visible ASCII characters, in quotes or without"
+        raise Invalid.one(LOC, msg)
+    return key
+
+
+def _read(text: str) -> str | None:
+    if quoted := QUOTED.fullmatch(text):
+        return ESCAPED.sub(r"\1", quoted[1])
+    return text if PLAIN.fullmatch(text) else None
+
+
+def refuse_key(request: Request) -> None:
+    """Raises Invalid where a key is sent to a write that cannot keep its promise."""
+    if any(name == HEADER for name, _ in request.scope["headers"]):
+        msg = "This write takes no Idempotency-Key, and would happen again if it were sent again"
+        raise Invalid.one(LOC, msg, type_="extra_forbidden")
+
+
+def refuse_form(request: Request) -> None:
+    """Raises Invalid for a key beside a form: files cannot be stored in the transaction of the write."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == "multipart/form-data":
+        raise Invalid.one(LOC, "Only a JSON body can be sent with an Idempotency-Key", type_="extra_forbidden")
+
+
+async def answer_once(
+    request: Request,
+    caller: ProjectCaller,
+    idempotency: Idempotency,
+    *,
+    write: Callable[[Sent, Keep[Outcome] | None], Awaitable[Outcome]],
+    render: Callable[[Outcome], Response],
+) -> Response:
+    """The answer to a write of a JSON object: what `render` makes of its outcome, now or when the key came first."""
+    if (key := find_key(request)) is None:
+        return render(await write(await read_object(request), None))
+
+    def render_answer(outcome: Outcome) -> Answer:
+        return _answer(render(outcome))
+
+    return _response(await write_once(request, caller, idempotency, key, write=write, render=render_answer))
+
+
+async def write_once(
+    request: Request,
+    caller: ProjectCaller,
+    idempotency: Idempotency,
+    key: str,
+    *,
+    write: Callable[[Sent, Keep[Outcome] | None], Awaitable[object]],
+    render: Callable[[Outcome], Answer],
+) -> Answer:
+    """What is kept of the write: of this one, or of the one that came first with `key`."""
+    raw = await read_bytes(request)
+    sent, scope = parse_object(raw), request.scope
+    asked = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], raw)
+    return await idempotency.answer_once(
+        idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render
+    )
+
+
+def replayed_headers(answer: Answer) -> dict[str, str]:
+    return {**answer.headers, "idempotency-replayed": "true"} if answer.is_replayed else dict(answer.headers)
+
+
+def _answer(response: Response) -> Answer:
+    headers = {name: value for name, value in response.headers.items() if name not in OF_EACH}
+    return Answer(response.status_code, bytes(response.body).decode(), headers)
+
+
+def _response(answer: Answer) -> Response:
+    return Response(answer.body, answer.status, replayed_headers(answer), "application/json")
