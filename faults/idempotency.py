@@ -89,18 +89,23 @@ def kill_workers(kills: int, *, seed: int) -> dict[str, int]:
     """What clients were told, and what is stored, with two workers on a MongoDB of their own."""
     with TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         give_up_soon(uri)
-        with serving(uri, "f_idempotency_", workers=WORKERS) as server:
-            schema = {"number": {"type": "integer"}}
-            server.request("POST", "/api/collections", json={"name": "things", "schema": schema}).raise_for_status()
-            run = Run(server)
-            senders = [threading.Thread(target=run.send_until_over, args=(number,)) for number in range(SENDERS)]
-            for sender in senders:
-                sender.start()
-            _kill(run, kills, random.Random(seed))  # noqa: S311 - a fixed seed repeats the draws
-            run.is_over = True
-            for sender in senders:
-                sender.join()
-            return {**run.outcomes, **_compare(run)}
+        return kill_workers_on(uri, kills, seed=seed)
+
+
+def kill_workers_on(uri: str, kills: int, *, seed: int) -> dict[str, int]:
+    """The same on a MongoDB that is there, which gives transactions of killed workers up soon."""
+    with serving(uri, "f_idempotency_", workers=WORKERS) as server:
+        schema = {"number": {"type": "integer"}}
+        server.request("POST", "/api/collections", json={"name": "things", "schema": schema}).raise_for_status()
+        run = Run(server)
+        senders = [threading.Thread(target=run.send_until_over, args=(number,)) for number in range(SENDERS)]
+        for sender in senders:
+            sender.start()
+        _kill(run, kills, random.Random(seed))  # noqa: S311 - a fixed seed repeats the draws
+        run.is_over = True
+        for sender in senders:
+            sender.join()
+        return {**run.outcomes, **_compare(run)}
 
 
 def _kill(run: Run, kills: int, chance: random.Random) -> None:

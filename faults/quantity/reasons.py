@@ -11,6 +11,8 @@ REASONS: Mapping[str, str] = {
     "MAX_ORIGIN_LOOKUPS": MANY,
     "MAX_ADDRESS_CONNECTIONS": "of connections: `tests/threats/test_connection_attacks.py`",
     "MAX_BOUNDARY": "nothing grows with it but the search for it, see the bytes of a file",
+    "MAX_IDEMPOTENCY_KEY": "it is hashed, with the body",
+    "MAX_KEPT_ANSWER_BYTES": "as the bytes of the record that is answered: it is sealed once",
     "MAX_PART_HEADERS": "as the row below, which has as many",
     "MAX_UPLOADS": MANY,
     "MAX_LOG_BYTES": "of a reader that does not read: row N30",

@@ -72,10 +72,8 @@ def make_endpoint(row: Demands) -> Endpoint:
             quotas = state["quotas"] = await services.limits.count(state["project"], counted, address)
             if quotas and (last := quotas[-1]).exceeded:
                 raise exceeded(last.policy, last.limit, last.reset)
-        if refuses_query and request.scope["query_string"]:
-            _refuse_query(request)
-        if refuses_key:
-            refuse_key(request)
+        if refuses_key or (refuses_query and request.scope["query_string"]):
+            _refuse_unread(request, row)
         return await handler(request, caller, services)
 
     endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
@@ -86,6 +84,14 @@ def _policies(policy: Policy) -> dict[type[Caller], Policy]:
     """What takes the policy's place for some callers."""
     found = {AnonymousCaller: policy.anonymous, UserCaller: policy.of_user, PublishableKeyCaller: policy.of_guest}
     return {kind: other for kind, other in found.items() if other is not None}
+
+
+def _refuse_unread(request: Request, row: Demands) -> None:
+    """Raises Invalid for what the handler would not read."""
+    if row.refuses_query and request.scope["query_string"]:
+        _refuse_query(request)
+    if row.refuses_key:
+        refuse_key(request)
 
 
 def _refuse_query(request: Request) -> None:

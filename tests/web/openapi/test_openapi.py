@@ -108,7 +108,7 @@ def test_each_example_of_a_parameter_conforms_to_its_schema() -> None:
 def test_an_endpoint_without_a_body_shows_what_is_wrong_with_a_query() -> None:
     for name, operation in operations():
         if "422" in operation["responses"]:
-            (example,) = operation["responses"]["422"]["content"]["application/json"]["examples"].values()
+            example = operation["responses"]["422"]["content"]["application/json"]["examples"]["validation_error"]
             assert example["value"]["detail"][0]["loc"][0] == ("body" if "requestBody" in operation else "query"), name
 
 
