@@ -49,9 +49,8 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
     refuse_form(request)
 
     async def write(sent: Sent, keep: Keep[StoredUser] | None) -> SignIn:
-        return await accounts.signup(
-            caller, Submission(new_id(), await _check_signup(accounts, caller, sent), {}), keep
-        )
+        account = await _check_signup(accounts, caller, sent)
+        return await accounts.signup(caller, Submission(new_id(), sent, {}, account), keep)
 
     answer = await write_once(request, caller, services.idempotency, key, write=write, render=_kept_user)
     user = orjson.loads(answer.body)
