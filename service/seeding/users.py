@@ -8,15 +8,16 @@ from typing import Any
 
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
-from service.domain.accounts.passwords import Passwords, check_password
-from service.domain.accounts.users import RESERVED, check_profile
+from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.users import RESERVED, check_password, check_profile
 from service.domain.projects.lookup import Project
 from service.errors import ServiceError, TooLarge
 from service.schema.values import now
 from service.seeding.changes import find_changes
 from service.seeding.references import user_id
 from service.seeding.report import Report
-from service.storage.users import NewUser, ProfileUpdate, User
+from service.storage.profiles import ProfileUpdate, update_profile
+from service.storage.users import NewUser, User
 
 KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
@@ -112,7 +113,7 @@ async def _update(project: Project, stored: User, user: SeedUser, report: Report
         return
     if not dry_run:
         try:
-            await project.users.update_profile(ProfileUpdate(stored.id, stored.version, changes))
+            await update_profile(project.database, ProfileUpdate(stored.id, stored.version, changes))
         except TooLarge as error:
             report.refuse(KIND, user.place, error.detail)
             return

@@ -47,7 +47,7 @@ PAGE_ERRORS: KnownErrors = {
 class Records:
     """The records of one MongoDB collection. Every call raises the errors of `translated`.
 
-    With a `session` every call is part of its transaction; see `transactions` for what that asks of the caller.
+    With a `session` every call is part of its transaction; see `databases` for what that asks of the caller.
     """
 
     __slots__ = ("collection", "name", "session")

@@ -7,8 +7,7 @@ from pymongo.errors import OperationFailure
 
 from service.errors import DuplicateValue, Unavailable
 from service.storage.client import ClientSession, Database, Document, within
-from service.storage.databases import ProjectDatabase
-from service.storage.transactions import RETRY_COMMIT
+from service.storage.databases import RETRY_COMMIT, ProjectDatabase
 
 
 @pytest.fixture

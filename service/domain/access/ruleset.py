@@ -28,7 +28,6 @@ ROLE = re.compile(r"[a-z0-9_-]{1,64}")
 ROLE_RULE = "A role has 1 to 64 of a-z, 0-9, _ and -"
 SET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 USERS: Final = "users"
-NOTHING: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,10 @@ class SetRule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one project. `document` is what was saved, as it was sent; without any, the project has no rules."""
+    """The rules of one project. `document` is what was saved, as it was sent; without any, the project has no rules.
+
+    `protected` are the fields of users' data whose files only those read who may read the field.
+    """
 
     document: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, SetRule] = field(default_factory=dict)
@@ -94,11 +96,12 @@ class Rules:
     collections: Mapping[str, CollectionRules] = field(default_factory=dict)
     tests: tuple[StoredTest, ...] = ()
     variables: Mapping[str, Kind] = field(default_factory=dict)
+    protected: frozenset[str] = field(init=False)
 
-    @property
-    def protected(self) -> frozenset[str]:
-        """The fields of users' data whose files only those read who may read the field."""
-        return frozenset(name for name, each in self.users.fields.items() if each.protected) if self.users else NOTHING
+    def __post_init__(self) -> None:
+        # Made once, not for each request that shows users.
+        fields = self.users.fields if self.users else {}
+        object.__setattr__(self, "protected", frozenset(name for name, each in fields.items() if each.protected))
 
     @property
     def exist(self) -> bool:

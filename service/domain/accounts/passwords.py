@@ -10,24 +10,12 @@ from service.bounds import MAX_HASHES_WAITING
 from service.domain.accounts.password_hashes import is_argon2id, matches_argon2id
 from service.domain.background import background_threads
 from service.domain.shares import Turns
-from service.errors import Location, Violation
 from service.observe.metrics import HASHES, HASHES_WAITING
 
 MAX_PASSWORD_BYTES = 72
 RETRY_AFTER_SECONDS = 5
 
 T = TypeVar("T")
-
-
-def check_password(password: str, min_length: int, loc: Location = ("body", "password")) -> list[Violation]:
-    """The rules a new password breaks. bcrypt reads no further than 72 bytes: more would be for show."""
-    if len(password) < min_length:
-        return [Violation(loc, f"Password must have at least {min_length} characters", "string_too_short")]
-    if len(password.encode()) > MAX_PASSWORD_BYTES:
-        return [Violation(loc, f"Password must have at most {MAX_PASSWORD_BYTES} bytes in UTF-8", "string_too_long")]
-    if "\0" in password:
-        return [Violation(loc, "Password must not contain a NUL character", "value_error")]
-    return []
 
 
 class Passwords:
@@ -43,7 +31,7 @@ class Passwords:
         self._decoy = bcrypt.gensalt(cost) + b"." * 31
 
     async def hash(self, password: str, project_id: str = "") -> str:
-        """The bcrypt hash of a password that passed `check_password`. Raises Busy.
+        """The bcrypt hash of a password that passed `users.check_password`. Raises Busy.
 
         Projects take turns; a command has no project to share with.
         """

@@ -9,7 +9,7 @@ from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKe
 from service.domain.access.control import AccessControl, require
 from service.domain.access.visible import VisibleUsers
 from service.domain.accounts.password_hashes import is_argon2id
-from service.domain.accounts.passwords import Passwords, check_password
+from service.domain.accounts.passwords import MAX_PASSWORD_BYTES, Passwords
 from service.domain.files.files import Submission
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
@@ -34,7 +34,8 @@ from service.query.populate import Row
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.databases import ProjectDatabase
-from service.storage.users import FIRST_VERSION, Credentials, NewUser, ProfileUpdate, User, Users
+from service.storage.profiles import ProfileUpdate, update_profile
+from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
 
 # The service's own names, which would hide in `data` what they mean beside it.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
@@ -78,10 +79,11 @@ class Accounts:
     async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> NewAccount:
         """The account, which `signup` can store; `email` is normalized. Raises EmailTaken, Invalid."""
         project = caller.project
-        broken = check_profile(data, reserved=RESERVED)
+        violations = check_password(password, project.settings.password_min_length)
+        violations += check_profile(data, reserved=RESERVED)
         if isinstance(caller, PublishableKeyCaller):
-            broken += await self._not_writable(project, data)
-        if violations := [*check_password(password, project.settings.password_min_length), *broken]:
+            violations += await self._not_writable(project, data)
+        if violations:
             raise Invalid(violations)
         # The unique index decides; this only saves the hash where the answer is known already.
         if await project.users.has_email(email):
@@ -95,7 +97,9 @@ class Accounts:
 
         `keep` is called in the transaction of the write; then there are no files.
         """
-        project, account = caller.project, submission.required()
+        project, account = caller.project, submission.checked
+        if account is None:
+            raise Invalid.one(("body", "data"), "Field required", type_="missing")
         data = {**account.data, **submission.urls}
         if submission.urls:
             await self._check_files(caller, data, submission.urls)
@@ -181,7 +185,7 @@ class Accounts:
         data = {**(submission.checked or {}), **submission.urls}
         email = _comparable(fields["email"]) if "email" in fields else None
         update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions)
-        user = await caller.project.users.update_profile(update, submission.upload)
+        user = await update_profile(caller.project.database, update, submission.upload)
         if user is None:
             await self.profile(caller)
             await self._check_revision(caller, revisions)
@@ -215,7 +219,8 @@ class Accounts:
             raise UserNotFound
         if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
             row.pop("roles", None)
-        await self._protection.sign_user(caller.project, user_id, row["data"])
+        if caller.project.database.file_urls.names(row["data"]):
+            await self._protection.sign_user(caller.project, user_id, row["data"])
         return row
 
     async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
@@ -231,7 +236,8 @@ class Accounts:
         ]
 
     async def _signed_in(self, project: Project, user: User) -> SignedIn:
-        return SignedIn(self._tokens.issue(project, user.id, user.version), await self._sign_files(project, user))
+        shown = await self._sign_files(project, user)
+        return SignedIn(self._tokens.issue(project, user.id, user.version), shown)
 
     async def _sign_files(self, project: Project, user: User) -> User:
         """The user with the URLs of protected files signed."""
@@ -248,6 +254,17 @@ async def _insert_and_keep(project: Project, new: NewUser, keep: Keep[User]) -> 
         return user
 
     return await project.database.in_transaction(insert)
+
+
+def check_password(password: str, min_length: int, loc: Location = ("body", "password")) -> list[Violation]:
+    """The rules a new password breaks. bcrypt reads no further than 72 bytes: more would be for show."""
+    if len(password) < min_length:
+        return [Violation(loc, f"Password must have at least {min_length} characters", "string_too_short")]
+    if len(password.encode()) > MAX_PASSWORD_BYTES:
+        return [Violation(loc, f"Password must have at most {MAX_PASSWORD_BYTES} bytes in UTF-8", "string_too_long")]
+    if "\0" in password:
+        return [Violation(loc, "Password must not contain a NUL character", "value_error")]
+    return []
 
 
 def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:

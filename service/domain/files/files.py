@@ -52,19 +52,13 @@ class Submission(Generic[Checked]):
     checked: Checked | None = None
     upload: Upload | None = None
 
-    def required(self) -> Checked:
-        """What the fields were found to be. Raises Invalid where there are none."""
-        if self.checked is None:
-            raise Invalid.one(("body", DATA), "Field required", type_="missing")
-        return self.checked
-
 
 @dataclass(slots=True)
 class _Form:
-    """What came of a form: the fields of its JSON (None without any), and the new file's name for each file field."""
+    """What came of a form: the fields of its JSON (None without any), and the new file's URL for each file field."""
 
     fields: dict[str, Any] | None = None
-    files: dict[str, str] = field(default_factory=dict)
+    urls: dict[str, str] = field(default_factory=dict)
 
 
 class Files:
@@ -85,7 +79,7 @@ class Files:
         further byte: Busy, Invalid, UnsupportedMedia, TooLarge, and what `check` raises of the fields of `data`, as soon as
         they are there.
         """
-        form, checked = _Form(), None
+        form, checked, prefix = _Form(), None, project.database.file_urls.prefix
         confirm = partial(self._projects.by_id, project.id)
         async with self._uploads.take(project.id), Upload(project.database, confirm) as upload:
             async for part in parts:
@@ -93,10 +87,9 @@ class Files:
                     _take_data(form, part)
                     checked = await check(part.fields)
                 else:
-                    await _take_file(form, part, upload, project_id=project.id, owner=owner)
-            prefix = project.database.file_urls.prefix
-            urls = {name: prefix + file for name, file in form.files.items()}
-            yield Submission(owner, form.fields, urls, checked, upload)
+                    name = await _take_file(form, part, upload, project_id=project.id, owner=owner)
+                    form.urls[part.field] = prefix + name
+            yield Submission(owner, form.fields, form.urls, checked, upload)
 
     async def find_project(self, name: str) -> Project:
         """The project that a file of that name belongs to, where there is such a file. Raises FileNotFound."""
@@ -134,13 +127,13 @@ class Files:
 def _take_data(form: _Form, part: DataPart) -> None:
     if form.fields is not None:
         raise Invalid.one(("body", DATA), "The part data must stand once")
-    if both := next((name for name in form.files if name in part.fields), None):
+    if both := next((name for name in form.urls if name in part.fields), None):
         raise _twice(both)
     form.fields = part.fields
 
 
-async def _take_file(form: _Form, part: FilePart, upload: Upload, *, project_id: str, owner: str) -> None:
-    """Stores the file under a new name."""
+async def _take_file(form: _Form, part: FilePart, upload: Upload, *, project_id: str, owner: str) -> str:
+    """Stores the file; returns its new name."""
     _check_field(form, part)
     kind = extension(part.file_name)
     if kind not in FILE_TYPES:
@@ -150,15 +143,15 @@ async def _take_file(form: _Form, part: FilePart, upload: Upload, *, project_id:
     name = f"{project_id}-{secrets.token_hex(RANDOM_BYTES)}.{kind}"
     metadata = FileMetadata(name, owner, part.field, part.file_name[-MAX_ORIGINAL_NAME:])
     await upload.write(metadata, _judge(part, check))
-    form.files[part.field] = name
+    return name
 
 
 def _check_field(form: _Form, part: FilePart) -> None:
     if violation := next(_field_violations(part.field), None):
         raise Invalid([violation])
-    if part.field in form.files or part.field in (form.fields or {}):
+    if part.field in form.urls or part.field in (form.fields or {}):
         raise _twice(part.field)
-    if len(form.files) == MAX_FILES:
+    if len(form.urls) == MAX_FILES:
         raise Invalid.one(("body", part.field), f"A request may carry {MAX_FILES} files", type_="too_many_files")
 
 

@@ -32,12 +32,7 @@ class FileProtection:
         return left
 
     async def sign_user(self, project: Project, user_id: str, data: dict[str, Any]) -> bool:
-        """Signs the URLs in a user's `data`, in place; whether there were any.
-
-        The rules are looked at where there is a file at all.
-        """
-        if not project.database.file_urls.names(data):
-            return False
+        """Signs the URLs in a user's `data`, in place; whether there were any. For users who have files."""
         return self._sign(project, user_id, data, await self._access.protected_fields(project))
 
     async def show(self, project: Project) -> ShowFiles:

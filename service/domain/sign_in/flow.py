@@ -125,7 +125,7 @@ class SignIn:
         proofs = FlowSecrets(state="", nonce=begun.nonce, code_verifier=begun.code_verifier)
         answer = AuthorizationResponse(callback.code, callback.issuer)
         profile = await self._profile(registration, provider, proofs=proofs, answer=answer)
-        user = await link_or_create(project.users, Identity(provider, profile.subject), profile)
+        user = await link_or_create(project, Identity(provider, profile.subject), profile)
         return self._tokens.issue(project, user.id, user.version)
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:

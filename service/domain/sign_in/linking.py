@@ -4,11 +4,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from service.domain.accounts.emails import normalize_email
+from service.domain.projects.lookup import Project
 from service.domain.sign_in.usernames import username
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
 from service.providers import Profile
+from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
-from service.storage.users import ExistingUser, Identity, NewUser, Users
+from service.storage.users import Identity, NewUser, Users
 
 # The second look finds whoever was faster; a third is for a user who was deleted in between.
 ATTEMPTS = 3
@@ -60,27 +62,27 @@ def decide(profile: Profile, *, by_subject: ExistingUser | None, by_email: Exist
     raise SignInFailed("the e-mail address belongs to another subject of the provider")
 
 
-async def link_or_create(users: Users, identity: Identity, profile: Profile) -> ExistingUser:
+async def link_or_create(project: Project, identity: Identity, profile: Profile) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
     Raises what `decide` raises, and the errors of the database.
     """
-    email = verified_email(profile)
+    email, identities = verified_email(profile), Identities(project.database)
     for _ in range(ATTEMPTS):
-        found = await users.find_for_sign_in(identity, email)
+        found = await identities.find(identity, email)
         decision = decide(profile, by_subject=found.by_subject, by_email=found.by_email)
         # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
         with suppress(DuplicateValue):
             if isinstance(decision, UseExisting):
-                return await _use(users, decision.user, identity)
-            return await _create(users, decision, identity)
+                return await _use(identities, decision.user, identity)
+            return await _create(project.users, decision, identity)
     raise Unavailable
 
 
-async def _use(users: Users, user: ExistingUser, identity: Identity) -> ExistingUser:
+async def _use(identities: Identities, user: ExistingUser, identity: Identity) -> ExistingUser:
     """A user from before there were identities gets the first one: that of the only provider there was."""
     if not user.has_identity:
-        await users.add_first_identity(user.id, identity)
+        await identities.add_first(user.id, identity)
     return user
 
 

@@ -7,7 +7,7 @@ import pytest
 from service.domain.sign_in.linking import Create, UseExisting, decide
 from service.errors import SignInFailed
 from service.providers import Profile
-from service.storage.users import ExistingUser
+from service.storage.identities import ExistingUser
 
 ADA = Profile("sub-ada", "Ada@Example.com", True, "Ada Lovelace")
 ADA_USER = ExistingUser("1", "sub-ada")

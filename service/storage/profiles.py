@@ -1,0 +1,134 @@
+"""An update of a user's profile, and of the files that it names."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from service.bounds import MAX_USER_BYTES
+from service.errors import ServiceError
+from service.schema.file_urls import named_file
+from service.schema.values import now
+from service.schema.versions import Versions
+from service.storage.client import Document
+from service.storage.databases import ProjectDatabase
+from service.storage.files.deletions import condemn_owned, find_owned, remove
+from service.storage.files.uploads import Upload
+from service.storage.records import match_versions
+from service.storage.users import PROFILE, User, encode_data, read_user
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileUpdate:
+    """The fields of `data` to set, for as long as the user has this `version`, and this `email` unless it is None.
+
+    And as long as the record has one of `revisions`.
+    """
+
+    user_id: str
+    version: int
+    data: Mapping[str, Any]
+    email: str | None = None
+    revisions: Versions = None
+
+
+class _NoUser(Exception):
+    """Nobody matched; raised so that the transaction is undone, and the upload with it."""
+
+
+async def update_profile(database: ProjectDatabase, update: ProfileUpdate, upload: Upload | None = None) -> User | None:
+    """Sets fields of `data` and returns the user afterwards; None, and no change, where nobody matches.
+
+    Files that the user names no more are removed. Raises TooLarge past MAX_USER_BYTES of `data`, UploadLost.
+    """
+    if upload is None:
+        # One command does, where no field that changes holds a file and there is room: its filter makes sure of it.
+        names = database.file_urls.names(update.data)
+        data = {**update.data, **names}
+        match = _match(update) | {"$expr": {"$and": [_without_files(data), _with_room_for(data)]}}
+        record = await database.records("users").update(match, _changes(data, names), PROFILE)
+        if record is not None:
+            return read_user(database, record)
+    return await _update_with_files(database, update, upload or Upload(database))
+
+
+async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, upload: Upload) -> User | None:
+    async def write(bound: ProjectDatabase) -> tuple[User, Any]:
+        return await _replace(bound, update)
+
+    try:
+        user, condemned = await upload.publish(write)
+    except _NoUser:
+        return None
+    if condemned:
+        # The record is written: whatever fails now is finished by the next sweep.
+        with suppress(ServiceError):
+            await remove(database, condemned)
+    return user
+
+
+async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[User, Any]:
+    """Within a transaction: the user afterwards, and the intent of the files that nothing in `data` names any more."""
+    before = await database.records("users").find(_match(update), PROFILE)
+    if before is None:
+        raise _NoUser
+    held = before["files"] if "files" in before else await _find_files(database, before)
+    names = {**database.file_urls.names(update.data), **_kept(held, update.data)}
+    files = {**_untouched(held, before["data"], update.data), **names}
+    data = {**before["data"], **update.data, **files}
+    raw = encode_data(data)
+    dropped = {name: file for name, file in held.items() if file.encode() not in raw}
+    changes = _changes({**update.data, **files}, {})
+    changes["$set"]["files"] = files
+    after = await database.records("users").update({"_id": before["_id"]}, changes, PROFILE)
+    if after is None:
+        raise _NoUser
+    return read_user(database, after), await condemn_owned(database, before["_id"], dropped)
+
+
+async def _find_files(database: ProjectDatabase, record: Document) -> dict[str, str]:
+    """The `files` of a record from before there were any: the fields whose URL is of a file uploaded to them."""
+    named = {name: file for name, value in record["data"].items() if (file := named_file(value)) is not None}
+    owned = await find_owned(database, record["_id"], named)
+    return {name: file for name, file in named.items() if file in owned}
+
+
+def _match(update: ProfileUpdate) -> Document:
+    match: Document = {"_id": update.user_id, "token_version": update.version}
+    if update.email is not None:
+        match["email"] = update.email
+    return match if update.revisions is None else match | {"version": match_versions(update.revisions)}
+
+
+def _changes(data: Mapping[str, Any], files: Mapping[str, str]) -> Document:
+    values = {
+        "updated_at": now(),
+        **{f"data.{name}": value for name, value in data.items()},
+        **{f"files.{name}": file for name, file in files.items()},
+    }
+    return {"$set": values, "$inc": {"version": 1}}
+
+
+def _without_files(data: Mapping[str, Any]) -> Document:
+    """That no field of `data` holds a file. Not so of a record without `files`, of which nobody knows."""
+    held = {"$map": {"input": {"$objectToArray": "$files"}, "in": "$$this.k"}}
+    return {"$eq": [{"$setIntersection": [held, {"$literal": list(data)}]}, []]}
+
+
+def _with_room_for(data: Mapping[str, Any]) -> Document:
+    """That `data` stays within the bound whatever it replaces; where it replaces much it may be judged too strictly."""
+    return {"$lte": [{"$bsonSize": "$data"}, MAX_USER_BYTES - len(encode_data(data))]}
+
+
+def _untouched(held: Mapping[str, str], before: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, str]:
+    """The files of fields that do not change, and that no other program wrote something else to."""
+    return {
+        name: file
+        for name, file in held.items()
+        if name not in changed and (before.get(name) == file or named_file(before.get(name)) == file)
+    }
+
+
+def _kept(held: Mapping[str, str], data: Mapping[str, Any]) -> dict[str, str]:
+    """The files that `data` sends back under a URL they had before the storage moved."""
+    return {name: file for name, file in held.items() if named_file(data.get(name)) == file}
