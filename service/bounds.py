@@ -93,7 +93,7 @@ MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INV
 MAX_ROW_BYTES = Bound(1_048_576, "bytes of a row of a seed", protects=MEMORY, past="the row is refused")
 
 # Of a list.
-MAX_CONDITIONS = Bound(50, "conditions of a query", protects=MONGODB, past=INVALID)
+MAX_CONDITIONS = Bound(50, "conditions of a query, those of its `where` included", protects=MONGODB, past=INVALID)
 MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follows", protects=MONGODB, past=INVALID)
 MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
 MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
@@ -109,7 +109,8 @@ MAX_RELATIONS = Bound(5, "different relations that the conditions of a query fol
 MAX_POPULATED = Bound(10_000, "related records in an answer", protects=MEMORY, past=INVALID)
 MAX_POPULATED_BYTES = Bound(16_777_216, "bytes of related records in an answer", protects=MEMORY, past=INVALID)
 MAX_IN = Bound(500, "values of `_in`", protects=MONGODB, past=INVALID)
-MAX_CONTAINS = Bound(256, "characters of `_contains`", protects=MONGODB, past=INVALID)
+MAX_HASALL = Bound(50, "values of `_hasall`", protects=MONGODB, past=INVALID)
+MAX_CONTAINS = Bound(256, "characters of `_contains`, `_icontains` and `_startswith`", protects=MONGODB, past=INVALID)
 
 # Of a project and its collections.
 MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faults.quantity.site import JSON, RELATIONS, Site
+from faults.quantity.trees import largest_trees
 from faults.quantity.values import DATA, encode
 from faults.samples import BOUNDARY, FORM_TYPE, account, data_part, file_part, form, png
 from service import bounds
@@ -102,6 +103,10 @@ def queries(site: Site) -> Iterator[Input]:
         yield Input(
             f"{name}, populate=*", "MAX_POPULATE", "GET", f"{path}?limit=1000&populate=*", key, status=(200, 422)
         )
+        asked = path.removesuffix("/documents") + "/query"
+        for what, bound, where in largest_trees(f"data.{some}." if path == THINGS else "", RELATIONS[0]):
+            body = encode({"where": where})
+            yield Input(f"{name}, where {what}", bound, "POST", asked, key | JSON, body, status=(200, 422, 503))
     deepest = ".".join([RELATIONS[0]] * bounds.MAX_RELATION_DEPTH)
     yield Input(
         "users, populate deep",

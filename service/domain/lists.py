@@ -8,13 +8,12 @@ from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
 from service.domain.shares import Fewer, Shares
 from service.errors import QueryTooSlow
 from service.query import commands
-from service.query.bind import Shape
 from service.query.file_filters import find_by_names
 from service.query.matcher import decide
 from service.query.nodes import BoundQuery, Match, RelationMatch
-from service.query.operators import Filter
 from service.query.populate import Row, ShowFiles, attach
-from service.query.tree import Leaf, Related, Tree, leaves
+from service.query.shapes import Shape
+from service.query.tree import Filter, Leaf, Related, Tree, leaves
 from service.storage.databases import ProjectDatabase
 
 # All of a list's database time together.

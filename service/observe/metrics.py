@@ -15,7 +15,7 @@ FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 CACHED_LABELS = 1_000
 REQUEST_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 OPERATION_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"})
 
 REQUESTS = Histogram(
     "http_request_duration_seconds", "Requests answered", ("method", "route", "status"), buckets=REQUEST_SECONDS

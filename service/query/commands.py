@@ -11,8 +11,7 @@ from typing import Any
 
 from service.query.matcher import decide
 from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, Match, RelationMatch
-from service.query.operators import Filter
-from service.query.tree import Condition, Leaf, Related, Tree, has_relations, leaves, to_filter
+from service.query.tree import Condition, Filter, Leaf, Related, Tree, has_relations, leaves, to_filter
 
 Stage = dict[str, Any]
 Command = dict[str, Any]

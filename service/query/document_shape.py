@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from service.query.bind import Field, Shape
 from service.query.nodes import Match
+from service.query.shapes import Field, Shape
 from service.schema import fields as declared
 from service.schema.values import Kind
 

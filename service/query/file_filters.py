@@ -5,55 +5,73 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from service.query.bind import USERS
+from service.query.matcher import decide
 from service.query.nodes import Match
-from service.query.operators import Filter, escape
+from service.query.shapes import USERS
+from service.query.tree import Condition, Leaf, Related, Tree, escape
 from service.schema.file_urls import NAME, FileUrls
 
 DATA_FIELD = re.compile(r"data\.[^.]+")
+# The operators that compare whole values, and that of several values which says the same.
+WHOLE = {"eq": "in", "in": "in", "ne": "nin", "nin": "nin"}
 
 
 def find_by_names(match: Match, collection: str, urls: FileUrls) -> Match:
     """`match`, on records of `collection`, as it finds users whose files have the URLs that it speaks of."""
-    if not match.filters and not match.relations:
+    if not match.trees and not match.relations:
         return match
-    filters = (
-        tuple(_with_names(each, urls) for each in match.filters) if collection == USERS.collection else match.filters
-    )
+    trees = (_translate(tree, collection, urls) for tree in match.trees)
     relations = (replace(each, match=find_by_names(each.match, each.collection, urls)) for each in match.relations)
-    return replace(match, filters=filters, relations=tuple(relations))
+    return replace(match, trees=tuple(trees), relations=tuple(relations))
 
 
-def _with_names(filter_: Filter, urls: FileUrls) -> Filter:
-    ((path, condition),) = filter_.items()
-    if not DATA_FIELD.fullmatch(path):
-        return filter_
-    match condition:
-        case {"$in": values}:
-            return {path: {"$in": _values(values, urls)}}
-        case {"$nin": values}:
-            return {path: {"$nin": _values(values, urls)}}
-        case {"$regex": pattern, "$options": options}:
-            return {path: {"$regex": _pattern(pattern, urls.prefix, options), "$options": options}}
-    return filter_
+def _translate(tree: Tree, collection: str, urls: FileUrls) -> Tree:
+    def with_names(leaf: Condition) -> Tree:
+        if isinstance(leaf, Related):
+            return replace(leaf, tree=_translate(leaf.tree, leaf.collection, urls))
+        return _with_names(leaf, urls) if isinstance(leaf, Leaf) and collection == USERS.collection else leaf
+
+    return decide(tree, with_names)
 
 
-def _values(values: Sequence[Any], urls: FileUrls) -> list[Any]:
-    names = (urls.name(value) for value in values if isinstance(value, str))
-    return [*values, *(name for name in names if name is not None)]
+def _with_names(leaf: Leaf, urls: FileUrls) -> Leaf:
+    if not DATA_FIELD.fullmatch(leaf.path):
+        return leaf
+    if leaf.operator in WHOLE:
+        values = leaf.value if isinstance(leaf.value, tuple) else (leaf.value,)
+        names = tuple(_names(values, urls))
+        return replace(leaf, operator=WHOLE[leaf.operator], value=(*values, *names)) if names else leaf
+    match leaf.operator:
+        case "contains":
+            patterns, options = _part_patterns(leaf.value, leaf.value, urls.prefix), ""
+        case "icontains":
+            patterns, options = _part_patterns(leaf.value, leaf.value.lower(), urls.prefix.lower()), "i"
+        case "startswith":
+            patterns, options = _start_patterns(leaf.value, urls.prefix), ""
+        case _:
+            return leaf
+    found = "|".join(patterns)
+    return replace(leaf, operator="pattern", value=(found, options)) if found else leaf
 
 
-def _pattern(pattern: str, prefix: str, options: str) -> str:
-    """`pattern`, or a file name that has, behind `prefix`, the text that `pattern` looks for."""
-    text = re.sub(r"\\(.)", r"\1", pattern, flags=re.DOTALL)
-    same_case = (text.lower(), prefix.lower()) if "i" in options else (text, prefix)
-    return "|".join((pattern, *_name_patterns(text, *same_case)))
+def _names(values: Sequence[Any], urls: FileUrls) -> Iterator[str]:
+    found = (urls.name(value) for value in values if isinstance(value, str))
+    return (name for name in found if name is not None)
 
 
-def _name_patterns(text: str, comparable: str, prefix: str) -> Iterator[str]:
+def _part_patterns(text: str, comparable: str, prefix: str) -> Iterator[str]:
     """`s/demo-1` behind `http://a.example/files/`: names that begin with `demo-1`. A part of the prefix: all names."""
+    yield escape(text)
     if comparable in prefix:
         yield f"^{NAME}$"
     for length in range(1, len(text)):
         if prefix.endswith(comparable[:length]):
             yield f"^(?={NAME}$){escape(text[length:])}"
+
+
+def _start_patterns(text: str, prefix: str) -> Iterator[str]:
+    """None where no URL begins so, for an index serves a single pattern only."""
+    if prefix.startswith(text):
+        yield from (f"^{escape(text)}", f"^{NAME}$")
+    elif text.startswith(prefix):
+        yield from (f"^{escape(text)}", f"^(?={NAME}$){escape(text.removeprefix(prefix))}")

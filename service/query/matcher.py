@@ -3,6 +3,7 @@
 `tests/query/test_matcher.py` compares the two on random records and conditions.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -148,6 +149,19 @@ def _is_null(found: list[Any], wanted: bool) -> bool:
     return null is wanted
 
 
+def _contains(found: list[Any], text: str) -> bool:
+    return any(isinstance(value, str) and text in value for value in _each(found))
+
+
+def _contains_in_any_case(found: list[Any], text: str) -> bool:
+    search = re.compile(re.escape(text), re.IGNORECASE).search
+    return any(isinstance(value, str) and search(value) is not None for value in _each(found))
+
+
+def _starts_with(found: list[Any], text: str) -> bool:
+    return any(isinstance(value, str) and value.startswith(text) for value in _each(found))
+
+
 OPERATORS: Mapping[str, Callable[[list[Any], Any], bool]] = {
     "eq": _equal,
     "same": _same,
@@ -157,5 +171,9 @@ OPERATORS: Mapping[str, Callable[[list[Any], Any], bool]] = {
     "lt": _comparison(lambda value, bound: value < bound),
     "lte": _comparison(lambda value, bound: value <= bound),
     "in": _one_of,
+    "nin": lambda found, values: not _one_of(found, values),
+    "contains": _contains,
+    "icontains": _contains_in_any_case,
+    "startswith": _starts_with,
     "isnull": _is_null,
 }

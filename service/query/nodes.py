@@ -1,9 +1,10 @@
 """What a query is, before (`ListQuery`) and after (`BoundQuery`) its names were given a meaning."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from service.errors import Location
 from service.query.tree import Tree
 
 EVERY_RELATION = "*"
@@ -21,18 +22,64 @@ class Condition:
     operator: str
     text: str
 
+    @property
+    def place(self) -> Location:
+        return "query", self.parameter
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCondition:
+    """`{"stock_gte": 1}` at a place of a `where` → the place, path ("stock",), operator "gte", value 1."""
+
+    place: Location
+    path: tuple[str, ...]
+    operator: str
+    value: Any
+
+
+AnyCondition = Condition | JsonCondition
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """All of some conditions, and of others joined: an object of a `where`, or the filters of a query string."""
+
+    conditions: tuple[AnyCondition, ...] = ()
+    joined: tuple["Joined", ...] = ()
+
+    def __iter__(self) -> Iterator[AnyCondition]:
+        """Every condition, at any depth."""
+        yield from self.conditions
+        for joined in self.joined:
+            for part in joined.parts:
+                yield from part
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """`word` is and, or, or not, which has one part."""
+
+    word: str
+    parts: tuple[Where, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """A parsed query string. `populate` holds dotted names as paths, or the one path ("*",)."""
+    """A parsed query. `populate` holds dotted names as paths, or the one path ("*",). The `conditions` and `where` all hold."""
 
     conditions: tuple[Condition, ...] = ()
+    where: Where = Where()
     sort_by: tuple[str, ...] = ("created_at",)
     descending: bool = False
     limit: int = 50
     offset: int = 0
     count: bool = True
     populate: tuple[tuple[str, ...], ...] = ()
+
+    def __iter__(self) -> Iterator[AnyCondition]:
+        """Every condition."""
+        yield from self.conditions
+        yield from self.where
 
 
 @dataclass(frozen=True, slots=True)

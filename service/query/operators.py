@@ -1,36 +1,94 @@
-"""The ten filter operators, each a function from a MongoDB path, the kind of its values and a text to a filter."""
+"""The filter operators: for each, how its value is read from text and from JSON, and the condition that it makes of it.
+
+A text is read in every way that it can mean in a field of its kind; a value of JSON is what it is.
+"""
 
 import csv
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from service.bounds import MAX_CONTAINS, MAX_IN
+from service.bounds import MAX_CONTAINS, MAX_HASALL, MAX_IN
+from service.query import operands
+from service.query.tree import Leaf, Tree, all_of
 from service.schema.values import BadValue, Kind, bound, readings
 
-Filter = dict[str, Any]
-Operator = Callable[[str, Kind, str], Filter]
+# A MongoDB path, the kind of its values, and the value of a condition on it. Raises BadValue.
+Reader = Callable[[str, Kind, Any], Tree]
 
-TEXTUAL = frozenset({Kind.ANY, Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE})
-
-
-def _equal(path: str, kind: Kind, text: str) -> Filter:
-    return {path: {"$in": list(readings(text, kind))}}
+SEARCHED = operands.TEXTUAL | {Kind.ANY}
 
 
-def _not_equal(path: str, kind: Kind, text: str) -> Filter:
-    return {path: {"$nin": list(readings(text, kind))}}
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What makes a condition of a text, and of a value of JSON."""
+
+    from_text: Reader
+    from_json: Reader
 
 
-def _one_of(path: str, kind: Kind, text: str) -> Filter:
-    texts = _split(text)
-    if len(texts) > MAX_IN:
-        raise BadValue(f"must have at most {MAX_IN} values")
-    return {path: {"$in": [value for part in texts for value in readings(part, kind)]}}
+def _in_readings(operator: str, path: str, kind: Kind, text: str) -> Tree:
+    return Leaf(path, operator, readings(text, kind))
 
 
-def _split(text: str) -> list[str]:
-    """`a,"b,c"` → ["a", "b,c"], by the rules of RFC 4180."""
+def _typed(operator: str, path: str, kind: Kind, value: Any) -> Tree:
+    return Leaf(path, operator, operands.typed(value, kind))
+
+
+def _bound(operator: str, path: str, kind: Kind, text: str) -> Tree:
+    return Leaf(path, operator, bound(text, kind))
+
+
+def _ordered(operator: str, path: str, kind: Kind, value: Any) -> Tree:
+    return Leaf(path, operator, operands.ordered(value, kind))
+
+
+def _search(operator: str, path: str, kind: Kind, text: Any) -> Tree:
+    if kind not in SEARCHED:
+        raise BadValue(f"is {kind.value}, and only text can contain text")
+    if not isinstance(text, str) or not text:
+        raise BadValue("must be text of at least one character")
+    if len(text) > MAX_CONTAINS:
+        raise BadValue(f"must have at most {MAX_CONTAINS} characters")
+    if "\0" in text:
+        raise BadValue("must not have a NUL character")
+    return Leaf(path, operator, text.lower() if kind is Kind.EMAIL else text)
+
+
+def _one_of_texts(path: str, kind: Kind, text: str) -> Tree:
+    return Leaf(path, "in", tuple(value for part in _split(text, MAX_IN) for value in readings(part, kind)))
+
+
+def _one_of(path: str, kind: Kind, values: Any) -> Tree:
+    return Leaf(path, "in", tuple(operands.typed(each, kind) for each in _list(values, MAX_IN)))
+
+
+def _all_texts(path: str, kind: Kind, text: str) -> Tree:
+    return all_of(Leaf(path, "in", readings(part, kind)) for part in _split(text, MAX_HASALL))
+
+
+def _all(path: str, kind: Kind, values: Any) -> Tree:
+    """As MongoDB's `$all`, of which nothing has all of no values."""
+    leaves = [Leaf(path, "eq", operands.typed(each, kind)) for each in _list(values, MAX_HASALL)]
+    return bool(leaves) and all_of(leaves)
+
+
+def _list(values: Any, most: int) -> Sequence[Any]:
+    if not isinstance(values, list) or len(values) > most:
+        raise BadValue(f"must be a list of at most {most} values")
+    return values
+
+
+def _split(text: str, most: int) -> list[str]:
+    parts = split_list(text)
+    if len(parts) > most:
+        raise BadValue(f"must have at most {most} values")
+    return parts
+
+
+def split_list(text: str) -> list[str]:
+    """`a,"b,c"` → ["a", "b,c"], by the rules of RFC 4180. Raises BadValue."""
     try:
         (parts,) = csv.reader([text], strict=True, skipinitialspace=True)
     except (csv.Error, ValueError):
@@ -40,46 +98,35 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _comparison(operator: str) -> Operator:
-    return lambda path, kind, text: {path: {operator: bound(text, kind)}}
-
-
-def _contains(path: str, kind: Kind, text: str, *, options: str = "") -> Filter:
-    if kind not in TEXTUAL:
-        raise BadValue(f"is {kind.value}, and only text can contain text")
-    if len(text) > MAX_CONTAINS:
-        raise BadValue(f"must have at most {MAX_CONTAINS} characters")
-    if "\0" in text:
-        raise BadValue("must not have a NUL character")
-    (value,) = readings(text, Kind.EMAIL if kind is Kind.EMAIL else Kind.STRING)
-    return {path: {"$regex": escape(value), "$options": options}}
-
-
-def escape(text: str) -> str:
-    """`text` as a pattern that matches just itself (PCRE gives no letter or digit a meaning without a backslash)."""
-    return re.sub(r"([\\^$.|?*+()\[\]{}#\-/\s])", r"\\\1", text)
-
-
-def _contains_in_any_case(path: str, kind: Kind, text: str) -> Filter:
-    return _contains(path, kind, text, options="i")
-
-
-def _is_null(path: str, _kind: Kind, text: str) -> Filter:
-    """MongoDB's `null` also matches an array that holds a null; a field with an array in it is not null."""
+def _is_null_by_text(path: str, _kind: Kind, text: str) -> Tree:
     (wanted,) = readings(text, Kind.BOOLEAN)
-    null = {"$eq": None, "$not": {"$type": "array"}}
-    return {path: null if wanted else {"$not": null}}
+    return Leaf(path, "isnull", wanted)
+
+
+def _is_null(path: str, _kind: Kind, value: Any) -> Tree:
+    return Leaf(path, "isnull", operands.typed(value, Kind.BOOLEAN))
+
+
+def _comparison(operator: str) -> Operator:
+    return Operator(partial(_bound, operator), partial(_ordered, operator))
+
+
+def _of_text(operator: str) -> Operator:
+    search = partial(_search, operator)
+    return Operator(search, search)
 
 
 OPERATORS: Mapping[str, Operator] = {
-    "eq": _equal,
-    "ne": _not_equal,
-    "gt": _comparison("$gt"),
-    "gte": _comparison("$gte"),
-    "lt": _comparison("$lt"),
-    "lte": _comparison("$lte"),
-    "contains": _contains,
-    "icontains": _contains_in_any_case,
-    "in": _one_of,
-    "isnull": _is_null,
+    "eq": Operator(partial(_in_readings, "in"), partial(_typed, "eq")),
+    "ne": Operator(partial(_in_readings, "nin"), partial(_typed, "ne")),
+    "gt": _comparison("gt"),
+    "gte": _comparison("gte"),
+    "lt": _comparison("lt"),
+    "lte": _comparison("lte"),
+    "contains": _of_text("contains"),
+    "icontains": _of_text("icontains"),
+    "startswith": _of_text("startswith"),
+    "in": Operator(_one_of_texts, _one_of),
+    "hasall": Operator(_all_texts, _all),
+    "isnull": Operator(_is_null_by_text, _is_null),
 }

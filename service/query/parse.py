@@ -1,40 +1,29 @@
-"""The grammar of a list's query string: pairs of text → ListQuery. It knows operators and limits, and no field.
+"""The grammar of a list, in a query string or in a body → ListQuery. It knows operators and limits, and no field.
 
 <field>_<operator>=<value>     the operator is the last `_` word: `referred_by_id_isnull` is isnull of `referred_by_id`
 <relation>.<field>_<operator>  a field of the related record, up to three relations deep
 data.<field>.<field>_<operator>  a field of a nested object
+where={"<field>_<operator>": <value>, "or": [...]}   the same with typed values, joined: see `where`
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-from service.bounds import (
-    MAX_CONDITIONS,
-    MAX_DEPTH,
-    MAX_LIMIT,
-    MAX_POPULATE,
-    MAX_QUERY_BYTES,
-    MAX_RELATION_DEPTH,
-    MAX_RELATIONS,
-)
+from service.bounds import MAX_LIMIT, MAX_POPULATE, MAX_QUERY_BYTES, MAX_RELATION_DEPTH
 from service.errors import Invalid, Violation
-from service.query.nodes import EVERY_RELATION, Condition, ListQuery
-from service.query.operators import OPERATORS
-from service.schema.values import check_name, parse_number
+from service.query.names import Fault, check_conditions, read_name, read_path
+from service.query.nodes import EVERY_RELATION, Condition, ListQuery, Where
+from service.query.where import read_where
+from service.schema.strict_json import loads
+from service.schema.values import parse_number
 
 # At most some megabytes, even of the longest queries.
 CACHED_QUERIES = 256
 # MongoDB's $skip is a 64-bit integer.
 MAX_OFFSET = 2**63 - 1
-# A nested path is at most as long as data is deep, behind the relations that may lead to it.
-MAX_PATH = MAX_DEPTH + MAX_RELATION_DEPTH
-
-
-class _Fault(ValueError):
-    """Why one parameter is refused; becomes a violation of that parameter."""
 
 
 @lru_cache(CACHED_QUERIES)
@@ -72,55 +61,48 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
     for name, text in pairs:
         try:
             if not text:
-                raise _Fault("A value is missing; leave the parameter out or give it one")
+                raise Fault("A value is missing; leave the parameter out or give it one")
             if option := _OPTIONS.get(name):
                 options[option[0]] = option[1](text)
             else:
-                conditions.append(parse_condition(name, text))
-        except _Fault as fault:
+                conditions.append(Condition(name, *read_name(name), text))
+        except Fault as fault:
             violations.append(Violation(("query", name), str(fault), "value_error"))
-    if len(conditions) > MAX_CONDITIONS:
-        violations.append(Violation(("query",), f"At most {MAX_CONDITIONS} conditions may be combined", "too_many"))
-    if _hops(conditions) > MAX_RELATIONS:
-        msg = f"Conditions may follow at most {MAX_RELATIONS} different relations"
-        violations.append(Violation(("query",), msg, "too_many"))
+        except Invalid as invalid:
+            violations += invalid.violations
+    query = ListQuery(tuple(conditions), **options)
+    violations += check_conditions(query, ("query",))
     if violations:
         raise Invalid(violations)
-    return ListQuery(tuple(conditions), **options)
+    return query
 
 
-def parse_condition(name: str, text: str) -> Condition:
-    field, _, operator = name.rpartition("_")
-    if not field or operator not in OPERATORS:
-        known = ", ".join(f"_{known}" for known in OPERATORS)
-        raise _Fault(f"Unknown parameter; a filter is <field>_<operator> with one of {known}")
-    return Condition(name, _path(field), operator, text)
+def parse_body(body: Mapping[str, Any]) -> ListQuery:
+    """The query that a body asks, whose values are of the types of `web/http/list_body`. Raises as `parse` does."""
+    options, violations = dict[str, Any](), list[Violation]()
+    for name, value in body.items():
+        try:
+            field, read = _BODY[name]
+            options[field] = read(value)
+        except Fault as fault:
+            violations.append(Violation(("query", name), str(fault), "value_error"))
+        except Invalid as invalid:
+            violations += invalid.violations
+    query = ListQuery(**options)
+    violations += check_conditions(query, ("query", "where"))
+    if violations:
+        raise Invalid(violations)
+    return query
 
 
-def _path(text: str) -> tuple[str, ...]:
-    parts = tuple(text.split("."))
-    if len(parts) > MAX_PATH or any(check_name(part) for part in parts):
-        raise _Fault("Not the name of a field")
-    if _relations(parts) > MAX_RELATION_DEPTH:
-        raise _Fault(f"A filter may follow at most {MAX_RELATION_DEPTH} relations")
-    return parts
-
-
-def _relations(parts: tuple[str, ...]) -> int:
-    """How many relations a path follows: all parts before the last, or before the `data` that begins a nested path."""
-    return parts.index("data") if "data" in parts else len(parts) - 1
-
-
-def _hops(conditions: Iterable[Condition]) -> int:
-    """How many different relations are followed: each is a search in MongoDB. `a.b.x_eq` follows `a` and `a.b`."""
-    paths = (condition.path for condition in conditions)
-    return len({path[: number + 1] for path in paths for number in range(_relations(path))})
+def _where(text: str) -> Where:
+    return read_where(loads(text.encode(), loc=("query", "where")), ("query", "where"))
 
 
 def _whole(text: str, low: int, high: int) -> int:
     number = parse_number(text)
     if not isinstance(number, int) or not low <= number <= high:
-        raise _Fault(f"Must be a whole number from {low} to {high}")
+        raise Fault(f"Must be a whole number from {low} to {high}")
     return number
 
 
@@ -134,25 +116,24 @@ def _offset(text: str) -> int:
 
 def _count(text: str) -> bool:
     if text not in {"true", "false"}:
-        raise _Fault("Must be true or false")
+        raise Fault("Must be true or false")
     return text == "true"
 
 
 def _descending(text: str) -> bool:
     if text not in {"asc", "desc"}:
-        raise _Fault("Must be asc or desc")
+        raise Fault("Must be asc or desc")
     return text == "desc"
 
 
-def _populate(text: str) -> tuple[tuple[str, ...], ...]:
-    names = text.split(",")
-    if text == EVERY_RELATION:
+def _populate(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    if list(names) == [EVERY_RELATION]:
         return ((EVERY_RELATION,),)
     if len(names) > MAX_POPULATE:
-        raise _Fault(f"At most {MAX_POPULATE} relations may be populated, or all of them with *")
-    paths = tuple(_path(name) for name in dict.fromkeys(names))
+        raise Fault(f"At most {MAX_POPULATE} relations may be populated, or all of them with *")
+    paths = tuple(read_path(name) for name in dict.fromkeys(names))
     if any(len(path) > MAX_RELATION_DEPTH for path in paths):
-        raise _Fault(f"Relations may be populated {MAX_RELATION_DEPTH} deep")
+        raise Fault(f"Relations may be populated {MAX_RELATION_DEPTH} deep")
     return paths
 
 
@@ -161,7 +142,15 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "limit": ("limit", _limit),
     "offset": ("offset", _offset),
     "count": ("count", _count),
-    "sort_by": ("sort_by", _path),
+    "sort_by": ("sort_by", read_path),
     "sort_order": ("descending", _descending),
+    "populate": ("populate", lambda text: _populate(text.split(","))),
+    "where": ("where", _where),
+}
+# The same of a body.
+_BODY: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "limit": ("limit", int),
+    "offset": ("offset", int),
     "populate": ("populate", _populate),
+    "where": ("where", lambda value: read_where(value, ("query", "where"))),
 }

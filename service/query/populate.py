@@ -11,9 +11,9 @@ import orjson
 
 from service.bounds import MAX_POPULATED, MAX_POPULATED_BYTES
 from service.errors import page_too_large
-from service.query.bind import FILES
 from service.query.commands import ROWS, related_key
 from service.query.nodes import EVERY_RELATION, Expansion, View
+from service.query.shapes import FILES
 
 # A record as a list reads it: `_id` and the fields asked for.
 Row = dict[str, Any]

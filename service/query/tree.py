@@ -4,6 +4,7 @@ A tree is true, false, a leaf, or trees joined. Negation stands at the leaves on
 simply false, under whatever `not` it was written.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +25,7 @@ Tree = bool | Condition
 class Leaf(Condition):
     """One condition on the field at a dotted MongoDB path. `value` is typed: a tuple for `in`, a boolean for `isnull`.
 
-    `same`, which no rule says, takes any value but null: the field is just that, where for `eq` an element is enough.
+    `same`, which no query says, takes any value but null: the field is just that, where for `eq` an element is enough.
     """
 
     path: str
@@ -126,6 +127,12 @@ def to_filter(tree: Tree) -> Filter:
 # MongoDB's `null` also matches an array that holds a null; a field with an array in it is not null.
 NULL: Filter = {"$eq": None, "$not": {"$type": "array"}}
 
+
+def escape(text: str) -> str:
+    """`text` as a pattern that matches just itself (PCRE gives no letter or digit a meaning without a backslash)."""
+    return re.sub(r"([\\^$.|?*+()\[\]{}#\-/\s])", r"\\\1", text)
+
+
 EXPRESSIONS: Mapping[str, Any] = {
     "eq": lambda value: {"$eq": value},
     # An array that has `value` as an element is not `value`.
@@ -136,5 +143,11 @@ EXPRESSIONS: Mapping[str, Any] = {
     "lt": lambda value: {"$lt": value},
     "lte": lambda value: {"$lte": value},
     "in": lambda values: {"$in": list(values)},
+    "nin": lambda values: {"$nin": list(values)},
+    "contains": lambda text: {"$regex": escape(text), "$options": ""},
+    "icontains": lambda text: {"$regex": escape(text), "$options": "i"},
+    "pattern": lambda pattern: {"$regex": pattern[0], "$options": pattern[1]},
+    # An index is read from the first text that begins so to the last.
+    "startswith": lambda text: {"$regex": f"^{escape(text)}", "$options": ""},
     "isnull": lambda wanted: NULL if wanted else {"$not": NULL},
 }

@@ -32,10 +32,12 @@ READ, IGNORED = Query.READ, Query.IGNORED
 
 PROFILE = "/auth-collections/user"
 USERS = "/auth-collections/users"
+QUERY_USERS = f"{USERS}/query"
 CALLBACK = "/auth-idp-redirect/{project_id}"
 COLLECTIONS = "/api/collections"
 COLLECTION = f"{COLLECTIONS}/{{name}}"
 DOCUMENTS = f"{COLLECTION}/documents"
+QUERY_DOCUMENTS = f"{COLLECTION}/query"
 DOCUMENT = f"{DOCUMENTS}/{{id}}"
 RULES = "/api/rules"
 
@@ -49,6 +51,10 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", USERS, accounts.list_users, BY_RULE, AUTH_BY_RULE, describe_accounts.LIST_USERS, query=READ),
+    ApiRoute("POST", QUERY_USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
+    ApiRoute("QUERY", USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
     ApiRoute("GET", f"{USERS}/{{id}}", accounts.get_user, BY_RULE, AUTH_BY_RULE, describe_accounts.READ_USER),
     ApiRoute("PUT", f"{USERS}/{{id}}/roles", accounts.replace_roles, BY_RULE, AUTH_BY_RULE, describe_accounts.ROLES,
              max_body=MAX_JSON_BYTES),
@@ -69,6 +75,10 @@ ROUTES: list[ApiRoute] = [
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=collections.CHANGE_ANSWER_SECONDS),
     ApiRoute("DELETE", COLLECTION, collections.delete_collection, KEY, DAILY, describe_collections.DELETE),
     ApiRoute("GET", DOCUMENTS, documents.list_documents, BY_RULE, DAILY, describe_documents.LIST, query=READ),
+    ApiRoute("POST", QUERY_DOCUMENTS, documents.query_documents, BY_RULE, DAILY, describe_documents.QUERY,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
+    ApiRoute("QUERY", DOCUMENTS, documents.query_documents, BY_RULE, DAILY, describe_documents.QUERY,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
     ApiRoute("POST", DOCUMENTS, documents.create_document, BY_RULE, DAILY, describe_documents.CREATE,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("GET", DOCUMENT, documents.get_document, BY_RULE, DAILY, describe_documents.READ),

@@ -19,7 +19,20 @@ RULES = {"users": {"read": "users", "fields": {"data.picture": {"read": "users",
 FILES = (("a.png", PNG), ("b.svg", SVG))
 QUERIES = (
     *("", "limit=5&offset=1", "sort_by=created_at&sort_order=desc", "populate=*", "count=false"),
-    *("name_eq=Ann", "number_gt=0&name_icontains=a", "id_in=a,b", "created_at_lt=2030-01-01", "tags_isnull=false"),
+    *(
+        "where=%7B%22or%22%3A%5B%7B%22name_eq%22%3A%22Ann%22%7D%5D%7D",
+        "name_eq=Ann",
+        "number_gt=0&name_icontains=a",
+        "id_in=a,b",
+        "created_at_lt=2030-01-01",
+        "tags_isnull=false",
+    ),
+)
+# The same in a body, with conditions joined.
+BODIES: tuple[dict[str, Any], ...] = (
+    {},
+    {"where": {"or": [{"name_eq": "Ann"}, {"not": {"number_gt": 0}}]}, "limit": 5, "offset": 1},
+    {"where": {"and": [{"name_startswith": "A"}, {"tags_hasall": ["a"]}], "id_in": ["a"]}, "populate": ["*"]},
 )
 
 
@@ -79,6 +92,8 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
             return {"email": "ann@example.com", "password": "correct horse"}
         case "PUT", "/auth-collections/user":
             return {"name": "Bo", "address": {"city": "Bonn"}}
+        case ("QUERY", _) | ("POST", "/api/collections/{name}/query" | "/auth-collections/users/query"):
+            return deepcopy(chance.choice(BODIES))
         case "POST", "/api/collections":
             return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
         case "PATCH", "/api/collections/{name}":

@@ -2,8 +2,8 @@
 
 import pytest
 
-from service.query.bind import USERS, Field, Shape
 from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS, Field, Shape
 from service.schema.fields import parse
 from service.schema.values import Kind
 

@@ -8,6 +8,7 @@ import pytest
 from service.query.file_filters import find_by_names
 from service.query.nodes import Match, RelationMatch
 from service.query.operators import OPERATORS
+from service.query.tree import Leaf, Related, any_of, escape, leaves, negate, to_filter
 from service.schema.file_urls import FileUrls
 from service.schema.values import Kind
 
@@ -17,8 +18,9 @@ URL = URLS.prefix + NAME
 
 
 def translated(operator: str, text: str, path: str = "data.picture", collection: str = "users") -> Any:
-    (filter_,) = find_by_names(Match((OPERATORS[operator](path, Kind.ANY, text),)), collection, URLS).filters
-    return filter_[path]
+    condition = OPERATORS[operator].from_text(path, Kind.ANY, text)
+    (tree,) = find_by_names(Match(trees=(condition,)), collection, URLS).trees
+    return to_filter(tree)[path]
 
 
 @pytest.mark.parametrize(("operator", "key"), [("eq", "$in"), ("ne", "$nin"), ("in", "$in")])
@@ -49,6 +51,37 @@ def test_what_is_no_part_of_it_does_not(text: str) -> None:
 
 
 def test_conditions_on_related_users_are_translated_too() -> None:
-    inner = Match(({"data.picture": {"$in": [URL]}},))
+    inner = Match(trees=(Leaf("data.picture", "in", (URL,)),))
     match = find_by_names(Match(relations=(RelationMatch("data.user_id", "users", inner),)), "c_things", URLS)
-    assert match.relations[0].match.filters == ({"data.picture": {"$in": [URL, NAME]}},)
+    assert match.relations[0].match.trees == (Leaf("data.picture", "in", (URL, NAME)),)
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "found"),
+    [
+        ("eq", URL, {"$in": [URL, NAME]}),
+        ("ne", URL, {"$nin": [URL, NAME]}),
+        ("in", ["a", URL], {"$in": ["a", URL, NAME]}),
+        ("eq", "a", {"$eq": "a"}),
+    ],
+)
+def test_typed_conditions_under_or_and_not_are_translated_too(operator: str, value: Any, found: Any) -> None:
+    condition = OPERATORS[operator].from_json("data.picture", Kind.ANY, value)
+    tree = any_of([negate(condition), Related("data.user_id", "users", condition)])
+    (translated_,) = find_by_names(Match(trees=(tree,)), "users", URLS).trees
+    own, related = leaves(translated_)
+    assert isinstance(related, Related)
+    assert to_filter(own) == {"data.picture": {"$not": found}}
+    assert to_filter(related.tree) == {"data.picture": found}
+
+
+@pytest.mark.parametrize("length", range(1, len(URL) + 1, 7))
+def test_every_beginning_of_a_url_finds_the_name(length: int) -> None:
+    assert re.search(translated("startswith", URL[:length])["$regex"], NAME)
+
+
+@pytest.mark.parametrize("text", ["text", "files/", URL + "x", NAME[1:]])
+def test_what_no_url_begins_with_stays_one_pattern_for_an_index(text: str) -> None:
+    if not text.startswith(URLS.prefix):
+        assert translated("startswith", text) == {"$regex": f"^{escape(text)}", "$options": ""}
+    assert not re.search(translated("startswith", text)["$regex"], NAME)

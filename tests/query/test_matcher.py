@@ -41,6 +41,10 @@ CONSTANTS = st.sampled_from(SCALARS)
 LEAVES = st.one_of(
     st.builds(Leaf, PATHS, st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), CONSTANTS),
     st.builds(Leaf, PATHS, st.just("in"), st.lists(CONSTANTS, max_size=4).map(tuple)),
+    st.builds(Leaf, PATHS, st.just("nin"), st.lists(CONSTANTS, max_size=4).map(tuple)),
+    st.builds(
+        Leaf, PATHS, st.sampled_from(["contains", "icontains", "startswith"]), st.sampled_from(["a", "B", "É", "1"])
+    ),
     st.builds(Leaf, PATHS, st.just("isnull"), st.booleans()),
     st.builds(
         Leaf, st.sampled_from(["data.a", "data.b"]), st.just("same"), st.one_of(CONSTANTS, st.sampled_from(WHOLE))

@@ -19,7 +19,8 @@ FIELD_NAME = re.compile(r"[^$.\x00-\x1f\x7f][^.\x00-\x1f\x7f]{0,127}")
 def filter_case(_context: Any, case: Any) -> bool:
     """Whether the data keeps the rules: of names, depth and integers, of passwords (measured in bytes) and of files."""
     body = case.body
-    return _fits(body, MAX_DEPTH) and _has_short_password(body) and _has_no_file(case) and _follows_few(case.query)
+    kept = _fits(body, MAX_DEPTH) and _has_short_password(body) and _has_no_file(case) and _follows_few(case.query)
+    return kept and _has_no_conditions(body) and _has_no_conditions(case.query)
 
 
 def _fits(value: Any, depth: int) -> bool:
@@ -35,6 +36,11 @@ def _follows_few(query: Any) -> bool:
     """Whether the filters go along few relations; a dot is taken for one."""
     names: list[str] = list(query or ())
     return sum(name.count(".") for name in names) <= MAX_RELATIONS
+
+
+def _has_no_conditions(asked: Any) -> bool:
+    """No made-up key of a `where` ends in an operator, whose value then must be of its kind."""
+    return not isinstance(asked, dict) or asked.get("where", {}) in ({}, "{}")
 
 
 def _has_short_password(body: Any) -> bool:

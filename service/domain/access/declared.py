@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from service.query.bind import USERS, Shape
 from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS, Shape
 from service.schema.fields import Fields, parse, references
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase

@@ -14,13 +14,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS, MAX_WHERE_DEPTH
+from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS
 from service.domain.access.templates import NOW, Audience, Can, Variable, VariableLeaf
 from service.errors import Location, Violation
-from service.query.bind import Field, Shape
+from service.query import operands
+from service.query.shapes import Field, Shape
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
+from service.query.where import Limits, Outline, WhereReader
 from service.schema.strict_json import shown
-from service.schema.values import BadValue, Kind, read_time
+from service.schema.values import BadValue, Kind
 
 WORDS = ("anyone", "users")
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "isnull")
@@ -28,7 +30,12 @@ ORDERED = frozenset({"gt", "gte", "lt", "lte"})
 CAN = "$can"
 SHIFTED_NOW = re.compile(r"now(?:([+-]\d{1,6})([smhd]))?")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-EXPECTED = 'A rule is false, "anyone", "users", or an object of conditions such as {"owner_id_eq": "$user.id"}'
+LIMITS = Limits(
+    conditions=MAX_RULE_CONDITIONS,
+    too_many=f"A rule may have at most {MAX_RULE_CONDITIONS} conditions",
+    expected='A rule is false, "anyone", "users", or an object of conditions such as {"owner_id_eq": "$user.id"}',
+    type="rule",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +52,10 @@ class Scope:
 
 @dataclass(slots=True)
 class Reading:
-    """One rule being read: what was found wrong so far, and how many conditions there are."""
+    """The conditions of one rule being read, and what was found wrong with them so far."""
 
     scope: Scope
     violations: list[Violation] = field(default_factory=list)
-    conditions: int = 0
 
     def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> bool:
         self.violations.append(Violation(loc, msg, type_))
@@ -62,27 +68,29 @@ def read_rule(rule: Any, loc: Location, scope: Scope) -> tuple[Tree, list[Violat
         return False, []
     if isinstance(rule, str) and rule in WORDS:
         return Audience(rule), []
-    reading = Reading(scope)
-    template = _where(reading, rule, loc, depth=1)
-    if reading.conditions > MAX_RULE_CONDITIONS:
-        reading.refuse(loc, f"A rule may have at most {MAX_RULE_CONDITIONS} conditions", "too_many")
-    return template, reading.violations
+    reader, reading = WhereReader(LIMITS), Reading(scope)
+    template = _template(reading, reader.read(rule, loc))
+    violations = [*reader.violations, *reading.violations]
+    return (False if violations else template), violations
 
 
-def _where(reading: Reading, where: Any, loc: Location, *, depth: int) -> Tree:
-    if depth > MAX_WHERE_DEPTH:
-        return reading.refuse(loc, f"Conditions may be nested {MAX_WHERE_DEPTH} deep", "too_deep")
-    if not isinstance(where, dict) or not where:
-        return reading.refuse(loc, EXPECTED, "rule")
-    return all_of([_entry(reading, key, value, (*loc, shown(key)[1:-1]), depth=depth) for key, value in where.items()])
+def _template(reading: Reading, outline: Outline) -> Tree:
+    own = [_entry(reading, entry.key, entry.value, entry.place) for entry in outline.entries]
+    joined = [_joined(word, [_template(reading, part) for part in parts]) for word, parts in outline.joined]
+    return all_of([*own, *joined])
 
 
-def _entry(reading: Reading, key: str, value: Any, loc: Location, *, depth: int) -> Tree:
-    if key in {"and", "or"}:
-        return _joined(reading, key, value, loc, depth=depth)
-    if key == "not":
-        return negate(_where(reading, value, loc, depth=depth + 1))
-    reading.conditions += 1
+def _joined(word: str, parts: list[Tree]) -> Tree:
+    match word:
+        case "or":
+            return any_of(parts)
+        case "and":
+            return all_of(parts)
+    (part,) = parts
+    return negate(part)
+
+
+def _entry(reading: Reading, key: str, value: Any, loc: Location) -> Tree:
     if key.endswith(f".{CAN}"):
         return _can(reading, key.removesuffix(f".{CAN}"), value, loc)
     name, _, operator = key.rpartition("_")
@@ -92,15 +100,6 @@ def _entry(reading: Reading, key: str, value: Any, loc: Location, *, depth: int)
     if name.startswith("$"):
         return _on_variable(reading, name[1:], operator, value, loc=loc)
     return _on_field(reading, tuple(name.split(".")), operator, value, loc=loc)
-
-
-def _joined(reading: Reading, key: str, value: Any, loc: Location, *, depth: int) -> Tree:
-    if not isinstance(value, list) or not value:
-        return reading.refuse(loc, f"{key} takes a list of at least one object of conditions", "list_type")
-    if len(value) > MAX_RULE_CONDITIONS:
-        return reading.refuse(loc, f"A rule may have at most {MAX_RULE_CONDITIONS} conditions", "too_many")
-    parts = [_where(reading, each, (*loc, number), depth=depth + 1) for number, each in enumerate(value)]
-    return any_of(parts) if key == "or" else all_of(parts)
 
 
 def _can(reading: Reading, relation: str, value: Any, loc: Location) -> Tree:
@@ -174,11 +173,8 @@ def _variable(reading: Reading, text: str, loc: Location) -> Variable | None:
     return Variable(text)
 
 
-TEXTUAL = frozenset({Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE})
-
-
 def _comparable(one: Kind, other: Kind) -> bool:
-    return Kind.ANY in (one, other) or one is other or {one, other} <= TEXTUAL
+    return Kind.ANY in (one, other) or one is other or {one, other} <= operands.TEXTUAL
 
 
 def _literal(reading: Reading, value: Any, operator: str, kind: Kind, *, loc: Location) -> Any:
@@ -197,50 +193,17 @@ def _literal(reading: Reading, value: Any, operator: str, kind: Kind, *, loc: Lo
 
 
 def _ordered(value: Any, kind: Kind) -> Any:
-    """Text has no order but that of dates, as in a query string."""
-    if kind in {Kind.BOOLEAN, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.OBJECT}:
-        raise BadValue(f"has no order: {kind.value} values can be compared with eq, ne and in only")
-    if isinstance(value, bool):
-        raise BadValue("must be a number or an ISO 8601 date")
-    if isinstance(value, str):
-        moment = read_time(value)
-        return moment if kind is Kind.DATETIME else value
-    return _typed(value, kind)
+    return operands.ordered(_plain(value), kind)
 
 
 def _typed(value: Any, kind: Kind) -> Any:
-    """`value` where it is one that a field of `kind` may have. Raises BadValue."""
-    if isinstance(value, str) and value.startswith("$"):
-        if not value.startswith("$$"):
-            raise BadValue("must not hold a variable here; $$ stands for a text that begins with $")
-        value = value[1:]
-    if kind is Kind.DATETIME and isinstance(value, str):
-        return read_time(value)
-    if kind is Kind.EMAIL and isinstance(value, str):
-        return value.lower()
-    fits = type(value) in TYPES[kind]
-    if not fits:
-        raise BadValue(f"must be {WANTED[kind]}")
-    return value
+    return operands.typed(_plain(value), kind)
 
 
-TYPES: Mapping[Kind, tuple[type, ...]] = {
-    Kind.ANY: (str, int, float, bool),
-    Kind.ARRAY: (str, int, float, bool),
-    Kind.BOOLEAN: (bool,),
-    Kind.INTEGER: (int,),
-    Kind.NUMBER: (int, float),
-    Kind.DATETIME: (),
-    Kind.OBJECT: (),
-    **dict.fromkeys(TEXTUAL, (str,)),
-}
-WANTED: Mapping[Kind, str] = {
-    Kind.ANY: "text, a number, true or false",
-    Kind.ARRAY: "text, a number, true or false",
-    Kind.BOOLEAN: "true or false",
-    Kind.INTEGER: "a whole number",
-    Kind.NUMBER: "a number",
-    Kind.DATETIME: "an ISO 8601 date such as 2026-01-31 or 2026-01-31T12:00:00Z",
-    Kind.OBJECT: "left to its own fields, as in data.address.city_eq",
-    **dict.fromkeys(TEXTUAL, "text"),
-}
+def _plain(value: Any) -> Any:
+    """A literal as it is meant. Raises BadValue."""
+    if not isinstance(value, str) or not value.startswith("$"):
+        return value
+    if not value.startswith("$$"):
+        raise BadValue("must not hold a variable here; $$ stands for a text that begins with $")
+    return value[1:]

@@ -12,7 +12,7 @@ from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, Field
 from service.domain.access.templates import USER_ID, Values, bind
 from service.query.matcher import decide, holds, matches
 from service.query.nodes import Match
-from service.query.tree import All, Condition, Leaf, Tree, all_of, any_of, has_relations, to_filter
+from service.query.tree import All, Condition, Leaf, Tree, all_of, any_of
 
 NO_RULES = FieldRules()
 
@@ -35,9 +35,7 @@ class Permissions:
     def match(self) -> Match:
         """What a record must satisfy to be read, in as many parts as it has, for each is served by indexes of its own."""
         tree = self.read
-        parts = () if tree is True else tree.parts if isinstance(tree, All) else (tree,)
-        own = (to_filter(part) for part in parts if not has_relations(part))
-        return Match(filters=tuple(own), trees=tuple(part for part in parts if has_relations(part)))
+        return Match(trees=() if tree is True else tree.parts if isinstance(tree, All) else (tree,))
 
     @cached_property
     def create(self) -> Tree:

@@ -16,7 +16,7 @@ from service.domain.access.grammar import Scope, read_rule
 from service.domain.access.stored_tests import StoredTest, read_tests
 from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Can, Variable, targets_of, variables_of
 from service.errors import Invalid, Location, Violation
-from service.query.bind import Shape
+from service.query.shapes import Shape
 from service.query.tree import Related, Tree, leaves
 from service.schema.strict_json import shown
 from service.schema.values import Kind

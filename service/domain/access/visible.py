@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from service.domain.access.permissions import Permissions
-from service.query.bind import USERS, Field, Shape, UserShape
 from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS, Field, Shape, UserShape
 from service.query.tree import Tree
 from service.schema.values import Kind
 

@@ -28,9 +28,10 @@ from service.errors import (
     Violation,
     WrongCredentials,
 )
-from service.query.bind import USERS, bind
+from service.query.bind import bind
 from service.query.nodes import ListQuery
 from service.query.populate import Row
+from service.query.shapes import USERS, Shape
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.databases import ProjectDatabase
@@ -204,9 +205,16 @@ class Accounts:
 
         Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
         """
-        shape = USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
+        shape = await self._shape(caller)
         show = await self._protection.show(caller.project)
         return await self._lists.read(caller.project.database, bind(query, shape), show)
+
+    async def check_reader(self, caller: ProjectCaller) -> None:
+        """Refuses a caller who may read no user at all, as `list` does."""
+        await self._shape(caller)
+
+    async def _shape(self, caller: ProjectCaller) -> Shape:
+        return USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
 
     async def find(self, caller: ProjectCaller, user_id: str) -> Row:
         """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""

@@ -16,10 +16,10 @@ from service.domain.cache import Cache
 from service.domain.collections.reconcile import reconcile
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound
-from service.query.bind import USERS as USER_SHAPE
-from service.query.bind import Shape
 from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
+from service.query.shapes import USERS as USER_SHAPE
+from service.query.shapes import Shape
 from service.schema.fields import USERS, Fields, build, references
 from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
@@ -99,7 +99,7 @@ class Catalogs:
         collection = await self.get(project, name)
         known = {name: collection}
         names = [name]
-        if query.populate or any(len(condition.path) > 1 for condition in query.conditions):
+        if query.populate or any(len(condition.path) > 1 for condition in query):
             await self._add_related(project, collection, known)
             names = _named(known)
         seen = await see(names) if see is not None else None

@@ -19,8 +19,8 @@ from service.domain.documents.documents import Create, Data, Documents, Page, Up
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
 from service.errors import Forbidden, ServiceError, Unauthorized
-from service.query.bind import Shape
 from service.query.nodes import ListQuery
+from service.query.shapes import Shape
 from service.query.tree import Tree
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase

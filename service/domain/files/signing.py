@@ -11,8 +11,8 @@ from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound, InvalidApiKey, InvalidToken
-from service.query.bind import USERS
 from service.query.nodes import BoundQuery
+from service.query.shapes import USERS
 from service.storage.files.stored import StoredFile, find_files
 
 

@@ -24,6 +24,7 @@ from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import read_submission
 from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
 from service.web.http.json_body import read_object, validated
+from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.render import json_response, tagged_response
 
 
@@ -102,6 +103,13 @@ async def list_users(request: Request, caller: ProjectCaller, services: Services
     """List and query users."""
     query = parse_query(request.scope["query_string"])
     return json_response(list_view(await services.accounts.list(caller, query)))
+
+
+async def query_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
+    """List and query users with conditions in the body."""
+    await services.accounts.check_reader(caller)
+    with located_in_body():
+        return json_response(list_view(await services.accounts.list(caller, await read_list_body(request))))
 
 
 async def jwks(request: Request, caller: AnonymousCaller, services: Services) -> Response:

@@ -1,5 +1,7 @@
 """The declarations of accounts: specification sections 4.1 and 7.1."""
 
+from dataclasses import replace
+
 from service.errors import (
     Busy,
     EmailTaken,
@@ -26,6 +28,7 @@ from service.web.accounts.bodies import (
     UserRoles,
     VisibleUser,
 )
+from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import JSON, Content, Operation, SuccessResponse
@@ -98,6 +101,19 @@ LIST_USERS = Operation(
         ),
     ),
     errors=(QueryTooSlow,),
+)
+QUERY_USERS = replace(
+    LIST_USERS,
+    id="queryUsers",
+    description="As the list, with conditions that `and`, `or` and `not` join. The method QUERY takes the same at "
+    "`/auth-collections/users`.",
+    parameters=(),
+    body=(
+        Content(
+            type=ListForm,
+            examples={"either": {"where": {"or": [{"age_gte": 18}, {"referred_by.name_eq": "Ann"}]}, "limit": 20}},
+        ),
+    ),
 )
 EXAMPLE_JWK = {
     "kty": "EC",

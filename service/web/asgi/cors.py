@@ -14,7 +14,7 @@ from service.services import Services
 
 MAX_ORIGIN = 300
 PREFLIGHT_HEADERS = {
-    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+    "access-control-allow-methods": "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE",
     "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-ID, Range, If-Match, If-None-Match",
     "access-control-max-age": "600",
 }

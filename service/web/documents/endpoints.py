@@ -16,6 +16,7 @@ from service.web.documents.bodies import DocumentForm, document_view, list_view,
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.idempotency import Sent, answer_once
 from service.web.http.json_body import read_object, validated
+from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.render import json_response, tagged_response
 
 
@@ -33,6 +34,13 @@ async def list_documents(request: Request, caller: ProjectCaller, services: Serv
     """List and query documents."""
     documents = await _permitted(request, caller, services, "read")
     return json_response(list_view(await documents.list(parse_query(request.scope["query_string"]))))
+
+
+async def query_documents(request: Request, caller: ProjectCaller, services: Services) -> Response:
+    """List and query documents with conditions in the body."""
+    documents = await _permitted(request, caller, services, "read")
+    with located_in_body():
+        return json_response(list_view(await documents.list(await read_list_body(request))))
 
 
 async def get_document(request: Request, caller: ProjectCaller, services: Services) -> Response:

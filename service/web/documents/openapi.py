@@ -11,6 +11,7 @@ from service.errors import (
     VersionConflict,
 )
 from service.web.documents.bodies import Document, DocumentForm, DocumentList, WrittenDocument
+from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
@@ -48,6 +49,25 @@ LIST = Operation(
         ),
     ),
     errors=(CollectionNotFound, Forbidden, QueryTooSlow),
+)
+QUERY = replace(
+    LIST,
+    id="queryDocuments",
+    description="As the list, with conditions that `and`, `or` and `not` join. The method QUERY takes the same at "
+    "`/api/collections/{name}/documents`.",
+    parameters=(),
+    body=(
+        Content(
+            type=ListForm,
+            examples={
+                "either": {
+                    "where": {"in_print_eq": True, "or": [{"title_startswith": "Les"}, {"author.name_eq": "Hugo"}]},
+                    "populate": ["author"],
+                    "limit": 20,
+                }
+            },
+        ),
+    ),
 )
 CREATE = Operation(
     id="createDocument",

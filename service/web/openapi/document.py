@@ -58,6 +58,9 @@ SECURITY_SCHEMES = {
     },
 }
 
+# OpenAPI 3.1 has no QUERY (RFC 10008); whatever answers it answers a POST as well.
+METHODS = frozenset({"GET", "PUT", "POST", "DELETE", "PATCH"})
+
 REQUEST_ID = Parameter(
     name="X-Request-ID",
     location="header",
@@ -91,7 +94,7 @@ Schemas = Mapping[int, Schema]
 
 def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     """The document of all routes that are declared."""
-    declared = [route for route in routes if isinstance(route, ApiRoute)]
+    declared = [route for route in routes if isinstance(route, ApiRoute) and route.method in METHODS]
     contents = [content for route in declared for content in _contents_of(route.operation) if content.type is not None]
     found, components = schemas_of([*(content.type for content in contents), failures.Error, failures.ValidationError])
     schemas = {id(content): schema for content, schema in zip(contents, found, strict=False)}

@@ -3,13 +3,14 @@
 from service.bounds import (
     MAX_CONDITIONS,
     MAX_CONTAINS,
+    MAX_HASALL,
     MAX_IN,
     MAX_LIMIT,
-    MAX_NAME,
     MAX_POPULATE,
     MAX_QUERY_BYTES,
     MAX_RELATION_DEPTH,
 )
+from service.query.names import NAME, PATH, RELATION
 from service.query.nodes import ListQuery
 from service.query.parse import MAX_OFFSET
 from service.web.openapi.declaration import Parameter, Schema
@@ -34,13 +35,11 @@ OPERATORS: dict[str, tuple[str, Schema]] = {
     "lte": ("less than or equal to a number or a date", ORDERED),
     "contains": ("contains the text", TEXT),
     "icontains": ("contains the text in any case", TEXT),
+    "startswith": ("begins with the text", TEXT),
     "in": (f"is one of at most {MAX_IN} comma-separated values", LIST),
+    "hasall": (f"is a list that has each of at most {MAX_HASALL} comma-separated values", LIST),
     "isnull": ("true: null or absent; false: present and not null", BOOLEAN),
 }
-# A field, which may be one of a nested object or of a related record.
-NAME = rf"[^$.,\x00-\x1f\x7f][^.,\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
-PATH = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH}}}"
-RELATION = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH - 1}}}"
 POPULATE = rf"^(\*|{RELATION}(,{RELATION}){{0,{MAX_POPULATE - 1}}})$"
 
 
@@ -101,6 +100,13 @@ def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, 
             f"{MAX_RELATION_DEPTH} deep, or `*` for all (slow).",
             schema={"type": "string", "pattern": POPULATE},
             example=populate,
+        ),
+        Parameter(
+            name="where",
+            description="Conditions as JSON with typed values, which `and`, `or` and `not` join: what `POST .../query` takes. "
+            "They hold beside the filters.",
+            schema={"type": "string", "minLength": 2, "pattern": r"^\{"},
+            example='{"or": [{"' + next(iter(example)) + '": "a"}]}',
         ),
         filters(example),
     )

@@ -7,8 +7,8 @@ import pytest
 
 from service.domain.access.ruleset import Rules, read_rules
 from service.errors import Invalid, Location
-from service.query.bind import USERS, Shape
 from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS, Shape
 from service.schema.fields import parse, references
 from tests.domain.access.examples import COLLECTIONS, RULES, SCHEMAS
 

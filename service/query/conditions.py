@@ -1,0 +1,128 @@
+"""Where + Shape → Tree: each condition gets its meaning on one kind of record; and the Match that a tree is run as.
+
+The guard of a field, which says of which records it may be seen, must hold whether the condition is negated or not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from service.errors import Violation
+from service.query.nodes import AnyCondition, Condition, Joined, Match, RelationMatch, Where
+from service.query.operators import OPERATORS
+from service.query.shapes import Shape
+from service.query.tree import All, Related, Tree, all_of, any_of, negate
+from service.schema.values import BadValue
+
+
+def bind_where(where: Where, shape: Shape, violations: list[Violation], *, negated: bool = False) -> Tree:
+    """What `where`, or its complement, demands of records of `shape`. What does not fit is added to `violations`.
+
+    Conditions of one object on one relation are of the same related record.
+    """
+    own = [*_bind_conditions(where.conditions, shape, 0, violations, negated=negated)]
+    joined = [_bind_joined(each, shape, violations, negated=negated) for each in where.joined]
+    return any_of([*own, *joined]) if negated else all_of([*own, *joined])
+
+
+def _bind_joined(joined: Joined, shape: Shape, violations: list[Violation], *, negated: bool) -> Tree:
+    if joined.word == "not":
+        return bind_where(joined.parts[0], shape, violations, negated=not negated)
+    parts = [bind_where(part, shape, violations, negated=negated) for part in joined.parts]
+    return any_of(parts) if (joined.word == "or") is not negated else all_of(parts)
+
+
+def _bind_conditions(
+    conditions: Sequence[AnyCondition], shape: Shape, depth: int, violations: list[Violation], *, negated: bool
+) -> Iterator[Tree]:
+    """A tree for each condition on the record itself, and for all that are on one relation.
+
+    `depth` is how many relations were followed to come here: the parts of each path already used.
+    """
+    for condition in conditions:
+        if relation_name(condition.path, depth) is None:
+            yield _bind_own(condition, shape, depth, violations, negated=negated)
+    hops = sorted((c for c in conditions if relation_name(c.path, depth) is not None), key=lambda c: c.path[depth])
+    for name, group in groupby(hops, key=lambda condition: condition.path[depth]):
+        yield _bind_relation(name, list(group), shape, depth, violations, negated=negated)
+
+
+def relation_name(path: tuple[str, ...], depth: int = 0) -> str | None:
+    """The relation that a path follows next; None where it names a field of the record itself."""
+    rest = path[depth:]
+    return rest[0] if len(rest) > 1 and rest[0] != "data" else None
+
+
+def _bind_own(condition: AnyCondition, shape: Shape, depth: int, violations: list[Violation], *, negated: bool) -> Tree:
+    field = shape.field(condition.path[depth:])
+    if field is None:
+        violations.append(Violation(condition.place, "There is no such field in this collection", "value_error"))
+        return True
+    operator = OPERATORS[condition.operator]
+    try:
+        if isinstance(condition, Condition):
+            found = operator.from_text(field.path, field.kind, condition.text)
+        else:
+            found = operator.from_json(field.path, field.kind, condition.value)
+    except BadValue as error:
+        violations.append(Violation(condition.place, f"The value {error}", "value_error"))
+        return True
+    return all_of((field.guard, negate(found) if negated else found))
+
+
+def _bind_relation(
+    name: str,
+    conditions: Sequence[AnyCondition],
+    shape: Shape,
+    depth: int,
+    violations: list[Violation],
+    *,
+    negated: bool,
+) -> Tree:
+    target = shape.relation(name)
+    if target is None:
+        violations += (no_relation(condition) for condition in conditions)
+        return True
+    inner = _bind_conditions(conditions, target, depth + 1, violations, negated=False)
+    local = f"data.{name}_id"
+    tree = all_of((*target.match.trees, *inner))
+    found: Tree = tree and Related(local, target.collection, tree)
+    return all_of((_guard(local, shape), negate(found) if negated else found))
+
+
+def no_relation(condition: AnyCondition) -> Violation:
+    return Violation(condition.place, "There is no such relation in this collection", "value_error")
+
+
+def _guard(local: str, shape: Shape) -> Tree:
+    """Of which records the id of a relation may be seen: of none where its name leads to no such field."""
+    field = shape.field(tuple(local.split(".")))
+    return field is not None and field.path == local and field.guard
+
+
+def to_match(trees: Sequence[Tree]) -> Match:
+    """What must all hold, with a relation that must be satisfied apart: its ids can be listed, or its records looked up."""
+    parts = [part for tree in trees for part in _parts(tree)]
+    related = [part for part in parts if _is_demanded(part)]
+    return Match(
+        relations=tuple(_to_relation(part) for part in related if isinstance(part, Related)),
+        trees=tuple(part for part in parts if not _is_demanded(part)),
+    )
+
+
+def _parts(tree: Tree) -> tuple[Tree, ...]:
+    if tree is True:
+        return ()
+    return tree.parts if isinstance(tree, All) else (tree,)
+
+
+def _is_demanded(tree: Tree) -> bool:
+    return isinstance(tree, Related) and not tree.negated
+
+
+def _to_relation(related: Related) -> RelationMatch:
+    return RelationMatch(related.local, related.collection, to_match((related.tree,)))
+
+
+def and_match(match: Match, more: Match) -> Match:
+    return replace(match, relations=(*match.relations, *more.relations), trees=(*match.trees, *more.trees))

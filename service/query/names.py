@@ -1,0 +1,63 @@
+"""The names in a query: fields, relations and operators, in filters, sorting and everywhere else. They mean nothing yet."""
+
+from collections.abc import Iterable
+
+from service.bounds import MAX_CONDITIONS, MAX_DEPTH, MAX_NAME, MAX_RELATION_DEPTH, MAX_RELATIONS
+from service.errors import Location, Violation
+from service.query.nodes import AnyCondition
+from service.query.operators import OPERATORS
+from service.schema.values import check_name
+
+Path = tuple[str, ...]
+# What a client may write, as patterns: a name, a path that may follow relations, and a path of relations.
+NAME = rf"[^$.,\x00-\x1f\x7f][^.,\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
+PATH = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH}}}"
+RELATION = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH - 1}}}"
+# A nested path is at most as long as data is deep, behind the relations that may lead to it.
+MAX_PATH = MAX_DEPTH + MAX_RELATION_DEPTH
+
+
+class Fault(ValueError):
+    """Why one parameter is refused; becomes a violation of that parameter."""
+
+
+def read_name(name: str) -> tuple[Path, str]:
+    """The path and the operator of a condition. Raises Fault."""
+    field, _, operator = name.rpartition("_")
+    if not field or operator not in OPERATORS:
+        known = ", ".join(f"_{known}" for known in OPERATORS)
+        raise Fault(f"Unknown parameter; a filter is <field>_<operator> with one of {known}")
+    return read_path(field), operator
+
+
+def read_path(text: str) -> Path:
+    """Raises Fault."""
+    parts = tuple(text.split("."))
+    if len(parts) > MAX_PATH or any(check_name(part) for part in parts):
+        raise Fault("Not the name of a field")
+    if _relations(parts) > MAX_RELATION_DEPTH:
+        raise Fault(f"A filter may follow at most {MAX_RELATION_DEPTH} relations")
+    return parts
+
+
+def _relations(parts: Path) -> int:
+    """How many relations a path follows: all parts before the last, or before the `data` that begins a nested path."""
+    return parts.index("data") if "data" in parts else len(parts) - 1
+
+
+def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> list[Violation]:
+    """Whether there are too many of them together, or of the relations that they follow."""
+    found = list(conditions)
+    violations = []
+    if len(found) > MAX_CONDITIONS:
+        violations.append(Violation(place, f"At most {MAX_CONDITIONS} conditions may be combined", "too_many"))
+    if _hops(found) > MAX_RELATIONS:
+        msg = f"Conditions may follow at most {MAX_RELATIONS} different relations"
+        violations.append(Violation(place, msg, "too_many"))
+    return violations
+
+
+def _hops(conditions: Iterable[AnyCondition]) -> int:
+    """How many different relations are followed: each is a search in MongoDB. `a.b.x_eq` follows `a` and `a.b`."""
+    paths = (condition.path for condition in conditions)
+    return len({path[: number + 1] for path in paths for number in range(_relations(path))})

@@ -1,0 +1,96 @@
+"""What the names of a query mean for one kind of record: where a field is kept, and where a relation leads.
+
+A shape knows no grammar. A hidden field (`password`, `oauth_id`, `token_version`) has no name there: what is not `id`, `email`
+or a time is looked for inside `data`, where no hidden field is kept. So it answers as any field that does not exist, on
+every hop.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.query.nodes import Match, View
+from service.query.tree import Tree
+from service.schema.values import Kind
+
+# Which fields of `data` hold files is read with them, and never shown.
+FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a field is kept, as a dotted MongoDB path, and what its values are.
+
+    `guard` says of which records the field may be seen at all: of the others, no condition on it holds.
+    """
+
+    path: str
+    kind: Kind
+    guard: Tree = True
+
+
+class Shape(Protocol):
+    """One kind of record: the users of a project, or the documents of one of its collections."""
+
+    @property
+    def collection(self) -> str:
+        """The MongoDB collection that holds the records."""
+
+    @property
+    def listed(self) -> Sequence[str]:
+        """The fields read for a list."""
+
+    @property
+    def related(self) -> Sequence[str]:
+        """The fields shown of a record that another one refers to."""
+
+    @property
+    def match(self) -> Match:
+        """What a record must satisfy to be there at all."""
+
+    @property
+    def view(self) -> View | None:
+        """What may be shown of a record, where that is not all of it."""
+
+    def field(self, path: tuple[str, ...]) -> Field | None:
+        """The field `("email",)`, or `("data", "address", "city")`; None where there is no such field."""
+
+    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+        """The same where records can be sorted by it: its values must be there to be seen in all of them."""
+
+    def relation(self, name: str) -> "Shape | None":
+        """The shape of the records that `data.<name>_id` names; None where there is no such relation."""
+
+    def relations(self) -> Sequence[str] | None:
+        """The names of all relations; None where any `_id` field may be one."""
+
+
+class UserShape:
+    """Users: four named fields, and free-form `data` in which every `<name>_id` may name another user."""
+
+    collection = "users"
+    listed = ("email", "data", FILES, "created_at")
+    related = ("email", "data", FILES)
+    match = Match()
+    view = None
+    _named: Mapping[str, Field] = {
+        "id": Field("_id", Kind.ID),
+        "email": Field("email", Kind.EMAIL),
+        "created_at": Field("created_at", Kind.DATETIME),
+        "updated_at": Field("updated_at", Kind.DATETIME),
+    }
+
+    def field(self, path: tuple[str, ...]) -> Field:
+        named = self._named.get(path[0]) if len(path) == 1 else None
+        return named or Field(".".join(path if path[0] == "data" and len(path) > 1 else ("data", *path)), Kind.ANY)
+
+    sort_field = field
+
+    def relation(self, name: str) -> "UserShape":  # noqa: ARG002 - any name may be a relation
+        return self
+
+    def relations(self) -> None:
+        return None
+
+
+USERS = UserShape()
