@@ -33,6 +33,32 @@ PATIENT = Deadlines(answer=120.0)
 UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_LIMIT": "0", "TIER": "enterprise"}
 
 
+# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end.
+FIRST = (
+    "live",
+    "served",
+    "embedded",
+    "cli",
+    "test_readme.py",
+    "server",
+    "observe",
+    "threats/test_faults.py",
+    "threats/test_noninterference.py",
+    "threats/test_connection_attacks.py",
+    "threats/test_limit_attacks.py",
+    "seeding/test_command.py",
+    "web/operations",
+    "web/sign_in/test_browser.py",
+    "web/collections/test_real_collections.py",
+)
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers begin with equal shares of this order, and who is done takes from the end of another's."""
+    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in FIRST))
+
+
 def _in_background() -> bool:
     """What the service does by itself, every second or so, is no request's round trip."""
     try:
@@ -206,6 +232,10 @@ MakeApi = Callable[..., Awaitable[Api]]
 async def emptied(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> AsyncIterator[None]:
     """Afterwards no project is left, nor anything of one."""
     yield
+    empty(mongo, database_prefix)
+
+
+def empty(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
     for name in mongo.list_database_names():
         if name.startswith(f"{database_prefix}p_"):
             mongo.drop_database(name)
@@ -222,7 +252,12 @@ async def make_api(
     database_prefix: str,
 ) -> MakeApi:
     """Makes projects, with any settings, that are gone after the test."""
+    return maker(admin, http, mongo, database_prefix)
 
+
+def maker(
+    admin: ProjectAdmin, http: httpx2.AsyncClient, mongo: MongoClient[dict[str, Any]], database_prefix: str
+) -> MakeApi:
     async def make(**project_settings: str) -> Api:
         project, keys = await admin.create("A project", None, UNLIMITED | project_settings)
         return Api(project, keys.secret, http, mongo[f"{database_prefix}p_{project.id}"], keys.publishable)

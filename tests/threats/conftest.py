@@ -2,15 +2,16 @@
 
 import re
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
 import pytest
 from pymongo import MongoClient
 
-from tests.conftest import Api, MakeApi
+from service.domain.projects.admin import ProjectAdmin
+from tests.conftest import Api, MakeApi, empty, maker
 
 INTERNALS = re.compile(
     r"Traceback|pymongo|E11000|errInfo|\$2b\$|mongodb://|/service/|site-packages|bson", re.IGNORECASE
@@ -58,9 +59,7 @@ class Victim:
         return await self.api.request("POST", path, content=content, headers=sent)
 
 
-@pytest.fixture
-async def fresh_victim(make_api: MakeApi) -> Victim:
-    """Two projects with a user each; the test itself says what may be stored."""
+async def make_victim(make_api: MakeApi) -> Victim:
     api, other = await make_api(), await make_api()
     body = (await api.signup("victim@example.com", "victim's password", name="Vic", age=40)).json()
     await other.signup("other@example.com", "other's password", secret="theirs")
@@ -68,11 +67,37 @@ async def fresh_victim(make_api: MakeApi) -> Victim:
 
 
 @pytest.fixture
-async def victim(fresh_victim: Victim, mongo: MongoClient[Any]) -> AsyncIterator[Victim]:
+async def fresh_victim(make_api: MakeApi) -> Victim:
+    """Two projects with a user each; the test itself says what may be stored."""
+    return await make_victim(make_api)
+
+
+@pytest.fixture(scope="module")
+def unharmed(mongo: MongoClient[Any], database_prefix: str) -> Iterator[list[Victim]]:
+    """The victim of attacks that left no trace, for the next of them, unless another test has emptied everything since."""
+    victims: list[Victim] = []
+    yield victims
+    empty(mongo, database_prefix)
+
+
+@pytest.fixture
+async def victim(
+    unharmed: list[Victim],
+    admin: ProjectAdmin,
+    http: httpx2.AsyncClient,
+    mongo: MongoClient[Any],
+    database_prefix: str,
+) -> AsyncIterator[Victim]:
     """As `fresh_victim`, for attacks that must leave no trace: I2, I3 and I4 are checked after the test."""
-    before = fresh_victim.stored()
-    yield fresh_victim
-    assert fresh_victim.stored() == before
+    attacked = unharmed.pop() if unharmed else None
+    if attacked is None or not attacked.stored():
+        attacked = await make_victim(maker(admin, http, mongo, database_prefix))
+    # The client is of one test.
+    attacked = replace(attacked, api=replace(attacked.api, http=http), other=replace(attacked.other, http=http))
+    before = attacked.stored()
+    yield attacked
+    assert attacked.stored() == before
     started = time.perf_counter()
-    assert (await fresh_victim.as_user("GET")).status_code == 200
+    assert (await attacked.as_user("GET")).status_code == 200
     assert time.perf_counter() - started < PROMPT_SECONDS
+    unharmed.append(attacked)

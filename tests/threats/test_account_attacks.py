@@ -158,6 +158,6 @@ async def test_a7_two_updates_of_different_fields_both_survive(fresh_victim: Vic
         assert (data["left"], data["right"], data["name"]) == (round_, round_, "Vic")
 
 
-async def test_i4_an_api_key_reaches_its_own_project_only(victim: Victim, api: Api) -> None:
+async def test_i4_an_api_key_reaches_its_own_project_only(api: Api, victim: Victim) -> None:
     assert (await api.login("victim@example.com", "victim's password")).status_code == 404
     assert (await api.users()).json()["total"] == 0
