@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote_plus
 
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_request
@@ -17,7 +17,6 @@ from joserfc.jwk import KeySet
 
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed
 from service.providers.id_token import UnknownKey, verify
-from service.providers.issuer import Issuer
 from service.providers.outbound import FetchFailed, Outbound
 from service.providers.registration import CLIENT_AUTH_METHODS, CLIENT_SECRET_POST, Endpoints, Registration
 
@@ -55,6 +54,12 @@ class ProviderTokens:
     id_token: str | None = field(repr=False)
 
 
+class FindKeys(Protocol):
+    """An issuer's keys; others than `unlike`, which did not serve, if there are."""
+
+    async def __call__(self, *, unlike: KeySet | None = None) -> KeySet: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """The requests of one sign-in, which all end by `deadline`, a time of the event loop."""
@@ -75,15 +80,18 @@ class Exchange:
             raise InvalidAuthorizationCode(str(error)) from None
         return read_tokens(answer)
 
-    async def claims(self, token: str | None, issuer: Issuer) -> dict[str, Any]:
+    async def claims(self, token: str | None, issuer: str, find_keys: FindKeys) -> dict[str, Any]:
         """The claims of the ID token. The keys are read anew when it names one not known yet. Raises SignInFailed."""
         if token is None:
             raise SignInFailed("the token answer has no ID token; does IDP_SCOPES name openid?")
-        keys = await self._keys(issuer)
-        with suppress(UnknownKey):
-            return self._verify(token, issuer, keys=keys)
+        client_id, nonce = self.registration.client_id, self.proofs.nonce
         try:
-            return self._verify(token, issuer, keys=await self._keys(issuer, unlike=keys))
+            keys = await find_keys()
+            with suppress(UnknownKey):
+                return verify(token, keys, issuer=issuer, client_id=client_id, nonce=nonce)
+            return verify(token, await find_keys(unlike=keys), issuer=issuer, client_id=client_id, nonce=nonce)
+        except FetchFailed as error:
+            raise SignInFailed(f"the keys cannot be read: {error}") from None
         except UnknownKey:
             raise SignInFailed("the ID token is signed with an unknown key") from None
 
@@ -94,16 +102,6 @@ class Exchange:
             return await self.outbound.get_json(str(self.endpoints.userinfo), deadline=self.deadline, headers=headers)
         except FetchFailed as error:
             raise ProfileNotFetched(str(error)) from None
-
-    async def _keys(self, issuer: Issuer, unlike: KeySet | None = None) -> KeySet:
-        try:
-            return await issuer.keys(str(self.endpoints.jwks), deadline=self.deadline, unlike=unlike)
-        except FetchFailed as error:
-            raise SignInFailed(f"the keys cannot be read: {error}") from None
-
-    def _verify(self, token: str, issuer: Issuer, *, keys: KeySet) -> dict[str, Any]:
-        client_id, nonce = self.registration.client_id, self.proofs.nonce
-        return verify(token, keys, issuer=issuer.name, client_id=client_id, nonce=nonce)
 
 
 def read_tokens(answer: dict[str, Any]) -> ProviderTokens:

@@ -30,7 +30,7 @@ class Outbound:
     """The pooled client. A deadline is a time of the running event loop, so that several requests can share one."""
 
     def __init__(self, *, connect_seconds: float = CONNECT_SECONDS, total_seconds: float = TOTAL_SECONDS) -> None:
-        self._total = total_seconds
+        self.total_seconds = total_seconds
         self._connect = connect_seconds
         self._client: httpx2.AsyncClient | None = None
         self._making = asyncio.Lock()
@@ -45,16 +45,13 @@ class Outbound:
     def _make_client(self) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
             headers=HEADERS,
-            timeout=httpx2.Timeout(self._total, connect=self._connect),
+            timeout=httpx2.Timeout(self.total_seconds, connect=self._connect),
             # Each provider has its share of sign-ins, so nobody ever waits here for a connection.
             limits=httpx2.Limits(max_connections=None),
             follow_redirects=False,
             # One client serves every user of every project; a cookie kept would join their requests.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
-
-    def deadline(self) -> float:
-        return asyncio.get_running_loop().time() + self._total
 
     async def get_json(self, url: str, *, deadline: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The JSON object at `url`. Raises FetchFailed for anything else, and when `deadline` passes."""

@@ -45,7 +45,18 @@ class SignInStates:
         match = {"_id": id_, "project_id": project_id, "expires_at": {"$gt": moment}}
         with translated():
             found = await self._states.find_one_and_delete(match)
-        return _state(found) if found is not None else None
+        if found is None:
+            return None
+        return SignInState(
+            id=found["_id"],
+            project_id=found["project_id"],
+            client_binding=found["party"],
+            nonce=found["nonce"],
+            code_verifier=found["code_verifier"],
+            browser=found["browser"],
+            client_state=found["client_state"],
+            expires_at=found["expires_at"],
+        )
 
 
 def _document(state: SignInState) -> Document:
@@ -59,16 +70,3 @@ def _document(state: SignInState) -> Document:
         "client_state": state.client_state,
         "expires_at": state.expires_at,
     }
-
-
-def _state(document: Document) -> SignInState:
-    return SignInState(
-        id=document["_id"],
-        project_id=document["project_id"],
-        client_binding=document["party"],
-        nonce=document["nonce"],
-        code_verifier=document["code_verifier"],
-        browser=document["browser"],
-        client_state=document["client_state"],
-        expires_at=document["expires_at"],
-    )

@@ -17,6 +17,7 @@ from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
 from service.errors import InvalidApiKey, ProjectNotFound
 from service.storage.databases import Databases, ProjectDatabase
+from service.storage.identities import Identities
 from service.storage.projects import ProjectStore
 from service.storage.users import Users
 
@@ -39,10 +40,12 @@ class Project:
     database: ProjectDatabase
     created_at: datetime
     users: Users = field(init=False, repr=False)
+    identities: Identities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Made once, not for each request: it holds nothing but the database.
+        # Made once, not for each request: they hold nothing but the database.
         object.__setattr__(self, "users", Users(self.database))
+        object.__setattr__(self, "identities", Identities(self.database))
 
 
 def hash_api_key(api_key: str) -> str:

@@ -6,6 +6,7 @@ import secrets
 import traceback
 from dataclasses import dataclass, field
 from datetime import timedelta
+from urllib.parse import quote, urlencode
 
 import structlog
 
@@ -14,7 +15,6 @@ from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.shares import Shares
 from service.domain.sign_in.linking import link_or_create
-from service.domain.sign_in.redirect import SignInResult
 from service.domain.sign_in.registration import ProviderDefaults, registration_of
 from service.errors import (
     Busy,
@@ -26,7 +26,7 @@ from service.errors import (
     Unavailable,
     UserNotStored,
 )
-from service.providers import AuthorizationResponse, FlowSecrets, Gateway, Profile, Registration
+from service.providers import AuthorizationResponse, FlowSecrets, Gateway, Registration
 from service.schema.values import now
 from service.storage.sign_in_states import SignInState, SignInStates
 from service.storage.users import Identity
@@ -35,6 +35,11 @@ log = structlog.get_logger()
 
 LIFETIME = timedelta(minutes=10)
 RANDOM_BYTES = 32
+TOKEN_PARAMETER = "svc-super-token"  # noqa: S105 - the name of a parameter
+ERROR_PARAMETER = "svc-error"
+STATE_PARAMETER = "state"
+# What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
+URL_CHARACTERS = ":/%#?=@[]!$&'()*+,;~"
 DATABASE_FAILURES = (Unavailable, DuplicateValue, RejectedByValidator, TooLarge)
 
 
@@ -54,6 +59,15 @@ class Callback:
     code: str | None = field(default=None, repr=False)
     issuer: str | None = None
     browser: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SignInResult:
+    """A token, or a code of specification section 7.2; and the `client_state` that the project's page sent, if any."""
+
+    token: str | None = field(default=None, repr=False)
+    error: str | None = None
+    client_state: str | None = None
 
 
 class SignIn:
@@ -92,16 +106,16 @@ class SignIn:
         )
         return AuthorizationStart(url, browser)
 
-    async def complete(self, project: Project, callback: Callback) -> SignInResult:
-        """What to tell the project's page. Whatever goes wrong is one of the codes of specification section 7.2."""
+    async def complete(self, project: Project, callback: Callback, page: str) -> str:
+        """The URL of `page` with how the sign-in ended: a token, or a code of specification section 7.2."""
         client_state = None
         try:
             begun = await self._take(project, callback.state)
             client_state = begun.client_state
             token = await self._finish(project, callback, begun=begun)
         except Exception as error:
-            return SignInResult(error=_reported(project, error), client_state=client_state)
-        return SignInResult(token=token, client_state=client_state)
+            return completion_url(page, SignInResult(error=_reported(project, error), client_state=client_state))
+        return completion_url(page, SignInResult(token=token, client_state=client_state))
 
     async def aclose(self) -> None:
         await self._gateway.aclose()
@@ -124,7 +138,11 @@ class SignIn:
             raise SignInFailed("the provider sent no code; most likely the user declined")
         proofs = FlowSecrets(state="", nonce=begun.nonce, code_verifier=begun.code_verifier)
         answer = AuthorizationResponse(callback.code, callback.issuer)
-        profile = await self._profile(registration, provider, proofs=proofs, answer=answer)
+        try:
+            async with self._shares.take(provider):
+                profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
+        except Busy:
+            raise SignInFailed("too many sign-ins wait for the provider") from None
         user = await link_or_create(project, Identity(provider, profile.subject), profile)
         return self._tokens.issue(project, user.id, user.version)
 
@@ -134,19 +152,21 @@ class SignIn:
         async with self._shares.take(registration.provider_name):
             return await self._gateway.authorize_url(registration, proofs)
 
-    async def _profile(
-        self, registration: Registration, provider: str, *, proofs: FlowSecrets, answer: AuthorizationResponse
-    ) -> Profile:
-        try:
-            async with self._shares.take(provider):
-                return await self._gateway.profile(registration, proofs=proofs, answer=answer)
-        except Busy:
-            raise SignInFailed("too many sign-ins wait for the provider") from None
-
 
 def new_random() -> str:
     """256 random bits in 43 characters that stand in URLs and cookies as they are."""
     return secrets.token_urlsafe(RANDOM_BYTES)
+
+
+def completion_url(page: str, outcome: SignInResult) -> str:
+    """`page` with its own query kept and the outcome added: "https://a.example/done?x=1&svc-error=database_error"."""
+    ours = {
+        TOKEN_PARAMETER: outcome.token,
+        ERROR_PARAMETER: outcome.error,
+        STATE_PARAMETER: outcome.client_state,
+    }
+    query = urlencode({name: value for name, value in ours.items() if value is not None})
+    return f"{quote(page, safe=URL_CHARACTERS)}{'&' if '?' in page else '?'}{query}"
 
 
 def _digest(value: str) -> str:

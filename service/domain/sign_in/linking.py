@@ -46,13 +46,14 @@ def verified_email(profile: Profile) -> str:
         raise SignInFailed("the profile's e-mail address is malformed") from None
 
 
-def decide(profile: Profile, *, by_subject: ExistingUser | None, by_email: ExistingUser | None) -> UseExisting | Create:
-    """What a profile leads to, given the user who has its subject and the one who has its e-mail (specification 5.2).
+def decide(
+    profile: Profile, email: str, *, by_subject: ExistingUser | None, by_email: ExistingUser | None
+) -> UseExisting | Create:
+    """What a profile with the verified `email` leads to, given who has its subject and who the e-mail (specification 5.2).
 
     The subject decides alone: people change addresses, and an address can pass to another person (OpenID Connect Core
-    1.0 section 5.7). Raises NoEmailProvided, EmailHasPassword, and SignInFailed for every other refusal.
+    1.0 section 5.7). Raises EmailHasPassword, and SignInFailed for every other refusal.
     """
-    email = verified_email(profile)
     if by_subject is not None:
         return UseExisting(by_subject)
     if by_email is None:
@@ -65,12 +66,12 @@ def decide(profile: Profile, *, by_subject: ExistingUser | None, by_email: Exist
 async def link_or_create(project: Project, identity: Identity, profile: Profile) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
-    Raises what `decide` raises, and the errors of the database.
+    Raises what `verified_email` and `decide` raise, and the errors of the database.
     """
-    email, identities = verified_email(profile), Identities(project.database)
+    email, identities = verified_email(profile), project.identities
     for _ in range(ATTEMPTS):
         found = await identities.find(identity, email)
-        decision = decide(profile, by_subject=found.by_subject, by_email=found.by_email)
+        decision = decide(profile, email, by_subject=found.by_subject, by_email=found.by_email)
         # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
         with suppress(DuplicateValue):
             if isinstance(decision, UseExisting):

@@ -19,7 +19,7 @@ from service.domain.access.caller import (
     ServiceCaller,
     UserCaller,
 )
-from service.domain.projects.lookup import PUBLISHABLE_PREFIX, Project
+from service.domain.projects.lookup import PUBLISHABLE_PREFIX
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
 from service.services import Services
@@ -116,7 +116,8 @@ async def authenticate_optional_key(request: Request, services: Services) -> Sec
     project = await projects.default() if project_id is None else await projects.by_id(project_id)
     if project is None:
         raise Invalid.one(("query", "project_id"), "Name the project here, or send its API key", type_="missing")
-    return _anonymous(request, project)
+    request.scope["state"]["project"] = project
+    return AnonymousCaller(project)
 
 
 def _project_id(request: Request) -> str | None:
@@ -128,12 +129,14 @@ def _project_id(request: Request) -> str | None:
 
 async def authenticate_in_project(request: Request, services: Services) -> AnonymousCaller:
     """Somebody in the project that the path names. Raises ProjectNotFound."""
-    return _anonymous(request, await services.projects.by_id(request.path_params["project_id"]))
+    project = request.scope["state"]["project"] = await services.projects.by_id(request.path_params["project_id"])
+    return AnonymousCaller(project)
 
 
 async def authenticate_reader(request: Request, services: Services) -> AnonymousCaller:
     """Somebody who knows the name of a file, in the project that has it. Raises FileNotFound."""
-    return _anonymous(request, await services.files.find_project(request.path_params["file_name"]))
+    project = request.scope["state"]["project"] = await services.files.find_project(request.path_params["file_name"])
+    return AnonymousCaller(project)
 
 
 async def authenticate_operator(request: Request, services: Services) -> ServiceCaller:
@@ -174,8 +177,3 @@ def bearer(request: Request) -> str:
 def headers_of(request: Request, name: bytes) -> list[str]:
     """The values of each header line of that name, which is in lower case."""
     return [value.decode("latin-1") for key, value in request.scope["headers"] if key == name]
-
-
-def _anonymous(request: Request, project: Project) -> AnonymousCaller:
-    request.scope["state"]["project"] = project
-    return AnonymousCaller(project)

@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
 from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback
-from service.domain.sign_in.redirect import SignInResult, completion_url
 from service.domain.sign_in.registration import completion_page
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
@@ -42,9 +41,8 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
 
 async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
-    brought = _callback(request)
-    page = completion_page(caller.project.settings)
-    return _redirect(page, await services.sign_in.complete(caller.project, brought))
+    brought, page = _callback(request), completion_page(caller.project.settings)
+    return _redirect(await services.sign_in.complete(caller.project, brought, page))
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -91,10 +89,10 @@ def _only(request: Request, name: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _redirect(page: str, outcome: SignInResult) -> Response:
+def _redirect(url: str) -> Response:
     """A 302, so that the browser asks with GET; nothing keeps it, and no referrer carries the token or the code on."""
     headers = {
-        "location": completion_url(page, outcome),
+        "location": url,
         "cache-control": "no-store",
         "referrer-policy": "no-referrer",
     }

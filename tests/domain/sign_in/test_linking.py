@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.sign_in.linking import Create, UseExisting, decide
+from service.domain.sign_in.linking import Create, UseExisting, decide, verified_email
 from service.errors import SignInFailed
 from service.providers import Profile
 from service.storage.identities import ExistingUser
@@ -37,7 +37,7 @@ ALLOWED = [
 def test_decide(
     who: Profile, by_subject: ExistingUser | None, by_email: ExistingUser | None, decision: UseExisting | Create
 ) -> None:
-    assert decide(who, by_subject=by_subject, by_email=by_email) == decision
+    assert decide(who, verified_email(who), by_subject=by_subject, by_email=by_email) == decision
 
 
 REFUSED = [
@@ -49,7 +49,7 @@ REFUSED = [
 @pytest.mark.parametrize(("who", "by_email", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_decide_refuses(who: Profile, by_email: ExistingUser, code: str) -> None:
     with pytest.raises(SignInFailed) as caught:
-        decide(who, by_subject=None, by_email=by_email)
+        decide(who, verified_email(who), by_subject=None, by_email=by_email)
     assert caught.value.code == code
 
 
@@ -72,5 +72,5 @@ UNFIT = [
 @pytest.mark.parametrize(("who", "code"), [row[1:] for row in UNFIT], ids=[row[0] for row in UNFIT])
 def test_decide_refuses_a_profile_whoever_it_is(who: Profile, code: str, by_subject: ExistingUser | None) -> None:
     with pytest.raises(SignInFailed) as caught:
-        decide(who, by_subject=by_subject, by_email=by_subject)
+        decide(who, verified_email(who), by_subject=by_subject, by_email=by_subject)
     assert caught.value.code == code
