@@ -89,6 +89,8 @@ MAX_NAMES = Bound(
     protects=MONGODB,
     past=INVALID,
 )
+MAX_OPERATIONS = Bound(1_000, "fields that the operators of one change name", protects=MONGODB, past=INVALID)
+MAX_ELEMENTS = Bound(500, "elements that `add` or `pull` compares with an array's", protects=MONGODB, past=INVALID)
 MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)
 MAX_ROW_BYTES = Bound(1_048_576, "bytes of a row of a seed", protects=MEMORY, past="the row is refused")
 

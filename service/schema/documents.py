@@ -20,7 +20,7 @@ def complete(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
     result = read(data, fields)
     for name, field in fields.items():
         if field.default is not ABSENT and name not in result:
-            result[name] = _value(deepcopy(field.default), field)
+            result[name] = read_value(deepcopy(field.default), field)
     return result
 
 
@@ -33,16 +33,17 @@ def read(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
     for name, value in data.items():
         field = fields.get(name)
         if field is not None and field.works:
-            result[name] = _value(value, field)
+            result[name] = read_value(value, field)
     return result
 
 
-def _value(value: Any, field: Field) -> Any:
+def read_value(value: Any, field: Field) -> Any:
+    """One value of `field`, read as `read` does."""
     match value:
         case dict() if field.properties is not None:
             return complete(value, field.properties)
         case list() if field.items is not None and field.items.works:
-            return [_value(each, field.items) for each in value]
+            return [read_value(each, field.items) for each in value]
         case str() if field.kind is Kind.DATETIME:
             return _time(value)
         case float() if field.kind is Kind.INTEGER:

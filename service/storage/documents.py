@@ -6,10 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from service.errors import ServiceError
+from service.schema.operations import Operations
 from service.schema.values import now
 from service.schema.versions import Versions
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
+from service.storage.errors import NOTHING_KNOWN
+from service.storage.operators import OPERATOR_ERRORS, match_needs, write_operations
+from service.storage.operators import OperatorRefused as OperatorRefused
 from service.storage.records import match_versions
 
 Data = Mapping[str, Any]
@@ -34,19 +38,13 @@ class ReplaceData:
 
 @dataclass(frozen=True, slots=True)
 class SetFields:
-    """The top-level fields in `data` are set, the others stay."""
+    """The top-level fields in `data` are set, operators change others, and the rest stay."""
 
     data: Data
+    operations: Operations = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnsetFields:
-    """The top-level fields of these names go."""
-
-    names: tuple[str, ...]
-
-
-Change = ReplaceData | SetFields | UnsetFields
+Change = ReplaceData | SetFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +80,16 @@ class DocumentStore:
         return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
 
     async def change(
-        self, id_: str, *changes: Change, guard: Guard | None = None, versions: Versions = None
+        self, id_: str, change: Change, *, guard: Guard | None = None, versions: Versions = None
     ) -> Document | None:
-        """The document after all of `changes`, which are one step.
+        """The document after `change`.
 
-        None where there is none that has one of `versions` and that `guard` lets pass.
+        None where there is none that has one of `versions` and that `guard` lets pass. Where an operator does not fit what
+        is stored it is None, too, or OperatorRefused.
         """
-        record = await self._records.update(_match(id_, guard, versions), _operators(changes))
+        operations = change.operations if isinstance(change, SetFields) else ()
+        match, known = _match(id_, guard, versions), OPERATOR_ERRORS if operations else NOTHING_KNOWN
+        record = await self._records.update(_with_needs(match, operations), write_change(change), known=known)
         return read_document(record) if record is not None else None
 
     async def delete(self, id_: str, *, guard: Guard | None = None, versions: Versions = None) -> bool:
@@ -103,17 +104,22 @@ def _match(id_: str, guard: Guard | None, versions: Versions) -> dict[str, Any]:
     return match if versions is None else match | {"version": match_versions(versions)}
 
 
-def _operators(changes: Sequence[Change]) -> dict[str, Any]:
+def _with_needs(match: dict[str, Any], operations: Operations) -> dict[str, Any]:
+    """`match`, with what operators need of the stored record."""
+    needs = match_needs(operations)
+    return match if not needs else match | {"$and": [*match.get("$and", ()), *needs]}
+
+
+def write_change(change: Change) -> dict[str, Any]:
+    """MongoDB's operators for a change."""
     values: dict[str, Any] = {"updated_at": now()}
     operators: dict[str, Any] = {"$set": values, "$inc": {"version": 1}}
-    for change in changes:
-        match change:
-            case ReplaceData(data):
-                values["data"] = data
-            case SetFields(data):
-                values |= {f"data.{name}": value for name, value in data.items()}
-            case UnsetFields(names):
-                operators["$unset"] = dict.fromkeys((f"data.{name}" for name in names), "")
+    match change:
+        case ReplaceData(data):
+            values["data"] = data
+        case SetFields(data, operations):
+            values |= {f"data.{name}": value for name, value in data.items()}
+            write_operations(operations, operators)
     return operators
 
 

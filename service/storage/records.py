@@ -98,9 +98,16 @@ class Records:
         # An upsert always leaves a record, which is returned.
         return found or {}
 
-    async def update(self, match: Document, changes: Changes, fields: Projection | None = None) -> Document | None:
+    async def update(
+        self,
+        match: Document,
+        changes: Changes,
+        fields: Projection | None = None,
+        *,
+        known: KnownErrors = NOTHING_KNOWN,
+    ) -> Document | None:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
-        with translated("change a record"):
+        with translated("change a record", known):
             return await self.collection.find_one_and_update(
                 match, changes, projection=fields, return_document=ReturnDocument.AFTER, session=self.session
             )

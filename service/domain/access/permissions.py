@@ -4,7 +4,7 @@ A record is judged as it is stored, `{_id, data, created_at, updated_at, ...}`. 
 asks MongoDB settles first; see `domain/documents`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, Field
 from service.domain.access.templates import USER_ID, Values, bind
 from service.query.matcher import decide, holds, matches
 from service.query.nodes import Match
-from service.query.tree import All, Condition, Leaf, Tree, all_of, any_of
+from service.query.tree import All, Condition, Leaf, Related, Tree, all_of, any_of, leaves
 
 NO_RULES = FieldRules()
 
@@ -132,6 +132,11 @@ class Permissions:
         """
         return [(before, residue(after, new, whole=whole)) for before, after in self.transitions]
 
+    def judges_result_of(self, names: Container[str]) -> bool:
+        """Whether an update is judged by what the fields of these names are afterwards."""
+        looked_at = (leaf for _, after in self.transitions for leaf in leaves(after))
+        return any(_field_of(leaf) in names for leaf in looked_at)
+
     def write_condition(self, name: str, value: Any) -> Tree:
         """What the stored record must satisfy so that a field may be sent: its rule, or that it is `value` for all to see."""
         rule = self.write_rule(name)
@@ -156,6 +161,12 @@ class Permissions:
     def user_id(self) -> str | None:
         found: str | None = self._values.known.get(USER_ID)
         return found
+
+
+def _field_of(leaf: Condition) -> str | None:
+    """The top-level field of `data` that a condition looks at, be it to follow a relation."""
+    path = leaf.path if isinstance(leaf, Leaf) else leaf.local if isinstance(leaf, Related) else ""
+    return top_level(path)
 
 
 def residue(tree: Tree, new: Mapping[str, Any], *, whole: bool = False) -> Tree:

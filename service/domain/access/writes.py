@@ -7,6 +7,7 @@ from typing import Any
 from service.domain.access.permissions import Permissions
 from service.errors import Invalid, Unauthorized, Violation
 from service.query.tree import Tree, all_of
+from service.schema.operations import Operations
 
 Data = Mapping[str, Any]
 
@@ -50,6 +51,23 @@ def guard_change(permissions: Permissions, changes: Data) -> GuardedChange:
     fields = {name: value for name, value in changes.items() if name not in unchanged}
     condition = all_of((permissions.update_condition(fields), stays_as_it_is(permissions, unchanged)))
     return GuardedChange(fields, condition, unchanged)
+
+
+def guard_operations(permissions: Permissions, operations: Operations) -> Tree:
+    """What the stored record must satisfy for operators, which compute from it: that the caller may read and write there.
+
+    Raises Invalid for a field that the caller cannot write.
+    """
+    violations = [
+        Violation(each.place, f"{each.field} cannot be changed here", "not_writable")
+        for each in operations
+        if permissions.is_fixed(each.field)
+    ]
+    if violations:
+        raise Invalid(violations)
+    names = dict.fromkeys(each.field for each in operations)
+    demands = (all_of((permissions.readable.get(name, True), permissions.write_rule(name))) for name in names)
+    return all_of(demands)
 
 
 def stays_as_it_is(permissions: Permissions, unchanged: Data) -> Tree:

@@ -6,14 +6,24 @@ from typing import Any
 
 from service.domain.access.permissions import Permissions, top_level
 from service.domain.access.relations import readable_ids, settle
-from service.domain.access.writes import check_unchanged, creation_condition, guard_change, stays_as_it_is
-from service.errors import DocumentNotFound, ServiceError, Unavailable
+from service.domain.access.writes import (
+    GuardedChange,
+    check_unchanged,
+    creation_condition,
+    guard_change,
+    guard_operations,
+    stays_as_it_is,
+)
+from service.errors import DocumentNotFound, Invalid, ServiceError, Unavailable
+from service.query.images import apply_operations
 from service.query.matcher import matches, values_at
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, has_relations, leaves, to_filter
 from service.schema.documents import complete, read
 from service.schema.fields import Fields
+from service.schema.operations import Operation, Operations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, Guard, ReplaceData, SetFields
+from service.storage.records import match_versions
 
 Data = Mapping[str, Any]
 Record = Mapping[str, Any]
@@ -26,13 +36,16 @@ class ApprovedChange:
     """A change as the caller may make it, and the condition under which MongoDB makes it.
 
     `unchanged` are fields that were sent though the caller cannot write them: they must be what they are. `kept` are those of
-    the change that were not sent, and stay as they are stored.
+    the change that were not sent, and stay as they are stored. `own` is what the operators alone demand. What `is_computed`
+    was computed from the document as it was read, and is to be so anew when that has changed.
     """
 
     change: ReplaceData | SetFields
     guard: Guard | None
     unchanged: Data
     kept: Data = field(default_factory=dict)
+    own: Tree = True
+    is_computed: bool = False
 
     @property
     def new(self) -> Data:
@@ -58,6 +71,11 @@ class Approval:
     find_permissions: FindPermissions
     refusal: Callable[[], ServiceError]
 
+    def readable_fields(self, fields: Fields) -> Fields:
+        """Those that the caller may read in some record."""
+        hidden = {name for name, tree in self.permissions.readable.items() if tree is False}
+        return {name: field for name, field in fields.items() if name not in hidden} if hidden else fields
+
     async def approve_creation(self, document: Document, sent: Data) -> None:
         """Raises `refusal` where the completed document may not be created."""
         record = as_record(document)
@@ -66,31 +84,74 @@ class Approval:
             raise self.refusal()
 
     async def approve_change(self, id_: str, change: ReplaceData | SetFields, fields: Fields) -> ApprovedChange:
-        """The change of values as they were sent, read as `fields` say. Raises DocumentNotFound, Invalid, `refusal`."""
+        """A change of some fields, whose values are read; or of all, as they were sent, to be read as `fields` say.
+
+        Raises DocumentNotFound, Invalid, `refusal`.
+        """
         if isinstance(change, SetFields):
-            return await self._approve_set(id_, read(change.data, fields))
+            return await self._approve_set(id_, change)
         if self.permissions.keeps_fields:
             return await self._approve_kept(id_, change.data, fields)
         completed = complete(change.data, fields)
         condition = self.permissions.update_condition(completed, whole=True)
         return ApprovedChange(ReplaceData(completed), await self._guard(id_, condition, completed, whole=True), {})
 
-    async def _approve_set(self, id_: str, sent: Data) -> ApprovedChange:
-        guarded = guard_change(self.permissions, sent)
-        guard = await self._guard(
-            id_, guarded.condition, guarded.fields, stays_as_it_is(self.permissions, guarded.unchanged)
+    async def _approve_set(self, id_: str, change: SetFields) -> ApprovedChange:
+        guarded, own = (
+            guard_change(self.permissions, change.data),
+            guard_operations(self.permissions, change.operations),
         )
-        return ApprovedChange(SetFields(guarded.fields), guard, guarded.unchanged)
+        names = {operation.field for operation in change.operations}
+        if self.permissions.judges_result_of(names):
+            return await self._approve_computed(id_, guarded, own, change.operations)
+        more = all_of((stays_as_it_is(self.permissions, guarded.unchanged), own))
+        condition = all_of((guarded.condition, own))
+        guard = await self._guard(id_, condition, guarded.fields, more, names=names)
+        return ApprovedChange(SetFields(guarded.fields, change.operations), guard, guarded.unchanged, own=own)
 
     async def _guard(
-        self, id_: str, condition: Tree, new: Data, unchanged: Tree = True, *, whole: bool = False
+        self,
+        id_: str,
+        condition: Tree,
+        new: Data,
+        more: Tree = True,
+        *,
+        whole: bool = False,
+        names: Iterable[str] = (),
     ) -> Guard | None:
-        """`condition` for MongoDB; if it has relations, as they are at the moment, and while their ids stay what they are."""
+        """`condition` for MongoDB; if it has relations, as they are at the moment, and while their ids stay what they are.
+
+        `more` is what it has besides the rules of the record, for writing `new`, and by operators the fields `names`.
+        """
         if has_relations(condition):
             record = await self._read(id_)
             settled = await self._settled(record, new, whole=whole)
-            condition = all_of((settled, unchanged, *_pins(self.permissions, record, new)))
+            more = await settle(self.database, more, record)
+            condition = all_of((settled, more, *_pins(self.permissions, record, (*new, *names))))
         return _as_guard(condition)
+
+    async def _approve_computed(
+        self, id_: str, guarded: GuardedChange, own: Tree, operations: Operations
+    ) -> ApprovedChange:
+        """Operators on fields that a rule judges as they are afterwards: computed here, for the document as it is read.
+
+        What was judged is what is written, if the document is still the same then.
+        """
+        record = await self._read(id_)
+        check_unchanged(self.permissions, guarded.unchanged, record)
+        if not matches(await settle(self.database, own, record), record):
+            raise self.refusal()
+        image, violations = apply_operations({**record["data"], **guarded.fields}, operations)
+        if violations:
+            raise Invalid(violations)
+        writes = [await self._may_write(name, value, record) for name, value in guarded.fields.items()]
+        if not all(writes) or not matches(await self._images(record, image, whole=True), record):
+            raise self.refusal()
+        names = dict.fromkeys(operation.field for operation in operations)
+        gone = tuple(Operation("unset", (name,)) for name in names if name not in image)
+        changed = {name: image[name] for name in names if name in image}
+        pin = Guard({"version": match_versions([record["version"]])})
+        return ApprovedChange(SetFields({**guarded.fields, **changed}, gone), pin, {}, is_computed=True)
 
     async def _settled(self, record: Record, new: Data, *, whole: bool) -> Tree:
         """What `record` must satisfy for the change, without relations."""
@@ -152,16 +213,17 @@ class Approval:
             condition = all_of((await settle(self.database, condition, record), *_pins(self.permissions, record)))
         return _as_guard(condition)
 
-    async def explain_refused_change(self, id_: str, approved: ApprovedChange) -> ServiceError:
-        """Why no document passed the guard of a change. Raises Invalid where another value was sent for a fixed field."""
-        record = await self.find(id_)
-        if record is None:
-            return DocumentNotFound()
+    async def explain_refused_change(self, record: Record, approved: ApprovedChange) -> ServiceError | None:
+        """Why the document did not pass the guard of a change; None where it would now.
+
+        Raises Invalid where another value was sent for a fixed field.
+        """
         check_unchanged(self.permissions, approved.unchanged, record)
         if approved.is_whole and self.permissions.keeps_fields:
-            return Unavailable(CHANGED)
+            return None
         now = await self._settled(record, approved.change.data, whole=approved.is_whole)
-        return Unavailable(CHANGED) if matches(now, record) else self.refusal()
+        own = await settle(self.database, approved.own, record)
+        return None if matches(all_of((now, own)), record) else self.refusal()
 
     async def explain_refused_deletion(self, id_: str) -> ServiceError:
         """Why no document passed the guard of a deletion."""

@@ -4,42 +4,41 @@ A write's values are read as its schema says, then the service judges names, ref
 validator judges the rest; its verdict becomes a 422 here.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection, See
 from service.domain.collections.pattern_judge import PatternJudge
-from service.domain.documents.approval import Approval, Record, as_record
+from service.domain.documents.approval import Approval
+from service.domain.documents.changes import Misfit, change_document, find_record, store_write
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
 from service.domain.documents.versions import check_version
+from service.domain.documents.writes import Create as Create
+from service.domain.documents.writes import Update as Update
+from service.domain.documents.writes import Write as Write
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import (
-    Conflict,
     DocumentNotFound,
-    Forbidden,
     Invalid,
     RejectedByValidator,
     ServiceError,
-    Unauthorized,
     Unavailable,
 )
 from service.query.bind import bind
 from service.query.nodes import ListQuery
-from service.schema.documents import complete, read
+from service.schema.documents import complete
 from service.schema.json_schema import JSON_SCHEMA
 from service.schema.values import check_data, now
 from service.schema.versions import Versions
 from service.schema.violations import may_lack_version, translate
-from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document as Document
-from service.storage.documents import DocumentStore, Guard, read_document
 from service.storage.documents import ReplaceData as ReplaceData
 from service.storage.documents import SetFields as SetFields
+from service.storage.documents import read_document
 from service.storage.ids import new_id
 from service.storage.validator_migrations import renew_validator
 
@@ -47,37 +46,6 @@ Data = Mapping[str, Any]
 CreateResult = Document | ServiceError
 
 CHANGING = "The schema of this collection is being changed; try again"
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """A new document; with an `approval`, of a caller who is under rules. `keep` is called in the write's transaction."""
-
-    data: Data
-    approval: Approval | None = None
-    keep: Keep[Document] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """A change of the document `id`, if it has one of `versions` and passes `guard`. Its values are as they were sent.
-
-    With an `approval`, of a caller who is under rules, those make the guard. `keep` is called in the write's transaction.
-    """
-
-    id: str
-    change: ReplaceData | SetFields
-    guard: Guard | None = None
-    approval: Approval | None = None
-    versions: Versions = None
-    keep: Keep[Document] | None = None
-
-    @property
-    def data(self) -> Data:
-        return self.change.data
-
-
-Write = Create | Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +133,7 @@ class Documents:
         """Raises DocumentNotFound, VersionConflict."""
         target = await self._target(project, name)
         if not await target.store.delete(id_, versions=versions):
-            await check_version(lambda: _find_record(target, id_), versions)
+            await check_version(lambda: find_record(target, id_), versions)
             raise DocumentNotFound
 
     async def delete_approved(
@@ -184,25 +152,15 @@ class Documents:
         """
         target = await self._target(project, name)
         try:
-            if violations := check_data(write.data, LOC):
-                raise Invalid(violations)
-            return await self._write(target, write)
-        except (Conflict, Forbidden, Invalid, Unauthorized):
-            if isinstance(write, Update):
-                await check_version(partial(_find_stored, target, write), write.versions)
-            raise
-
-    async def _write(self, target: Target, write: Write) -> Document:
-        try:
             return await self._attempt(target, write)
-        except RejectedByValidator as refusal:
+        except (Misfit, RejectedByValidator) as refusal:
             newest = await self._look_again(target, refusal)
         try:
             return await self._attempt(newest, write)
-        except RejectedByValidator as refusal:
+        except (Misfit, RejectedByValidator) as refusal:
             raise _as_client_error(refusal) from None
 
-    async def _look_again(self, target: Target, refusal: RejectedByValidator) -> Target:
+    async def _look_again(self, target: Target, refusal: Misfit | RejectedByValidator) -> Target:
         """The target by which a refused write is worth another attempt. Raises what the client is told where there is none."""
         renewed = _may_lack_version(refusal) and await self._renew(target)
         newest = Target(target.project, await self._catalogs.refresh(target.project, target.collection.name))
@@ -217,53 +175,24 @@ class Documents:
         return True
 
     async def _attempt(self, target: Target, write: Write) -> Document:
-        if isinstance(write, Create):
-            document = _new_document(write, target.collection)
-            if write.approval is not None:
-                await write.approval.approve_creation(document, write.data)
-            await check_completed(target, document.data, self._judge, write.approval)
-            return _found(await _store(target, write, lambda store: store.insert(document)))
+        if isinstance(write, Update):
+            return await change_document(target, write, self._judge)
+        if violations := check_data(write.data, LOC):
+            raise Invalid(violations)
+        document = _new_document(write, target.collection)
         if write.approval is not None:
-            return await self._change_approved(target, write, write.approval)
-        change = _read_change(write.change, target.collection)
-        await check_completed(target, change.data, self._judge)
-        changed = await _change(target, write, change, write.guard)
-        if changed is None:
-            await check_version(partial(_find_stored, target, write), write.versions)
-        return _found(changed)
-
-    async def _change_approved(self, target: Target, write: Update, approval: Approval) -> Document:
-        approved = await approval.approve_change(write.id, write.change, target.collection.fields)
-        await check_completed(target, approved.new, self._judge, approval)
-        document = await _change(target, write, approved.change, approved.guard)
-        if document is None:
-            await check_version(partial(_find_stored, target, write), write.versions)
-            raise await approval.explain_refused_change(write.id, approved)
+            await write.approval.approve_creation(document, write.data)
+        await check_completed(target, document.data, self._judge, write.approval)
+        await store_write(target, write, lambda store: store.insert(document))
         return document
 
-    async def names_unique(self, project: Project, name: str, data: Data) -> bool:
-        """Whether one of the fields named in `data` is unique. Raises CollectionNotFound."""
-        fields = (await self._catalogs.get(project, name)).fields
-        return any(each.unique and key in data for key, each in fields.items())
+    async def names_unique(self, project: Project, name: str, names: Iterable[str]) -> bool:
+        """Whether one of the fields of these names is unique. Raises CollectionNotFound."""
+        fields, written = (await self._catalogs.get(project, name)).fields, set(names)
+        return any(each.unique and key in written for key, each in fields.items())
 
     async def _target(self, project: Project, name: str) -> Target:
         return Target(project, await self._catalogs.get(project, name))
-
-
-async def _store(
-    target: Target, write: Write, action: Callable[[DocumentStore], Awaitable[Document | None]]
-) -> Document | None:
-    """What `action` returns; where the write has a `keep`, both happen in one transaction, or neither."""
-    if (keep := write.keep) is None:
-        return await action(target.store)
-
-    async def act_and_keep(database: ProjectDatabase) -> Document | None:
-        document = await action(DocumentStore(database, target.collection.name))
-        if document is not None:
-            await keep(database, document)
-        return document
-
-    return await target.project.database.in_transaction(act_and_keep)
 
 
 def _new_document(create: Create, collection: Collection) -> Document:
@@ -271,39 +200,14 @@ def _new_document(create: Create, collection: Collection) -> Document:
     return Document(new_id(), complete(create.data, collection.fields), moment, moment)
 
 
-def _read_change(change: ReplaceData | SetFields, collection: Collection) -> ReplaceData | SetFields:
-    """`change` with its values as they are stored."""
-    if isinstance(change, ReplaceData):
-        return ReplaceData(complete(change.data, collection.fields))
-    return SetFields(read(change.data, collection.fields))
-
-
-async def _change(
-    target: Target, write: Update, change: ReplaceData | SetFields, guard: Guard | None
-) -> Document | None:
-    return await _store(
-        target, write, lambda store: store.change(write.id, change, guard=guard, versions=write.versions)
-    )
-
-
-async def _find_stored(target: Target, update: Update) -> Record | None:
-    """The record of a document that is to be changed, if the writer may read it."""
-    if update.approval is not None:
-        return await update.approval.find(update.id)
-    return await _find_record(target, update.id)
-
-
-async def _find_record(target: Target, id_: str) -> Record | None:
-    document = await target.store.find(id_)
-    return as_record(document) if document is not None else None
-
-
-def _may_lack_version(error: ServiceError) -> bool:
+def _may_lack_version(error: Exception) -> bool:
     return isinstance(error, RejectedByValidator) and may_lack_version(error.err_info)
 
 
-def _as_client_error(error: ServiceError) -> ServiceError:
+def _as_client_error(error: ServiceError | Misfit) -> ServiceError:
     """What the client is told. While a schema is changed another validator is in force, which is no verdict."""
+    if isinstance(error, Misfit):
+        return Invalid(error.violations)
     if not isinstance(error, RejectedByValidator):
         return error
     if error.err_info.get("details", {}).get("operatorName", JSON_SCHEMA) != JSON_SCHEMA:

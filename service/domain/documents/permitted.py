@@ -162,7 +162,7 @@ class PermittedDocuments:
         return not self.permissions.has_field_rules
 
     async def _write(self, write: Write, approval: Approval) -> Written:
-        if await self.documents.names_unique(self.project, self.name, write.data):
+        if await self.documents.names_unique(self.project, self.name, write.names):
             async with self.conflicts.count(self.caller):
                 document = await self.documents.write(self.project, self.name, write)
         else:

@@ -21,5 +21,10 @@ async def check_version(find: FindRecord, versions: Versions) -> None:
     record = await find()
     if record is None:
         raise DocumentNotFound
+    check_version_of(record, versions)
+
+
+def check_version_of(record: Record, versions: Versions) -> None:
+    """Raises VersionConflict."""
     if not is_one_of(record["version"], versions):
         raise VersionConflict(version_tag(record["version"]))

@@ -2,12 +2,15 @@
 
 from typing import Annotated, Any, NotRequired
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.domain.documents.documents import Document as StoredDocument
-from service.domain.documents.documents import Page
+from service.domain.documents.documents import Page, SetFields
 from service.domain.documents.permitted import HiddenDocument, Written
+from service.errors import Invalid
+from service.schema.operations import OPERATORS, ORDER, read_operations
+from service.web.http.json_body import validated
 from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version
 
 
@@ -15,6 +18,48 @@ class DocumentForm(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     data: Annotated[dict[str, Any], ShownAs(Data)]
+
+
+Numbers = Annotated[dict[str, Annotated[Any, ShownAs(float)]], Field(description="Field → number")]
+Values = Annotated[
+    dict[str, Any], Field(description='Field → a value, or `{"each": [...]}` of several. In arrays that are the fields')
+]
+
+
+class DocumentChange(BaseModel):
+    """What changes in a document. Fields inside objects are named with dots; each field is changed once."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    data: Annotated[dict[str, Any], ShownAs(Data)] = Field(default_factory=dict)
+    increment: Numbers = Field(default_factory=dict)
+    multiply: Numbers = Field(default_factory=dict)
+    min: Numbers = Field(default_factory=dict)
+    max: Numbers = Field(default_factory=dict)
+    push: Values = Field(default_factory=dict)
+    add: Values = Field(default_factory=dict)
+    pull: Values = Field(default_factory=dict)
+    unset: Annotated[list[str], Field(description="Names of fields, which go, or have their default again")] = Field(
+        default_factory=list
+    )
+
+    @property
+    def operators(self) -> dict[str, Any]:
+        """Those that change something."""
+        return {name: sent for name in ORDER if (sent := getattr(self, name))}
+
+
+def read_change(sent: dict[str, Any]) -> SetFields:
+    """The change that a body spells. Raises Invalid, also for one that changes nothing."""
+    if not sent.keys() & OPERATORS:
+        return SetFields(validated(DocumentForm, sent).data)
+    form = validated(DocumentChange, sent)
+    if not form.operators and "data" not in form.model_fields_set:
+        raise Invalid.one(("body", "data"), "Field required", type_="missing")
+    operations, violations = read_operations(form.operators, form.data)
+    if violations:
+        raise Invalid(violations)
+    return SetFields(form.data, operations)
 
 
 class Document(TypedDict):

@@ -7,12 +7,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ProjectCaller
-from service.domain.documents.documents import ReplaceData, SetFields
+from service.domain.documents.documents import ReplaceData
 from service.domain.documents.permitted import CallersDocuments, Written
 from service.domain.idempotency import Keep
 from service.query.parse import parse_query
 from service.services import Services
-from service.web.documents.bodies import DocumentForm, document_view, list_view, written_version, written_view
+from service.web.documents.bodies import (
+    DocumentForm,
+    document_view,
+    list_view,
+    read_change,
+    written_version,
+    written_view,
+)
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.idempotency import Sent, answer_once
 from service.web.http.json_body import read_object, validated
@@ -60,11 +67,11 @@ async def replace_document(request: Request, caller: ProjectCaller, services: Se
 
 
 async def merge_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
-    """Set some fields of a document."""
+    """Change some fields of a document."""
     documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
 
     async def merge(sent: Sent, keep: Keep[Written] | None) -> Written:
-        return await documents.change(id_, SetFields(_data(sent)), read_if_match(request.headers), keep)
+        return await documents.change(id_, read_change(sent), read_if_match(request.headers), keep)
 
     return await answer_once(request, caller, services.idempotency, write=merge, render=_answer)
 

@@ -10,7 +10,7 @@ from service.errors import (
     QueryTooSlow,
     VersionConflict,
 )
-from service.web.documents.bodies import Document, DocumentForm, DocumentList, WrittenDocument
+from service.web.documents.bodies import Document, DocumentChange, DocumentForm, DocumentList, WrittenDocument
 from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
@@ -102,7 +102,21 @@ REPLACE = replace(
 MERGE = replace(
     REPLACE,
     id="mergeDocument",
-    description=f"Sets the named top-level fields and leaves the others. {CONFORM}",
+    description="Sets the top-level fields named in `data`, changes others by operators, in one step with all that others do "
+    f"at the same time, and leaves the rest. {CONFORM}",
+    body=(
+        Content(
+            type=DocumentChange,
+            examples={
+                "a field": {"data": {"title": "Les Misérables"}},
+                "operators": {
+                    "increment": {"stock": -1},
+                    "add": {"tags": {"each": ["novel", "french"]}},
+                    "unset": ["note"],
+                },
+            },
+        ),
+    ),
     answers=(SuccessResponse(description="The document afterwards", content=(WRITTEN,), headers=ETAG),),
 )
 DELETE = replace(

@@ -1,0 +1,170 @@
+"""The one way of every change of a document: read by the schema, allowed by the rules, judged, and made in one step.
+
+What a client demands of the document comes before all that is wrong with the change itself.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from service.domain.collections.catalog import Collection
+from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.approval import CHANGED, ApprovedChange, Record, as_record
+from service.domain.documents.references import LOC, Target, check_completed
+from service.domain.documents.versions import check_version, check_version_of
+from service.domain.documents.writes import Change, Update, Write
+from service.errors import DocumentNotFound, Forbidden, Invalid, ServiceError, Unauthorized, Unavailable, Violation
+from service.query.images import apply_operations
+from service.schema.documents import complete, read
+from service.schema.operations import Operations, bind_operations, elements
+from service.schema.values import check_data
+from service.storage.databases import ProjectDatabase
+from service.storage.documents import Document, DocumentStore, OperatorRefused, ReplaceData, SetFields
+
+# How often a change is computed anew that rules judge by its result, when others changed the document meanwhile.
+ATTEMPTS = 20
+
+
+class Misfit(Exception):
+    """Operators that do not fit the fields as they are declared, by the definition that is known."""
+
+    def __init__(self, violations: list[Violation]) -> None:
+        self.violations = violations
+        super().__init__()
+
+
+async def change_document(target: Target, update: Update, judge: PatternJudge) -> Document:
+    """The document afterwards.
+
+    Raises DocumentNotFound, VersionConflict, Invalid, DuplicateValue, RejectedByValidator, Misfit, and as the rules do.
+    """
+    for _ in range(ATTEMPTS):
+        approved = await _prepare(target, update, judge)
+        if (document := await _change(target, update, approved)) is not None:
+            return document
+        if not approved.is_computed:
+            raise await _explain(target, update, approved)
+        await _check_conditions(target, update)
+    raise Unavailable(CHANGED)
+
+
+async def store_write(
+    target: Target, write: Write, action: Callable[[DocumentStore], Awaitable[Document | None]]
+) -> Document | None:
+    """What `action` returns; where the write has a `keep`, both happen in one transaction, or neither."""
+    if (keep := write.keep) is None:
+        return await action(target.store)
+
+    async def act_and_keep(database: ProjectDatabase) -> Document | None:
+        document = await action(DocumentStore(database, target.collection.name))
+        if document is not None:
+            await keep(database, document)
+        return document
+
+    return await target.project.database.in_transaction(act_and_keep)
+
+
+async def _change(target: Target, update: Update, approved: ApprovedChange) -> Document | None:
+    """None where no document took the change."""
+
+    def change(store: DocumentStore) -> Awaitable[Document | None]:
+        return store.change(update.id, approved.change, guard=approved.guard, versions=update.versions)
+
+    try:
+        return await store_write(target, update, change)
+    except OperatorRefused:
+        return None
+
+
+async def _prepare(target: Target, update: Update, judge: PatternJudge) -> ApprovedChange:
+    try:
+        if violations := check_data(update.data, LOC):
+            raise Invalid(violations)
+        change = _read_change(update, target.collection)
+        approved = await _approve(target, update, change)
+        await check_completed(target, approved.new, judge, update.approval)
+        await _check_elements(target, operations_of(change), judge)
+        if target.project.database.session is not None:
+            # An operator that MongoDB refuses would end the transaction.
+            await _check_fit(target, update, operations_of(approved.change))
+    except (Forbidden, Invalid, Misfit, Unauthorized):
+        await _check_conditions(target, update)
+        raise
+    return approved
+
+
+def _read_change(update: Update, collection: Collection) -> Change:
+    """The change with its values as they are stored; whole new `data` is completed by whoever knows what of it stays.
+
+    Operators, which compute from what is stored, know the fields only that the caller may read.
+    """
+    change, fields = update.change, collection.fields
+    if isinstance(change, ReplaceData):
+        return change
+    if not change.operations:
+        return SetFields(read(change.data, fields))
+    known = fields if update.approval is None else update.approval.readable_fields(fields)
+    operations, violations = bind_operations(change.operations, known)
+    if violations:
+        raise Misfit(violations)
+    return SetFields(read(change.data, fields), operations)
+
+
+async def _approve(target: Target, update: Update, change: Change) -> ApprovedChange:
+    if update.approval is not None:
+        return await update.approval.approve_change(update.id, change, target.collection.fields)
+    if isinstance(change, ReplaceData):
+        change = ReplaceData(complete(change.data, target.collection.fields))
+    return ApprovedChange(change, None, {})
+
+
+async def _check_elements(target: Target, operations: Operations, judge: PatternJudge) -> None:
+    """Raises Invalid for texts put into arrays that break a pattern."""
+    if not target.collection.patterned:
+        return
+    fields, violations = target.collection.patterned, list[Violation]()
+    for operator, data in elements(operations):
+        violations += await judge.judge(target.project.id, data, fields, ("body", operator))
+    if violations:
+        raise Invalid(violations)
+
+
+async def _check_fit(target: Target, update: Update, operations: Operations) -> None:
+    record = await _find_stored(target, update) if operations else None
+    if record is not None and (violations := apply_operations(record["data"], operations)[1]):
+        raise Invalid(violations)
+
+
+async def _check_conditions(target: Target, update: Update) -> None:
+    """Raises DocumentNotFound, VersionConflict."""
+    await check_version(lambda: _find_stored(target, update), update.versions)
+
+
+async def _explain(target: Target, update: Update, approved: ApprovedChange) -> ServiceError:
+    """Why no document took the change. Raises VersionConflict, Invalid."""
+    operations = operations_of(approved.change)
+    if update.approval is None and update.versions is None and not operations:
+        return DocumentNotFound()
+    record = await _find_stored(target, update)
+    if record is None:
+        return DocumentNotFound()
+    check_version_of(record, update.versions)
+    if update.approval is not None and (refused := await update.approval.explain_refused_change(record, approved)):
+        return refused
+    if violations := apply_operations({**record["data"], **approved.change.data}, operations)[1]:
+        return Invalid(violations)
+    return Unavailable(CHANGED)
+
+
+def operations_of(change: Change) -> Operations:
+    return change.operations if isinstance(change, SetFields) else ()
+
+
+async def _find_stored(target: Target, update: Update) -> Record | None:
+    """The record of the document, if the writer may read it."""
+    if update.approval is not None:
+        return await update.approval.find(update.id)
+    return await find_record(target, update.id)
+
+
+async def find_record(target: Target, id_: str) -> Record | None:
+    document = await target.store.find(id_)
+    return as_record(document) if document is not None else None

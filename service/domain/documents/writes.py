@@ -1,0 +1,55 @@
+"""What is asked of documents, as values: a new one, or a change of one that is there."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from service.domain.documents.approval import Approval
+from service.domain.idempotency import Keep
+from service.schema.versions import Versions
+from service.storage.documents import Document, ReplaceData, SetFields
+
+Data = Mapping[str, Any]
+Change = ReplaceData | SetFields
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A new document; with an `approval`, of a caller who is under rules. `keep` is called in the write's transaction."""
+
+    data: Data
+    approval: Approval | None = None
+    keep: Keep[Document] | None = None
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The top-level fields that are written."""
+        return self.data
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A change of the document `id`, if it has one of `versions`. Its values are as they were sent.
+
+    With an `approval`, of a caller who is under rules, those say of which documents it may be one. `keep` is called in the
+    write's transaction.
+    """
+
+    id: str
+    change: Change
+    approval: Approval | None = None
+    versions: Versions = None
+    keep: Keep[Document] | None = None
+
+    @property
+    def data(self) -> Data:
+        return self.change.data
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The top-level fields that are written."""
+        operations = self.change.operations if isinstance(self.change, SetFields) else ()
+        return [*self.data, *(operation.field for operation in operations)]
+
+
+Write = Create | Update

@@ -1,0 +1,135 @@
+"""Operations in memory: the `data` that MongoDB would make of a stored one, and what it would refuse. Pure.
+
+`tests/query/test_images.py` compares the two on random data and operations.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from service.errors import Violation
+from service.schema.fields import ABSENT
+from service.schema.operations import Operation, Operations
+from service.schema.strict_json import INT64_MAX, INT64_MIN
+
+Data = Mapping[str, Any]
+Number = int | float
+
+
+class _Refused(ValueError):
+    """Why an operation cannot be done on what is stored: a sentence, and the type of the violation."""
+
+    def __init__(self, msg: str, type_: str) -> None:
+        super().__init__(msg)
+        self.type = type_
+
+
+def apply_operations(data: Data, operations: Operations) -> tuple[dict[str, Any], list[Violation]]:
+    """`data` afterwards, and the operations that do not fit what is there. `data` itself stays as it is."""
+    image, violations = dict(data), list[Violation]()
+    for operation in operations:
+        try:
+            image[operation.field] = _changed(image.get(operation.field, ABSENT), operation.path[1:], operation)
+        except _Refused as refused:
+            violations.append(Violation(operation.place, str(refused), refused.type))
+        if image.get(operation.field) is ABSENT:
+            del image[operation.field]
+    return image, violations
+
+
+def _changed(value: Any, path: tuple[str, ...], operation: Operation) -> Any:
+    """What the field has afterwards that has `value` now and holds, at `path`, the field of the operation."""
+    if not path:
+        return CHANGES[operation.operator](value, operation.value)
+    if isinstance(value, list):
+        raise _Refused("An array stands on the way, whose elements have no names", "dict_type")
+    if not isinstance(value, dict):
+        return _made(value, path, operation)
+    inner = _changed(value.get(path[0], ABSENT), path[1:], operation)
+    if inner is ABSENT:
+        return {name: each for name, each in value.items() if name != path[0]}
+    return {**value, path[0]: inner}
+
+
+def _made(value: Any, path: tuple[str, ...], operation: Operation) -> Any:
+    """Objects on the way are made where there is nothing, if there is something to put in."""
+    if operation.operator == "unset" and operation.value is ABSENT:
+        return value
+    if value is not ABSENT:
+        raise _Refused("What is stored on the way is no object", "dict_type")
+    inner = _changed(ABSENT, path[1:], operation)
+    return ABSENT if inner is ABSENT else {path[0]: inner}
+
+
+def _number(value: Any) -> Number:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _Refused("What is stored is no number", "float_type")
+    return value
+
+
+def _finite(result: Number) -> Number:
+    """Whole numbers stay within 64 bits, and others are finite."""
+    fits = INT64_MIN <= result <= INT64_MAX if isinstance(result, int) else math.isfinite(result)
+    if not fits:
+        raise _Refused("The result is larger than a number can be", "finite_number")
+    return result
+
+
+def _array(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise _Refused("What is stored is no array", "list_type")
+    return value
+
+
+def _increment(value: Any, amount: Number) -> Any:
+    return amount if value is ABSENT else _finite(_number(value) + amount)
+
+
+def _multiply(value: Any, factor: Number) -> Any:
+    return 0 * factor if value is ABSENT else _finite(_number(value) * factor)
+
+
+def _push(value: Any, new: list[Any]) -> Any:
+    return [*([] if value is ABSENT else _array(value)), *new]
+
+
+def _add(value: Any, new: list[Any]) -> Any:
+    found = [] if value is ABSENT else _array(value)
+    present = {_key(each) for each in found}
+    added: dict[Hashable, Any] = {}
+    for each in new:
+        added.setdefault(_key(each), each)
+    return [*found, *(each for key, each in added.items() if key not in present)]
+
+
+def _pull(value: Any, unwanted: list[Any]) -> Any:
+    if value is ABSENT:
+        return ABSENT
+    keys = {_key(each) for each in unwanted}
+    return [each for each in _array(value) if _key(each) not in keys]
+
+
+def _key(value: Any) -> Hashable:
+    """Equal for values that MongoDB takes for the same: 1 and 1.0, not true and 1; objects in the same order."""
+    match value:
+        case list():
+            return "array", tuple(map(_key, value))
+        case dict():
+            return "object", tuple((name, _key(each)) for name, each in value.items())
+        case bool():
+            return "boolean", value
+        case int() | float():
+            return "number", value
+    return type(value).__name__, value
+
+
+CHANGES: Mapping[str, Callable[[Any, Any], Any]] = {
+    "increment": _increment,
+    "multiply": _multiply,
+    "min": lambda value, bound: bound if value is ABSENT or bound < _number(value) else value,
+    "max": lambda value, bound: bound if value is ABSENT or bound > _number(value) else value,
+    "push": _push,
+    "add": _add,
+    "pull": _pull,
+    "unset": lambda _value, default: default,
+}
