@@ -16,7 +16,16 @@ import pytest
 from pymongo import MongoClient
 
 from faults.commands import Shell, await_ready, free_port, serving
+from faults.starts import NOWHERE
 from service.cli.demo import DEMO_PASSWORD
+
+# A server that looks after a deletion for two seconds instead of the half minute in which somebody may still write.
+IMPATIENT = """
+from service.domain.projects import deletion
+deletion.QUIET_SECONDS = 2.0
+from service.cli.main import main
+main()
+"""
 
 
 def test_a_project_from_creation_to_deletion(shell: Shell, mongo: MongoClient[Any]) -> None:
@@ -156,14 +165,15 @@ def test_n5_an_interrupted_deletion_is_finished_by_the_next_server(shell: Shell,
     assert refused.returncode == 1
     assert "The project p is being deleted" in refused.stderr
     port = free_port()
-    with serving(shell, "--port", str(port)) as server:
+    command = [sys.executable, "-c", IMPATIENT, "serve", "--port", str(port)]
+    with subprocess.Popen(command, env=shell.environment, stdout=NOWHERE, stderr=NOWHERE) as server:  # noqa: S603
         await_ready(f"http://127.0.0.1:{port}")
         users = httpx2.get(f"http://127.0.0.1:{port}/auth-collections/users", headers={"x-api-key": key})
         deadline = time.monotonic() + 50
         while time.monotonic() < deadline and mongo[f"{prefix}system"]["projects"].find_one({"_id": "p"}):
-            time.sleep(0.2)
+            time.sleep(0.05)
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=30)
+        server.wait(30)
     assert users.status_code == 401
     assert not mongo[f"{prefix}system"]["projects"].find_one({"_id": "p"})
     assert f"{prefix}p_p" not in mongo.list_database_names()

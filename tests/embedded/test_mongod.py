@@ -6,7 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -34,14 +37,32 @@ def test_the_last_to_leave_stops_it_and_the_data_stays(tmp_path: Path) -> None:
             client.shop.things.insert_one({"_id": 1})
     assert not listening(port_of(uri))
     # Another port than last time, as when something else has taken it meanwhile.
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", port_of(uri)))
-        taken.listen()
-        with embedded_mongodb(tmp_path) as other, MongoClient[dict[str, object]](other) as client:
-            assert other != uri
-            assert client.shop.things.find_one() == {"_id": 1}
-            with client.start_session() as session, session.start_transaction():
-                client.shop.things.insert_one({"_id": 2}, session=session)
+    with (
+        hanging_up(port_of(uri)),
+        embedded_mongodb(tmp_path) as other,
+        MongoClient[dict[str, object]](other) as client,
+    ):
+        assert other != uri
+        assert client.shop.things.find_one() == {"_id": 1}
+        with client.start_session() as session, session.start_transaction():
+            client.shop.things.insert_one({"_id": 2}, session=session)
+
+
+@contextmanager
+def hanging_up(port: int) -> Iterator[None]:
+    """A server that has nothing to say to anybody."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                listener.accept()[0].close()
+
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        server = threading.Thread(target=serve)
+        server.start()
+        yield
+        listener.shutdown(socket.SHUT_RDWR)
+        server.join()
 
 
 def test_ctrl_c_does_not_reach_it_and_linux_schedules_it_with_the_service(tmp_path: Path) -> None:
