@@ -40,6 +40,14 @@ def loads(raw: bytes, *, loc: Location = ("body",), max_values: int | None = Non
     return value
 
 
+def load_object(raw: bytes, what: str, *, loc: Location = ("body",), max_values: int | None = None) -> dict[str, Any]:
+    """As `loads`. Raises Invalid also where `what`, as "The body", is no object."""
+    value = loads(raw, loc=loc, max_values=max_values)
+    if not isinstance(value, dict):
+        raise Invalid.one(loc, f"{what} must be a JSON object", type_="dict_type")
+    return value
+
+
 def _text(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")

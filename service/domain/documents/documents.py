@@ -163,7 +163,8 @@ class Documents:
     async def _look_again(self, target: Target, refusal: Misfit | RejectedByValidator) -> Target:
         """The target by which a refused write is worth another attempt. Raises what the client is told where there is none."""
         renewed = _may_lack_version(refusal) and await self._renew(target)
-        newest = Target(target.project, await self._catalogs.refresh(target.project, target.collection.name))
+        collection = await self._catalogs.refresh(target.project, target.collection.name)
+        newest = Target(target.project, collection, target.store)
         if not renewed and newest.collection == target.collection:
             raise _as_client_error(refusal) from None
         return newest
@@ -192,7 +193,7 @@ class Documents:
         return any(each.unique and key in written for key, each in fields.items())
 
     async def _target(self, project: Project, name: str) -> Target:
-        return Target(project, await self._catalogs.get(project, name))
+        return Target(project, await self._catalogs.get(project, name), DocumentStore(project.database, name))
 
 
 def _new_document(create: Create, collection: Collection) -> Document:

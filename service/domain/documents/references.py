@@ -25,10 +25,7 @@ class Target:
 
     project: Project
     collection: Collection
-
-    @property
-    def store(self) -> DocumentStore:
-        return DocumentStore(self.project.database, self.collection.name)
+    store: DocumentStore
 
 
 async def check_completed(target: Target, data: Data, judge: PatternJudge, approval: Approval | None = None) -> None:

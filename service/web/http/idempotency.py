@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.bounds import MAX_IDEMPOTENCY_KEY
+from service.bounds import MAX_IDEMPOTENCY_KEY, MAX_VALUES
 from service.domain.access.caller import ProjectCaller
 from service.domain.idempotency import Answer, Idempotency, Keep
 from service.errors import Invalid, Location
-from service.web.http.json_body import parse_object, read_bytes, read_object
+from service.schema.strict_json import load_object
+from service.web.http.json_body import read_bytes, read_object
 
 HEADER = b"idempotency-key"
 LOC: Location = ("header", HEADER.decode())
@@ -86,7 +87,7 @@ async def write_once(
 ) -> Answer:
     """What is kept of the write: of this one, or of the one that came first with `key`."""
     raw = await read_bytes(request)
-    sent, scope = parse_object(raw), request.scope
+    sent, scope = load_object(raw, "The body", max_values=MAX_VALUES), request.scope
     asked = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], raw)
     return await idempotency.answer_once(
         idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render

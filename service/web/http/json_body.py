@@ -12,7 +12,7 @@ from starlette.types import Receive
 from service.bounds import MAX_VALUES, MAX_VIOLATIONS
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
-from service.schema.strict_json import loads
+from service.schema.strict_json import load_object
 from service.services import Services
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -21,7 +21,7 @@ Headers = Mapping[bytes, bytes]
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body, of at most the bytes that its route allows. Raises UnsupportedMedia, TooLarge, Invalid."""
-    return parse_object(await read_bytes(request))
+    return load_object(await read_bytes(request), "The body", max_values=MAX_VALUES)
 
 
 async def read_bytes(request: Request) -> bytes:
@@ -32,14 +32,6 @@ async def read_bytes(request: Request) -> bytes:
     if monotonic() - began > CACHE_SECONDS:
         await confirm_project(request)
     return raw
-
-
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object that a body is. Raises Invalid."""
-    value = loads(raw, max_values=MAX_VALUES)
-    if not isinstance(value, dict):
-        raise Invalid.one(("body",), "The body must be a JSON object", type_="dict_type")
-    return value
 
 
 async def confirm_project(request: Request) -> None:

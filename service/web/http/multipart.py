@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 from service.bounds import MAX_BOUNDARY, MAX_JSON_BYTES, MAX_PART_HEADER_BYTES, MAX_PART_HEADERS, MAX_PARTS, MAX_VALUES
 from service.domain.files.parts import DataPart, FilePart, FormPart
 from service.errors import Invalid, Location, TooLarge
-from service.schema.strict_json import loads
+from service.schema.strict_json import load_object
 
 DATA = "data"
 # RFC 7578 section 4.7 deprecates encodings; these are the ones that change nothing.
@@ -102,10 +102,7 @@ async def _data(content: AsyncIterator[bytes]) -> dict[str, Any]:
         raw += piece
         if len(raw) > MAX_JSON_BYTES:
             raise TooLarge(f"The part data must have at most {MAX_JSON_BYTES} bytes")
-    value = loads(bytes(raw), loc=(*BODY, DATA), max_values=MAX_VALUES)
-    if not isinstance(value, dict):
-        raise Invalid.one((*BODY, DATA), "The part data must be a JSON object", type_="dict_type")
-    return value
+    return load_object(bytes(raw), "The part data", loc=(*BODY, DATA), max_values=MAX_VALUES)
 
 
 def _boundary(content_type: str) -> str:
