@@ -36,9 +36,9 @@ from service.schema.values import check_data, now
 from service.schema.versions import Versions
 from service.schema.violations import may_lack_version, translate
 from service.storage.documents import Document as Document
+from service.storage.documents import DocumentStore, read_document
 from service.storage.documents import ReplaceData as ReplaceData
 from service.storage.documents import SetFields as SetFields
-from service.storage.documents import read_document
 from service.storage.ids import new_id
 from service.storage.validator_migrations import renew_validator
 
