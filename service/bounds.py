@@ -116,10 +116,15 @@ MAX_CONTAINS = Bound(256, "characters of `_contains`, `_icontains` and `_startsw
 
 # Of a project and its collections.
 MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)
-MAX_INDEXES = Bound(60, "indexes that a schema asks for", protects="MongoDB's open files", past=INVALID)
+MAX_INDEXES = Bound(
+    60,
+    "indexes that a schema asks for, with those that are built for the rules of its collection",
+    protects="MongoDB's open files",
+    past=INVALID,
+)
 MAX_PROJECT_INDEXES = Bound(
     300,
-    "indexes that the schemas of a project ask for together",
+    "indexes that the schemas of a project, and the rules that indexes are built for, ask for together",
     protects="MongoDB's open files",
     past="409 index_limit",
 )

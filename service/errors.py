@@ -206,12 +206,21 @@ class CollectionLimit(Conflict):
 
 
 class IndexLimit(Conflict):
-    """The schemas of the project ask for more indexes together than one project may have."""
+    """The schemas and rules of the project ask for more indexes together than one project, or one collection, may have."""
 
     code = "index_limit"
 
     def __init__(self, total: int, most: int) -> None:
-        super().__init__(f"The schemas of the project would ask for {total} indexes; together they may ask for {most}")
+        super().__init__(
+            f"The schemas and rules of the project would ask for {total} indexes; together they may ask for {most}"
+        )
+
+
+class CollectionIndexLimit(IndexLimit):
+    """The schema of a collection and the rules for it ask for more indexes together than a collection may have."""
+
+    def __init__(self, most: int) -> None:
+        Conflict.__init__(self, f"The schema of a collection and the rules for it may ask for {most} indexes together")
 
 
 class SchemaChanging(Conflict):

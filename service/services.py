@@ -14,7 +14,6 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
-from service.domain.collections.made_files import MadeFiles
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
@@ -31,6 +30,7 @@ from service.domain.jobs.leader import NAME as LEADER
 from service.domain.jobs.leader import Leader
 from service.domain.jobs.runner import Job, Jobs
 from service.domain.limits.limiter import TICK_SECONDS, Limits
+from service.domain.limits.made_files import MadeFiles
 from service.domain.lists import Lists
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
@@ -146,7 +146,7 @@ def build_services(settings: Settings) -> Services:
         limits=limits,
         jobs=Jobs([*_migrations(migrations, migrator, deletions), *_jobs(databases, limits)], Leader(leases)),
         access=access,
-        rules=RulesAdministration(access),
+        rules=RulesAdministration(access, made),
         roles=Roles(access),
         keys=Keys(store, projects),
         trusted_proxies=settings.trusted_proxies,

@@ -10,6 +10,8 @@ from pymongo import ASCENDING, IndexModel, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
+from service.bounds import MAX_INDEXES
+from service.errors import CollectionIndexLimit
 from service.schema.indexes import Index
 from service.schema.values import now
 from service.storage.client import Database, Document
@@ -20,6 +22,7 @@ from service.storage.validation_probe import MAJORITY, probe
 NAMESPACE_NOT_FOUND = 26
 INDEX_NOT_FOUND = 27
 NAMESPACE_EXISTS = 48
+CANNOT_CREATE_INDEX = 67
 # Of an empty collection, MongoDB makes all indexes of a command in one write, which keeps later ones of all projects
 # waiting: a second for sixty. Documents are read once for a command, however many indexes it makes.
 INDEXES_AT_ONCE = 5
@@ -112,9 +115,13 @@ class CollectionStore:
             )
 
     async def add_indexes(self, name: str, wanted: Sequence[Index]) -> None:
-        """Builds those that are not there. Raises DuplicateValue where the documents break a unique one."""
+        """Builds those that are not there.
+
+        Raises DuplicateValue where the documents break a unique one, CollectionIndexLimit where they are too many.
+        """
         models, collection = [*OWN_INDEXES, *map(_model, wanted)], self._collection(name)
-        with translated():
+        # Those that were built for rules are no part of the schema: only MongoDB sees that they are too many together.
+        with translated(known={CANNOT_CREATE_INDEX: lambda: CollectionIndexLimit(MAX_INDEXES)}):
             step = len(models) if await collection.find_one({}, {"_id": 1}) else INDEXES_AT_ONCE
             for start in range(0, len(models), step):
                 await collection.create_indexes(models[start : start + step])

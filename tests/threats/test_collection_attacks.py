@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from service.bounds import MAX_PROJECT_INDEXES
-from service.domain.collections import made_files
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.reconcile import Drift, find_drift
+from service.domain.limits import made_files
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.schema.fields import build
 from service.schema.json_schema import validator

@@ -1,10 +1,12 @@
 """Saving and reading a project's rules, with the tests and the advice that go with them."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from service.bounds import MAX_INDEXES, MAX_PROJECT_INDEXES
 from service.domain.access.advice import Advice, advise_indexes, lint
 from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, replace_rules
 from service.domain.access.control import AccessControl
@@ -12,9 +14,11 @@ from service.domain.access.declared import find_shapes
 from service.domain.access.explain import Explanation, Question, explain
 from service.domain.access.ruleset import KEYS
 from service.domain.access.verdicts import judge_tests
+from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
-from service.errors import VersionConflict, Violation
+from service.errors import CollectionIndexLimit, IndexLimit, VersionConflict, Violation
 from service.storage.collections import CollectionStore
+from service.storage.definitions import Definitions
 from service.storage.rules import StoredRules, find_rules
 
 
@@ -31,8 +35,9 @@ class SavedRules:
 class RulesAdministration:
     """What the secret key may do with the rules of its project."""
 
-    def __init__(self, control: AccessControl) -> None:
+    def __init__(self, control: AccessControl, made: MadeFiles) -> None:
         self._control = control
+        self._made = made
 
     async def read(self, project: Project) -> SavedRules:
         stored = await find_rules(project.database)
@@ -43,7 +48,8 @@ class RulesAdministration:
     ) -> SavedRules:
         """Puts `document` in the place of all rules there were; a dry run only says what would come of it.
 
-        Raises Invalid, RuleTestsFailed, VersionConflict where `if_match` names another state.
+        Raises Invalid, RuleTestsFailed, VersionConflict where `if_match` names another state; where indexes are to be built,
+        IndexLimit and LimitExceeded.
         """
 
         def allow(stored: StoredRules) -> None:
@@ -53,6 +59,8 @@ class RulesAdministration:
         if dry_run:
             allow(stored := await find_rules(project.database))
             return _saved(document, stored, await check_rules(document, await find_shapes(project.database)))
+        if build_indexes:
+            await self._check_indexes(project, document)
         replaced = await replace_rules(project.database, document, allow)
         await self._control.refresh(project)
         saved = _saved(document, replaced.after, replaced.checked)
@@ -60,6 +68,17 @@ class RulesAdministration:
         if build_indexes:
             await _build_indexes(project, saved.advice)
         return saved
+
+    async def _check_indexes(self, project: Project, document: Mapping[str, Any]) -> None:
+        """Before anything is saved. Raises Invalid, RuleTestsFailed, IndexLimit, LimitExceeded."""
+        checked = await check_rules(document, await find_shapes(project.database))
+        advised = Counter(each.collection for each in advise_indexes(checked.rules, checked.fields))
+        asked = Counter(await Definitions(project.database).count_indexes()) + advised
+        if asked.total() > MAX_PROJECT_INDEXES:
+            raise IndexLimit(asked.total(), MAX_PROJECT_INDEXES)
+        if any(asked[name] > MAX_INDEXES for name in advised):
+            raise CollectionIndexLimit(MAX_INDEXES)
+        await self._made.count_indexes(project, advised.total())
 
     async def test(self, project: Project, document: Mapping[str, Any]) -> list[dict[str, str]]:
         """The verdict on each test of rules that need not be in force: [{"name", "expected", "got"}]. Raises Invalid."""

@@ -6,10 +6,10 @@ from service.bounds import MAX_PROJECT_INDEXES
 from service.domain.access.agreement import begin_deletion
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs, Collection, Declaration
-from service.domain.collections.made_files import MadeFiles
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
+from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
 from service.errors import (
     CollectionExists,

@@ -20,10 +20,10 @@ from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs, Collection, read_collection
 from service.domain.collections.collections import refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
-from service.domain.collections.made_files import MadeFiles
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
+from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, SchemaChanging, SchemaConflict
 from service.schema.indexes import indexes

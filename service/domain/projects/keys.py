@@ -65,10 +65,15 @@ class Keys:
         """Raises ProjectNotFound, ConfigurationError."""
         if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
             raise ConfigurationError(f"A key's name has 1 to {MAX_NAME} printable characters")
-        if len(await self.list(project_id)) >= MAX_KEYS:
-            raise ConfigurationError(f"A project has at most {MAX_KEYS} keys; revoke one that is not used any more")
+        _refuse_keys(len(await self.list(project_id)) + 1)
         new = new_key(project_id, kind, name)
         await self._store.add_key(new.record)
+        try:
+            # Of two at once that would pass the bound together, none does.
+            _refuse_keys(len(await self.list(project_id)))
+        except ConfigurationError:
+            await self._store.remove_key(project_id, key_id(new.record))
+            raise
         return new
 
     async def list(self, project_id: str) -> Sequence[KeyEntry]:
@@ -83,6 +88,11 @@ class Keys:
         if not await self._store.remove_key(project_id, id_):
             raise NotFound(f"The project {project_id} has no key {id_}")
         self._projects.forget_all()
+
+
+def _refuse_keys(number: int) -> None:
+    if number > MAX_KEYS:
+        raise ConfigurationError(f"A project has at most {MAX_KEYS} keys; revoke one that is not used any more")
 
 
 def new_key(project_id: str, kind: Kind, name: str) -> NewKey:

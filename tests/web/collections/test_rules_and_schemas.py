@@ -1,15 +1,19 @@
 """Rules and schemas hold each other: neither changes so that rules name what is not declared, also with two changes at once."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from service.bounds import MAX_INDEXES
 from service.domain.access.agreement import begin_deletion, commit_schema
 from service.domain.collections.reconcile import find_drift
+from service.domain.limits import made_files
 from service.errors import RuleConflict
 from service.schema.values import now
+from service.services import Services
 from service.storage.definitions import Definitions
 from tests.conftest import Api, CommandRecorder
 from tests.declared import added, change, declare
@@ -255,6 +259,39 @@ async def test_indexes_of_rules_go_with_the_rules_that_asked_for_them(api: Api) 
     assert rule_indexes(api) == ["rule team created_at"]
     assert (await save(api, {})).status_code == 200
     assert rule_indexes(api) == []
+
+
+async def test_n21_indexes_of_rules_and_of_the_schema_count_together(api: Api) -> None:
+    """MongoDB takes 64 of a collection, the service's own three among them."""
+    await declare(
+        api, {f"f{n}": {"type": "string", "index": n < MAX_INDEXES - 2} for n in range(MAX_INDEXES + 3)}, "posts"
+    )
+    rules = [on_posts(read={"or": [{f"f{n}_eq": "x"} for n in range(count)]}) for count in (3, 2)]
+    refused = await save(api, rules[0], "?indexes=true")
+    assert (refused.status_code, refused.json()["code"]) == (409, "index_limit")
+    assert refused.json()["detail"] == "The schema of a collection and the rules for it may ask for 60 indexes together"
+    assert (await api.request("GET", "/api/rules")).json()["collections"] == {}, "nothing was saved"
+    assert (await save(api, rules[1], "?indexes=true")).status_code == 200
+    more = {
+        f"f{MAX_INDEXES - 2}": {"type": "string", "index": True},
+        f"f{MAX_INDEXES - 1}": {"type": "string", "index": True},
+    }
+    refused = await change(api, more, name="posts")
+    assert (refused.status_code, refused.json()["code"]) == (409, "index_limit")
+    assert await find_drift(api.project.database) == {}
+
+
+async def test_n21_a_project_cannot_build_and_drop_indexes_of_rules_for_ever(
+    api: Api, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await declare_both(api)
+    await services.databases.system["counters"].delete_many({})
+    monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 2))
+    reads = [{"status_eq": "x"}, {"team_eq": "x"}] * 2
+    statuses = [(await save(api, on_posts(read=read), "?indexes=true")).status_code for read in reads]
+    assert statuses == [200, 200, 429, 429]
+    assert rule_indexes(api) == ["rule team created_at"]
+    assert (await api.request("GET", "/api/rules")).json()["collections"]["posts"]["read"] == {"team_eq": "x"}
 
 
 async def test_an_index_of_rules_goes_with_its_field(api: Api) -> None:
