@@ -5,8 +5,8 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
-├── Conflict 409 ── CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging, SchemaConflict,
-│                  RuleTestsFailed, RuleConflict
+├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
+│                  SchemaConflict, RuleTestsFailed, RuleConflict
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422 ── IdempotencyKeyReused; RejectedByValidator 422 (translated into Invalid before it is sent)
@@ -174,6 +174,13 @@ class Conflict(ServiceError):
     status = 409
     code = "conflict"
     detail = "Conflict"
+
+
+class ConditionFailed(Conflict):
+    """The `where` of a change does not hold of the document."""
+
+    code = "condition_failed"
+    detail = "The document does not satisfy the conditions; nothing was changed"
 
 
 class CollectionExists(Conflict):

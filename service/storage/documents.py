@@ -54,6 +54,10 @@ class Guard:
     match: Mapping[str, Any]
 
 
+def and_guard(guard: Guard | None, match: Mapping[str, Any]) -> Guard:
+    return Guard(match if guard is None else {"$and": [guard.match, match]})
+
+
 class DocumentStore:
     """The documents of a declared collection. Every call raises the errors of `records.translated`."""
 

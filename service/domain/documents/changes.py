@@ -4,20 +4,36 @@ What a client demands of the document comes before all that is wrong with the ch
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
+from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import CHANGED, ApprovedChange, Record, as_record
+from service.domain.documents.preconditions import NO_CONDITIONS, check_record
 from service.domain.documents.references import LOC, Target, check_completed
-from service.domain.documents.versions import check_version, check_version_of
 from service.domain.documents.writes import Change, Update, Write
-from service.errors import DocumentNotFound, Forbidden, Invalid, ServiceError, Unauthorized, Unavailable, Violation
+from service.errors import (
+    ConditionFailed,
+    DocumentNotFound,
+    Forbidden,
+    Invalid,
+    ServiceError,
+    Unauthorized,
+    Unavailable,
+    Violation,
+)
+from service.query.conditions import bind_where
+from service.query.document_shape import DocumentShape
 from service.query.images import apply_operations
+from service.query.shapes import Shape
+from service.query.tree import Tree, to_filter
 from service.schema.documents import complete, read
 from service.schema.operations import Operations, bind_operations, elements
 from service.schema.values import check_data
+from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, DocumentStore, OperatorRefused, ReplaceData, SetFields
+from service.storage.documents import Document, DocumentStore, OperatorRefused, ReplaceData, SetFields, and_guard
 
 # How often a change is computed anew that rules judge by its result, when others changed the document meanwhile.
 ATTEMPTS = 20
@@ -34,16 +50,36 @@ class Misfit(Exception):
 async def change_document(target: Target, update: Update, judge: PatternJudge) -> Document:
     """The document afterwards.
 
-    Raises DocumentNotFound, VersionConflict, Invalid, DuplicateValue, RejectedByValidator, Misfit, and as the rules do.
+    Raises DocumentNotFound, VersionConflict, ConditionFailed, Invalid, DuplicateValue, RejectedByValidator, Misfit, and as
+    the rules do.
     """
+    where = _bind_where(target, update)
     for _ in range(ATTEMPTS):
-        approved = await _prepare(target, update, judge)
+        approved = await _prepare(target, update, judge, where)
         if (document := await _change(target, update, approved)) is not None:
             return document
         if not approved.is_computed:
-            raise await _explain(target, update, approved)
-        await _check_conditions(target, update)
+            raise await _explain(target, update, approved, where)
+        await _check_conditions(target, update, where)
     raise Unavailable(CHANGED)
+
+
+def _bind_where(target: Target, update: Update) -> Tree:
+    """What the client's conditions mean, on fields of the document itself that the writer may read. Raises Misfit."""
+    if update.precondition.where == NO_CONDITIONS:
+        return True
+    shape: Shape = DocumentShape(mongo_collection_name(target.collection.name), target.collection.fields, _no_shape)
+    if update.approval is not None:
+        shape = see_shape(shape, update.approval.permissions)
+    violations = list[Violation]()
+    tree = bind_where(update.precondition.where, shape, violations)
+    if violations:
+        raise Misfit(violations)
+    return tree
+
+
+def _no_shape(_: str) -> None:
+    return None
 
 
 async def store_write(
@@ -66,7 +102,7 @@ async def _change(target: Target, update: Update, approved: ApprovedChange) -> D
     """None where no document took the change."""
 
     def change(store: DocumentStore) -> Awaitable[Document | None]:
-        return store.change(update.id, approved.change, guard=approved.guard, versions=update.versions)
+        return store.change(update.id, approved.change, guard=approved.guard, versions=update.precondition.versions)
 
     try:
         return await store_write(target, update, change)
@@ -74,7 +110,7 @@ async def _change(target: Target, update: Update, approved: ApprovedChange) -> D
         return None
 
 
-async def _prepare(target: Target, update: Update, judge: PatternJudge) -> ApprovedChange:
+async def _prepare(target: Target, update: Update, judge: PatternJudge, where: Tree) -> ApprovedChange:
     try:
         if violations := check_data(update.data, LOC):
             raise Invalid(violations)
@@ -86,9 +122,14 @@ async def _prepare(target: Target, update: Update, judge: PatternJudge) -> Appro
             # An operator that MongoDB refuses would end the transaction.
             await _check_fit(target, update, operations_of(approved.change))
     except (Forbidden, Invalid, Misfit, Unauthorized):
-        await _check_conditions(target, update)
+        await _check_conditions(target, update, where)
         raise
-    return approved
+    return _guard(approved, where)
+
+
+def _guard(approved: ApprovedChange, where: Tree) -> ApprovedChange:
+    """The change with `where` in its guard. It has no relations: what hides a field looks at the record alone."""
+    return approved if where is True else replace(approved, guard=and_guard(approved.guard, to_filter(where)))
 
 
 def _read_change(update: Update, collection: Collection) -> Change:
@@ -133,25 +174,28 @@ async def _check_fit(target: Target, update: Update, operations: Operations) -> 
         raise Invalid(violations)
 
 
-async def _check_conditions(target: Target, update: Update) -> None:
-    """Raises DocumentNotFound, VersionConflict."""
-    await check_version(lambda: _find_stored(target, update), update.versions)
+async def _check_conditions(target: Target, update: Update, where: Tree) -> None:
+    """Raises DocumentNotFound, VersionConflict, ConditionFailed."""
+    if not update.precondition.is_nothing:
+        record = await _find_stored(target, update)
+        check_record(record, update.precondition.versions, where)
 
 
-async def _explain(target: Target, update: Update, approved: ApprovedChange) -> ServiceError:
-    """Why no document took the change. Raises VersionConflict, Invalid."""
+async def _explain(target: Target, update: Update, approved: ApprovedChange, where: Tree) -> ServiceError:
+    """Why no document took the change. Raises VersionConflict, ConditionFailed, Invalid."""
     operations = operations_of(approved.change)
-    if update.approval is None and update.versions is None and not operations:
+    if update.approval is None and update.precondition.is_nothing and not operations:
         return DocumentNotFound()
     record = await _find_stored(target, update)
+    check_record(record, update.precondition.versions, where)
     if record is None:
         return DocumentNotFound()
-    check_version_of(record, update.versions)
     if update.approval is not None and (refused := await update.approval.explain_refused_change(record, approved)):
         return refused
     if violations := apply_operations({**record["data"], **approved.change.data}, operations)[1]:
         return Invalid(violations)
-    return Unavailable(CHANGED)
+    # The condition holds by now, and did not when it was looked at.
+    return Unavailable(CHANGED) if where is True else ConditionFailed()
 
 
 def operations_of(change: Change) -> Operations:

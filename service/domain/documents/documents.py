@@ -12,8 +12,8 @@ from service.domain.collections.catalog import Catalogs, Collection, See
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import Approval
 from service.domain.documents.changes import Misfit, change_document, find_record, store_write
+from service.domain.documents.preconditions import check_record
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
-from service.domain.documents.versions import check_version
 from service.domain.documents.writes import Create as Create
 from service.domain.documents.writes import Update as Update
 from service.domain.documents.writes import Write as Write
@@ -133,7 +133,8 @@ class Documents:
         """Raises DocumentNotFound, VersionConflict."""
         target = await self._target(project, name)
         if not await target.store.delete(id_, versions=versions):
-            await check_version(lambda: find_record(target, id_), versions)
+            if versions is not None:
+                check_record(await find_record(target, id_), versions)
             raise DocumentNotFound
 
     async def delete_approved(
@@ -142,7 +143,8 @@ class Documents:
         """Raises DocumentNotFound, VersionConflict, and what the rules refuse with."""
         target = await self._target(project, name)
         if not await target.store.delete(id_, guard=await approval.deletion_guard(id_), versions=versions):
-            await check_version(lambda: approval.find(id_), versions)
+            if versions is not None:
+                check_record(await approval.find(id_), versions)
             raise await approval.explain_refused_deletion(id_)
 
     async def write(self, project: Project, name: str, write: Write) -> Document:

@@ -16,6 +16,7 @@ from service.domain.collections.catalog import Seen
 from service.domain.documents.approval import Approval, Record, as_record
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update, Write
+from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
 from service.errors import Forbidden, ServiceError, Unauthorized
@@ -48,7 +49,11 @@ class CallersDocuments(Protocol):
     async def get(self, id_: str) -> Document: ...
 
     async def change(
-        self, id_: str, change: Change, versions: Versions = None, keep: "Keep[Written] | None" = None
+        self,
+        id_: str,
+        change: Change,
+        precondition: Precondition = NO_PRECONDITION,
+        keep: "Keep[Written] | None" = None,
     ) -> Written: ...
 
     async def delete(self, id_: str, versions: Versions = None) -> None: ...
@@ -108,9 +113,11 @@ class AllDocuments:
         return await self.documents.get(self.project, self.name, id_)
 
     async def change(
-        self, id_: str, change: Change, versions: Versions = None, keep: Keep[Written] | None = None
+        self, id_: str, change: Change, precondition: Precondition = NO_PRECONDITION, keep: Keep[Written] | None = None
     ) -> Document:
-        return await self.documents.write(self.project, self.name, Update(id_, change, versions=versions, keep=keep))
+        return await self.documents.write(
+            self.project, self.name, Update(id_, change, precondition=precondition, keep=keep)
+        )
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete(self.project, self.name, id_, versions=versions)
@@ -147,10 +154,10 @@ class PermittedDocuments:
         return await self.documents.get(self.project, self.name, id_, self._see)
 
     async def change(
-        self, id_: str, change: Change, versions: Versions = None, keep: Keep[Written] | None = None
+        self, id_: str, change: Change, precondition: Precondition = NO_PRECONDITION, keep: Keep[Written] | None = None
     ) -> Written:
         approval = self._approval()
-        update = Update(id_, change, approval=approval, versions=versions, keep=_as_seen(approval, keep))
+        update = Update(id_, change, approval=approval, precondition=precondition, keep=_as_seen(approval, keep))
         return await self._write(update, approval)
 
     async def delete(self, id_: str, versions: Versions = None) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.documents.approval import Approval
+from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.idempotency import Keep
-from service.schema.versions import Versions
 from service.storage.documents import Document, ReplaceData, SetFields
 
 Data = Mapping[str, Any]
@@ -29,7 +29,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A change of the document `id`, if it has one of `versions`. Its values are as they were sent.
+    """A change of the document `id`, if it satisfies `precondition`. Its values are as they were sent.
 
     With an `approval`, of a caller who is under rules, those say of which documents it may be one. `keep` is called in the
     write's transaction.
@@ -38,7 +38,7 @@ class Update:
     id: str
     change: Change
     approval: Approval | None = None
-    versions: Versions = None
+    precondition: Precondition = NO_PRECONDITION
     keep: Keep[Document] | None = None
 
     @property

@@ -1,5 +1,6 @@
 """What the endpoints of documents read and answer: specification section 2.3."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,9 +9,13 @@ from typing_extensions import TypedDict
 from service.domain.documents.documents import Document as StoredDocument
 from service.domain.documents.documents import Page, SetFields
 from service.domain.documents.permitted import HiddenDocument, Written
+from service.domain.documents.preconditions import NO_CONDITIONS
 from service.errors import Invalid
+from service.query.nodes import Where as Conditions
+from service.query.where import read_where
 from service.schema.operations import OPERATORS, ORDER, read_operations
 from service.web.http.json_body import validated
+from service.web.http.list_body import Where
 from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version
 
 
@@ -32,6 +37,7 @@ class DocumentChange(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     data: Annotated[dict[str, Any], ShownAs(Data)] = Field(default_factory=dict)
+    where: Where = Field(default_factory=dict)
     increment: Numbers = Field(default_factory=dict)
     multiply: Numbers = Field(default_factory=dict)
     min: Numbers = Field(default_factory=dict)
@@ -49,17 +55,25 @@ class DocumentChange(BaseModel):
         return {name: sent for name in ORDER if (sent := getattr(self, name))}
 
 
-def read_change(sent: dict[str, Any]) -> SetFields:
+@dataclass(frozen=True, slots=True)
+class SentChange:
+    """A change, and the conditions under which it is one."""
+
+    change: SetFields
+    where: Conditions = NO_CONDITIONS
+
+
+def read_change(sent: dict[str, Any]) -> SentChange:
     """The change that a body spells. Raises Invalid, also for one that changes nothing."""
-    if not sent.keys() & OPERATORS:
-        return SetFields(validated(DocumentForm, sent).data)
+    if not sent.keys() & {*OPERATORS, "where"}:
+        return SentChange(SetFields(validated(DocumentForm, sent).data))
     form = validated(DocumentChange, sent)
     if not form.operators and "data" not in form.model_fields_set:
         raise Invalid.one(("body", "data"), "Field required", type_="missing")
     operations, violations = read_operations(form.operators, form.data)
     if violations:
         raise Invalid(violations)
-    return SetFields(form.data, operations)
+    return SentChange(SetFields(form.data, operations), read_where(form.where, ("body", "where")))
 
 
 class Document(TypedDict):

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from service.domain.access.caller import ProjectCaller
 from service.domain.documents.documents import ReplaceData
 from service.domain.documents.permitted import CallersDocuments, Written
+from service.domain.documents.preconditions import Precondition
 from service.domain.idempotency import Keep
 from service.query.parse import parse_query
 from service.services import Services
@@ -62,8 +63,8 @@ async def get_document(request: Request, caller: ProjectCaller, services: Servic
 async def replace_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Give a document other data."""
     documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
-    change, versions = ReplaceData(_data(await read_object(request))), read_if_match(request.headers)
-    return _answer(await documents.change(id_, change, versions))
+    change = ReplaceData(_data(await read_object(request)))
+    return _answer(await documents.change(id_, change, Precondition(read_if_match(request.headers))))
 
 
 async def merge_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -71,7 +72,9 @@ async def merge_document(request: Request, caller: ProjectCaller, services: Serv
     documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
 
     async def merge(sent: Sent, keep: Keep[Written] | None) -> Written:
-        return await documents.change(id_, read_change(sent), read_if_match(request.headers), keep)
+        wanted = read_change(sent)
+        precondition = Precondition(read_if_match(request.headers), wanted.where)
+        return await documents.change(id_, wanted.change, precondition, keep)
 
     return await answer_once(request, caller, services.idempotency, write=merge, render=_answer)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from service.errors import (
     CollectionNotFound,
+    ConditionFailed,
     DocumentNotFound,
     DuplicateValue,
     Forbidden,
@@ -104,11 +105,13 @@ MERGE = replace(
     id="mergeDocument",
     description="Sets the top-level fields named in `data`, changes others by operators, in one step with all that others do "
     f"at the same time, and leaves the rest. {CONFORM}",
+    errors=(*REPLACE.errors, ConditionFailed),
     body=(
         Content(
             type=DocumentChange,
             examples={
                 "a field": {"data": {"title": "Les Misérables"}},
+                "if there is one left": {"increment": {"stock": -1}, "where": {"stock_gte": 1}},
                 "operators": {
                     "increment": {"stock": -1},
                     "add": {"tags": {"each": ["novel", "french"]}},

@@ -158,6 +158,79 @@ async def test_racing_increments_all_count(things: Api) -> None:
     assert (await one(things, "GET", id_)).json()["version"] == 21
 
 
+async def test_a_change_under_a_condition(things: Api) -> None:
+    id_ = await added(things, {"name": "x", "stock": 1})
+    body = {"increment": {"stock": -1}, "where": {"stock_gte": 1, "or": [{"name_eq": "x"}, {"state_eq": "old"}]}}
+    assert (await patch(things, id_, body)).json()["data"]["stock"] == 0
+    refused = await patch(things, id_, body)
+    assert (refused.status_code, refused.json()) == (
+        409,
+        {"detail": "The document does not satisfy the conditions; nothing was changed", "code": "condition_failed"},
+    )
+    assert (await patch(things, id_, {"data": {"name": "y"}, "where": {}})).status_code == 200
+    assert (await one(things, "GET", id_)).json()["data"]["stock"] == 0
+
+
+async def test_the_order_of_refusals(things: Api) -> None:
+    """404, 412, 409, and then what the change would break."""
+    await added(things, {"name": "x", "code": 1})
+    id_ = await added(things, {"name": "x", "price": None})
+    for broken, status in (
+        ({"data": {"stock": -1}}, 422),
+        ({"data": {"code": 1}}, 409),
+        ({"increment": {"price": 1}}, 422),
+        ({"push": {"tags": "B"}}, 422),
+        ({"increment": {"unknown": 1}}, 422),
+    ):
+        body = {**broken, "where": {"name_eq": "y"}}
+        assert (await patch(things, "0" * 24, body)).status_code == 404, broken
+        assert (await patch(things, id_, body, **{"if-match": '"v9"'})).status_code == 412, broken
+        assert (await patch(things, id_, body, **{"if-match": '"v1"'})).json()["code"] == "condition_failed", broken
+        met = await patch(things, id_, {**broken, "where": {"name_eq": "x"}})
+        assert (met.status_code, met.json()["code"] == "condition_failed") == (status, False), broken
+    assert (await one(things, "GET", id_)).json()["version"] == 1
+
+
+BAD_CONDITIONS: list[tuple[Any, tuple[Any, ...]]] = [
+    ([], ("body", "where", "dict_type")),
+    ({"x_eq": 1}, ("body", "where", "x_eq", "value_error")),
+    ({"stock": 1}, ("body", "where", "stock", "value_error")),
+    ({"stock_gte": None}, ("body", "where", "stock_gte", "value_error")),
+    ({"or": []}, ("body", "where", "or", "list_type")),
+    ({"not": {}}, ("body", "where", "not", "where")),
+    ({"owner.name_eq": "x"}, ("body", "where", "owner.name_eq", "value_error")),
+    ({f"a{n}_eq": 1 for n in range(51)}, ("body", "where", "too_many")),
+]
+
+
+async def test_bad_conditions_are_refused(api: Api) -> None:
+    """A condition names a field of the document itself: what it refers to may change at any moment."""
+    await declare(api, {"owner_id": {"type": "reference", "collection": "users"}, "stock": {"type": "integer"}})
+    id_ = await added(api, {"stock": 1})
+    for where, expected in BAD_CONDITIONS:
+        answer = await patch(api, id_, {"data": {}, "where": where})
+        assert violations(answer)[0] == expected, where
+    assert violations(await patch(api, id_, {"where": {"stock_eq": 1}})) == [("body", "data", "missing")]
+
+
+async def test_of_sixty_racing_purchases_of_twenty_twenty_succeed(things: Api) -> None:
+    id_ = await added(things, {"name": "x", "stock": 20})
+    body = {"increment": {"stock": -1}, "where": {"stock_gte": 1}}
+    answers = await asyncio.gather(*(patch(things, id_, body) for _ in range(60)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 20 + [409] * 40
+    assert (await one(things, "GET", id_)).json()["data"]["stock"] == 0
+
+
+async def test_a_guarded_change_is_one_round_trip(things: Api, commands: CommandRecorder) -> None:
+    id_ = await added(things, {"name": "x", "stock": 1})
+    commands.commands.clear()
+    body = {"increment": {"stock": -1}, "where": {"stock_gte": 1}}
+    assert (await patch(things, id_, body, **{"if-match": '"v1"'})).status_code == 200
+    assert commands.names == ["findAndModify"]
+    assert (await patch(things, id_, body)).status_code == 409
+    assert commands.names == ["findAndModify", "findAndModify", "find"]
+
+
 async def test_a_field_that_was_just_declared_is_known(things: Api) -> None:
     id_ = await added(things, {"name": "x"})
     assert violations(await patch(things, id_, {"increment": {"more": 1}})) == [
@@ -249,6 +322,21 @@ async def test_a_field_that_only_its_owner_reads_is_changed_by_him_only(api: Api
     assert violations(await change_as(ann, id_, {"increment": {"price": 1}})) == [
         ("body", "increment", "price", "float_type")
     ]
+
+
+async def test_conditions_look_only_at_what_the_caller_may_read(api: Api) -> None:
+    ann, bob, id_ = await ruled(api)
+    for name in ("secret", "absent"):
+        for where in ({f"{name}_gte": 5}, {"not": {f"{name}_gte": 5}}):
+            assert violations(await change_as(bob, id_, {"data": {}, "where": where}))[0][-1] == "value_error"
+    unseen: list[Any] = [{"price_eq": 5}, {"price_ne": 5}, {"not": {"price_eq": 5}}, {"price_isnull": True}]
+    for where in unseen:
+        assert (await change_as(bob, id_, {"data": {}, "where": where})).json()["code"] == "condition_failed"
+    assert (await change_as(ann, id_, {"data": {}, "where": {"price_eq": 5}})).status_code == 200
+    body = {"increment": {"stock": -9}, "where": {"stock_gte": 9}}
+    assert (await change_as(bob, id_, body)).json()["code"] == "condition_failed"
+    assert (await change_as(bob, id_, {**body, "where": {"stock_gte": 5}})).status_code == 403
+    assert (await change_as(bob, "0" * 24, body)).status_code == 404
 
 
 async def test_operators_keep_to_the_rules_of_fields(api: Api) -> None:
