@@ -106,18 +106,57 @@ class Services:
                 await self.databases.client.close()
 
 
-def build_services(settings: Settings) -> Services:
-    """One of each service, on a MongoDB that need not be there yet. Belongs to the event loop that uses it first."""
+@dataclass(frozen=True, slots=True)
+class _Foundation:
+    """What finds, makes, migrates and deletes projects."""
+
+    databases: Databases
+    store: ProjectStore
+    secret_box: SecretBox
+    leases: Leases
+    migrations: Migrations
+    migrator: Migrator
+    deletions: Deletions
+    projects: Projects
+    canary: Canary
+
+    def build_admin(self) -> ProjectAdmin:
+        return ProjectAdmin(
+            self.databases,
+            self.store,
+            self.secret_box,
+            self.projects,
+            self.canary,
+            migrations=self.migrations,
+            deletions=self.deletions,
+        )
+
+
+def _build_foundation(settings: Settings) -> _Foundation:
     databases = Databases(
         connect(settings.database_uri), settings.database_prefix, FileUrls(f"{settings.files_url}/files/")
     )
-    passwords = Passwords(settings.bcrypt_cost, settings.hashing_threads or os.cpu_count() or 1)
-    store, secret_box = ProjectStore(databases), SecretBox(settings.secret)
-    canary = Canary(store, secret_box)
-    leases = Leases(databases)
+    store, secret_box, leases = ProjectStore(databases), SecretBox(settings.secret), Leases(databases)
     migrations = Migrations(databases, leases)
-    migrator, deletions = Migrator(migrations), Deletions(databases, store, leases, leader=LEADER)
-    projects = Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id)
+    migrator = Migrator(migrations)
+    return _Foundation(
+        databases=databases,
+        store=store,
+        secret_box=secret_box,
+        leases=leases,
+        migrations=migrations,
+        migrator=migrator,
+        deletions=Deletions(databases, store, leases, leader=LEADER),
+        projects=Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id),
+        canary=Canary(store, secret_box),
+    )
+
+
+def build_services(settings: Settings) -> Services:
+    """One of each service, on a MongoDB that need not be there yet. Belongs to the event loop that uses it first."""
+    base = _build_foundation(settings)
+    databases, projects = base.databases, base.projects
+    passwords = Passwords(settings.bcrypt_cost, settings.hashing_threads or os.cpu_count() or 1)
     tokens = Tokens(settings.base_url, projects)
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
@@ -128,9 +167,9 @@ def build_services(settings: Settings) -> Services:
     return Services(
         databases=databases,
         projects=projects,
-        admin=ProjectAdmin(databases, store, secret_box, projects, canary, migrations=migrations, deletions=deletions),
-        migrations=migrations,
-        canary=canary,
+        admin=base.build_admin(),
+        migrations=base.migrations,
+        canary=base.canary,
         tokens=tokens,
         passwords=passwords,
         accounts=Accounts(passwords, tokens, lists, access=access, protection=protection),
@@ -139,26 +178,26 @@ def build_services(settings: Settings) -> Services:
         pattern_judge=pattern_judge,
         documents=documents,
         permits=DocumentPermits(documents, access, ConflictLimit(limits)),
-        idempotency=Idempotency(secret_box, derive_key(settings.secret, IDEMPOTENCY)),
+        idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
         limits=limits,
-        jobs=Jobs([*_migrations(migrations, migrator, deletions), *_jobs(databases, limits)], Leader(leases)),
+        jobs=Jobs([*_migrations(base), *_jobs(databases, limits)], Leader(base.leases)),
         access=access,
         rules=RulesAdministration(access, made),
         roles=Roles(access),
-        keys=Keys(store, projects),
+        keys=Keys(base.store, projects),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
 
 
-def _migrations(migrations: Migrations, migrator: Migrator, deletions: Deletions) -> list[Job]:
+def _migrations(base: _Foundation) -> list[Job]:
     return [
-        Job("prepare", migrations.migrate_system),
-        Job("migrate", migrator.run_pending, every=MIGRATE_SECONDS),
-        Job("delete_projects", deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
+        Job("prepare", base.migrations.migrate_system),
+        Job("migrate", base.migrator.run_pending, every=MIGRATE_SECONDS),
+        Job("delete_projects", base.deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
     ]
 
 

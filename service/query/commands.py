@@ -11,7 +11,7 @@ from typing import Any
 
 from service.query.matcher import decide
 from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, Match, RelationMatch
-from service.query.tree import Condition, Filter, Leaf, Related, Tree, has_relations, leaves, to_filter
+from service.query.tree import Filter, Leaf, Node, Related, Tree, has_relations, leaves, to_filter
 
 Stage = dict[str, Any]
 Command = dict[str, Any]
@@ -142,13 +142,13 @@ def _joined(tree: Tree) -> list[Stage]:
     keys = {id(leaf): f"_joined_{number}" for number, leaf in enumerate(related)}
     lookups = [_lookup(leaf.local, leaf.collection, keys[id(leaf)], _related_ids(leaf)) for leaf in related]
 
-    def found(leaf: Condition) -> Tree:
+    def found(leaf: Node) -> Tree:
         return leaf if id(leaf) not in keys else Leaf(keys[id(leaf)], "eq", [], negated=not _is_negated(leaf))
 
     return [*lookups, {"$match": to_filter(decide(tree, found))}, {"$unset": list(keys.values())}]
 
 
-def _is_negated(leaf: Condition) -> bool:
+def _is_negated(leaf: Node) -> bool:
     return isinstance(leaf, Related) and leaf.negated
 
 

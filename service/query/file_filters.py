@@ -8,7 +8,7 @@ from typing import Any
 from service.query.matcher import decide
 from service.query.nodes import Match
 from service.query.shapes import USERS
-from service.query.tree import Condition, Leaf, Related, Tree, escape
+from service.query.tree import Leaf, Node, Related, Tree, escape
 from service.schema.file_urls import NAME, FileUrls
 
 DATA_FIELD = re.compile(r"data\.[^.]+")
@@ -26,7 +26,7 @@ def find_by_names(match: Match, collection: str, urls: FileUrls) -> Match:
 
 
 def _translate(tree: Tree, collection: str, urls: FileUrls) -> Tree:
-    def with_names(leaf: Condition) -> Tree:
+    def with_names(leaf: Node) -> Tree:
         if isinstance(leaf, Related):
             return replace(leaf, tree=_translate(leaf.tree, leaf.collection, urls))
         return _with_names(leaf, urls) if isinstance(leaf, Leaf) and collection == USERS.collection else leaf

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from service.query.tree import All, AnyOf, Condition, Leaf, Tree, all_of, any_of
+from service.query.tree import All, AnyOf, Leaf, Node, Tree, all_of, any_of
 
 Record = Mapping[str, Any]
 
@@ -53,7 +53,7 @@ def holds(leaf: Leaf, record: Record) -> bool:
     return OPERATORS[leaf.operator](found, leaf.value) is not leaf.negated
 
 
-def decide(tree: Tree, judge: Callable[[Condition], Tree]) -> Tree:
+def decide(tree: Tree, judge: Callable[[Node], Tree]) -> Tree:
     """`tree` with each leaf replaced by what `judge` makes of it."""
     match tree:
         case bool():

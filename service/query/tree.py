@@ -12,17 +12,17 @@ from typing import Any
 Filter = dict[str, Any]
 
 
-class Condition:
+class Node:
     """What a tree is made of, besides true and false. A leaf has `negated`."""
 
     __slots__ = ()
 
 
-Tree = bool | Condition
+Tree = bool | Node
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf(Condition):
+class Leaf(Node):
     """One condition on the field at a dotted MongoDB path. `value` is typed: a tuple for `in`, a boolean for `isnull`.
 
     `same`, which no query says, takes any value but null: the field is just that, where for `eq` an element is enough.
@@ -35,7 +35,7 @@ class Leaf(Condition):
 
 
 @dataclass(frozen=True, slots=True)
-class Related(Condition):
+class Related(Node):
     """Whether the id at `local` names a record of `collection` that satisfies `tree`."""
 
     local: str
@@ -45,14 +45,14 @@ class Related(Condition):
 
 
 @dataclass(frozen=True, slots=True)
-class All(Condition):
+class All(Node):
     """Holds where all of at least two parts do."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf(Condition):
+class AnyOf(Node):
     """Holds where one of at least two parts does."""
 
     parts: tuple[Tree, ...]
@@ -93,7 +93,7 @@ def negate(tree: Tree) -> Tree:
     return replace(tree, negated=not tree.negated)  # type: ignore[type-var, attr-defined]
 
 
-def leaves(tree: Tree) -> Iterable[Condition]:
+def leaves(tree: Tree) -> Iterable[Node]:
     """Those of `tree` itself; what a relation demands of the related record is the relation's."""
     match tree:
         case bool():

@@ -12,7 +12,7 @@ from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, Field
 from service.domain.access.templates import USER_ID, Values, bind
 from service.query.matcher import decide, holds, matches
 from service.query.nodes import Match
-from service.query.tree import All, Condition, Leaf, Related, Tree, all_of, any_of, leaves
+from service.query.tree import All, Leaf, Node, Related, Tree, all_of, any_of, leaves
 
 NO_RULES = FieldRules()
 
@@ -163,7 +163,7 @@ class Permissions:
         return found
 
 
-def _field_of(leaf: Condition) -> str | None:
+def _field_of(leaf: Node) -> str | None:
     """The top-level field of `data` that a condition looks at, be it to follow a relation."""
     path = leaf.path if isinstance(leaf, Leaf) else leaf.local if isinstance(leaf, Related) else ""
     return top_level(path)
@@ -173,7 +173,7 @@ def residue(tree: Tree, new: Mapping[str, Any], *, whole: bool = False) -> Tree:
     """`tree` with what it says of the fields in `new`, top-level names of `data`, decided. `whole`: of all that `data` has."""
     image = {"data": new}
 
-    def judge(leaf: Condition) -> Tree:
+    def judge(leaf: Node) -> Tree:
         if isinstance(leaf, Leaf) and (name := top_level(leaf.path)) is not None and (whole or name in new):
             return holds(leaf, image)
         return leaf

@@ -7,7 +7,7 @@ from service.bounds import MAX_SET_VALUES
 from service.query.commands import probe
 from service.query.matcher import decide, matches, values_at
 from service.query.nodes import Match, RelationMatch
-from service.query.tree import Condition, Related, Tree, has_relations, leaves, to_filter
+from service.query.tree import Node, Related, Tree, has_relations, leaves, to_filter
 from service.storage.databases import ProjectDatabase
 
 Record = Mapping[str, Any]
@@ -25,7 +25,7 @@ async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
             within = len(ids) <= MAX_SET_VALUES
             found[id(leaf)] = within and await _holds(database, leaf, ids) is not leaf.negated
 
-    def replaced(leaf: Condition) -> Tree:
+    def replaced(leaf: Node) -> Tree:
         return found.get(id(leaf), leaf)
 
     return decide(tree, replaced)

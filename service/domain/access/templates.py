@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from service.query.matcher import OPERATORS, decide
-from service.query.tree import Condition, Leaf, Related, Tree
+from service.query.tree import Leaf, Node, Related, Tree
 from service.schema.values import Kind, milliseconds
 
 USER_ID, USER_EMAIL, USER_ROLES, NOW = "user.id", "user.email", "user.roles", "now"
@@ -33,7 +33,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class VariableLeaf(Condition):
+class VariableLeaf(Node):
     """A condition on a variable, decided before any record is looked at."""
 
     variable: Variable
@@ -43,7 +43,7 @@ class VariableLeaf(Condition):
 
 
 @dataclass(frozen=True, slots=True)
-class Audience(Condition):
+class Audience(Node):
     """`anyone`, or `users`: everybody who is signed in."""
 
     word: str
@@ -51,7 +51,7 @@ class Audience(Condition):
 
 
 @dataclass(frozen=True, slots=True)
-class Can(Condition):
+class Can(Node):
     """Whether the caller may read the record that `local` names, of the declared collection `target` or of `users`."""
 
     local: str
@@ -83,7 +83,7 @@ def bind(template: Tree, values: Values) -> Tree:
     return decide(template, lambda leaf: _bound(leaf, values))
 
 
-def _bound(leaf: Condition, values: Values) -> Tree:
+def _bound(leaf: Node, values: Values) -> Tree:
     match leaf:
         case Leaf(value=Variable() as variable):
             value = _fitting(values.value(variable), leaf)
@@ -124,7 +124,7 @@ def variables_of(template: Tree) -> set[Variable]:
     """All that a template names, also behind relations."""
     found: set[Variable] = set()
 
-    def note(leaf: Condition) -> Tree:
+    def note(leaf: Node) -> Tree:
         match leaf:
             case Leaf(value=Variable() as variable):
                 found.add(variable)
@@ -142,7 +142,7 @@ def targets_of(template: Tree) -> set[str]:
     """The declared collections whose read rules a template needs."""
     found: set[str] = set()
 
-    def note(leaf: Condition) -> Tree:
+    def note(leaf: Node) -> Tree:
         if isinstance(leaf, Can):
             found.add(leaf.target)
         return leaf

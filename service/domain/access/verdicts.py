@@ -15,7 +15,7 @@ from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID
 from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.errors import Invalid, Unauthorized
 from service.query.matcher import decide, matches
-from service.query.tree import Condition, Leaf, Tree
+from service.query.tree import Leaf, Node, Tree
 from service.schema.documents import complete
 from service.schema.fields import Fields
 from service.schema.values import now
@@ -65,7 +65,7 @@ def _holds(tree: Tree, record: Record) -> bool:
     return matches(decide(tree, _without_relations), record)
 
 
-def _without_relations(leaf: Condition) -> Tree:
+def _without_relations(leaf: Node) -> Tree:
     return leaf if isinstance(leaf, Leaf) else False
 
 

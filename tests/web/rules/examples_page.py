@@ -7,36 +7,7 @@ import httpx2
 
 from faults.rule_examples import read_example
 from tests.conftest import Api
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody with a credential and, if signed in, an id."""
-
-    api: Api
-    headers: dict[str, str]
-    id: str = ""
-
-    async def ask(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
-        return await self.api.http.request(method, path, headers=self.headers, **kwargs)
-
-    async def create(self, collection: str, **data: Any) -> httpx2.Response:
-        return await self.ask("POST", f"/api/collections/{collection}/documents", json={"data": data})
-
-    async def list(self, collection: str, query: str = "") -> httpx2.Response:
-        return await self.ask("GET", f"/api/collections/{collection}/documents?{query}")
-
-    async def get(self, collection: str, id_: str) -> httpx2.Response:
-        return await self.ask("GET", f"/api/collections/{collection}/documents/{id_}")
-
-    async def change(self, collection: str, id_: str, **data: Any) -> httpx2.Response:
-        return await self.ask("PATCH", f"/api/collections/{collection}/documents/{id_}", json={"data": data})
-
-    async def replace(self, collection: str, id_: str, **data: Any) -> httpx2.Response:
-        return await self.ask("PUT", f"/api/collections/{collection}/documents/{id_}", json={"data": data})
-
-    async def delete(self, collection: str, id_: str) -> httpx2.Response:
-        return await self.ask("DELETE", f"/api/collections/{collection}/documents/{id_}")
+from tests.web.rules.conftest import Person
 
 
 @dataclass(frozen=True)
@@ -55,7 +26,7 @@ class Stage:
         id_ = answer.json()["user"]["id"]
         if roles:
             await self.give_roles(id_, *roles)
-        return Person(self.api, {"authorization": f"Bearer {answer.json()['access_token']}"}, id_)
+        return Person(self.api, id_, {"authorization": f"Bearer {answer.json()['access_token']}"})
 
     async def give_roles(self, user_id: str, *roles: str) -> None:
         path = f"/auth-collections/users/{user_id}/roles"
@@ -72,7 +43,7 @@ class Stage:
 async def set_up(api: Api, number: int) -> Stage:
     """Declares what an example declares and saves its rules."""
     schemas, rules = read_example(number)
-    server, guest = (Person(api, {"x-api-key": key}) for key in (api.key, api.publishable_key))
+    server, guest = (Person(api, "", {"x-api-key": key}) for key in (api.key, api.publishable_key))
     for name, schema in schemas.items():
         answer = await server.ask("POST", "/api/collections", json={"name": name, "schema": schema})
         assert answer.status_code == 201, answer.text

@@ -35,12 +35,12 @@ async def test_example_1_notes_of_ones_own(api: Api) -> None:
     assert (await ann.get("notes", note)).json() == made.json()
     assert outcome(await ben.get("notes", note)) == GONE
 
-    assert (await ann.change("notes", note, text="still mine")).json()["data"]["text"] == "still mine"
-    assert misplaced(await ann.change("notes", note, owner_id=ben.id)) == [["body", "data", "owner_id"]]
+    assert (await ann.merge("notes", note, text="still mine")).json()["data"]["text"] == "still mine"
+    assert misplaced(await ann.merge("notes", note, owner_id=ben.id)) == [["body", "data", "owner_id"]]
     assert (await ann.replace("notes", note, text="whole")).json()["data"] == {"text": "whole", "owner_id": ann.id}
-    assert outcome(await ben.change("notes", note, text="his")) == GONE
+    assert outcome(await ben.merge("notes", note, text="his")) == GONE
     assert outcome(await ben.replace("notes", note, text="his")) == GONE
-    assert outcome(await stage.guest.change("notes", note, text="nobody's")) == UNAUTHORIZED
+    assert outcome(await stage.guest.merge("notes", note, text="nobody's")) == UNAUTHORIZED
 
     assert outcome(await ben.delete("notes", note)) == GONE
     assert outcome(await stage.guest.delete("notes", note)) == UNAUTHORIZED
@@ -63,11 +63,11 @@ async def test_example_2_published_posts_and_drafts(api: Api) -> None:
     assert outcome(await stage.guest.get("posts", draft)) == GONE
     assert (await editor.get("posts", draft)).status_code == 200
 
-    assert outcome(await ben.change("posts", news, title="his")) == FORBIDDEN
-    assert outcome(await ben.change("posts", draft, title="his")) == GONE
-    assert outcome(await editor.change("posts", draft, title="hers")) == FORBIDDEN
-    assert outcome(await stage.guest.change("posts", news, title="nobody's")) == UNAUTHORIZED
-    assert (await ann.change("posts", draft, status="published")).status_code == 200
+    assert outcome(await ben.merge("posts", news, title="his")) == FORBIDDEN
+    assert outcome(await ben.merge("posts", draft, title="his")) == GONE
+    assert outcome(await editor.merge("posts", draft, title="hers")) == FORBIDDEN
+    assert outcome(await stage.guest.merge("posts", news, title="nobody's")) == UNAUTHORIZED
+    assert (await ann.merge("posts", draft, status="published")).status_code == 200
     assert texts(await stage.guest.list("posts")) == ["draft", "news"]
 
     assert outcome(await ben.delete("posts", news)) == FORBIDDEN
@@ -88,14 +88,14 @@ async def test_example_3_a_workflow(api: Api) -> None:
     assert texts(await editor.list("articles")) == ["Waterloo"]
     assert outcome(await stage.guest.list("articles")) == UNAUTHORIZED
 
-    assert (await ann.change("articles", article, title="Waterloo, 1815")).status_code == 200
-    assert outcome(await ann.change("articles", article, status="published")) == FORBIDDEN
-    assert outcome(await ben.change("articles", article, status="submitted")) == GONE
-    assert (await ann.change("articles", article, status="submitted")).status_code == 200
-    assert outcome(await ann.change("articles", article, title="too late")) == FORBIDDEN
+    assert (await ann.merge("articles", article, title="Waterloo, 1815")).status_code == 200
+    assert outcome(await ann.merge("articles", article, status="published")) == FORBIDDEN
+    assert outcome(await ben.merge("articles", article, status="submitted")) == GONE
+    assert (await ann.merge("articles", article, status="submitted")).status_code == 200
+    assert outcome(await ann.merge("articles", article, title="too late")) == FORBIDDEN
     assert outcome(await ann.delete("articles", article)) == FORBIDDEN
-    assert outcome(await editor.change("articles", article, status="draft")) == FORBIDDEN
-    assert (await editor.change("articles", article, status="published")).json()["data"]["status"] == "published"
+    assert outcome(await editor.merge("articles", article, status="draft")) == FORBIDDEN
+    assert (await editor.merge("articles", article, status="published")).json()["data"]["status"] == "published"
     assert outcome(await editor.delete("articles", article)) == FORBIDDEN
 
     other = id_of(await ann.create("articles", title="dropped"))
@@ -120,10 +120,10 @@ async def test_example_4_comments(api: Api) -> None:
     assert outcome(await ben.get("comments", hidden)) == GONE
     assert (await stage.guest.get("comments", comment)).status_code == 200
 
-    assert (await ben.change("comments", comment, text="Well put")).status_code == 200
-    assert misplaced(await ben.change("comments", comment, post_id=draft)) == [["body", "data", "post_id"]]
-    assert outcome(await ann.change("comments", comment, text="hers")) == FORBIDDEN
-    assert outcome(await ben.change("comments", hidden, text="his")) == GONE
+    assert (await ben.merge("comments", comment, text="Well put")).status_code == 200
+    assert misplaced(await ben.merge("comments", comment, post_id=draft)) == [["body", "data", "post_id"]]
+    assert outcome(await ann.merge("comments", comment, text="hers")) == FORBIDDEN
+    assert outcome(await ben.merge("comments", hidden, text="his")) == GONE
     assert outcome(await ann.delete("comments", comment)) == FORBIDDEN
     assert outcome(await stage.guest.delete("comments", comment)) == UNAUTHORIZED
     assert (await ben.delete("comments", comment)).status_code == 204
@@ -146,17 +146,17 @@ async def test_example_5_tasks_of_a_team(api: Api) -> None:
     assert texts(await ann.list("teams"), "name") == ["Reds"]
     assert outcome(await stage.guest.list("tasks")) == UNAUTHORIZED
     assert outcome(await ann.list("memberships")) == (404, "collection_not_found")
-    found = (await ben.list("tasks", "populate=team")).json()["documents"]
+    found = (await ben.list("tasks", "?populate=team")).json()["documents"]
     assert found[0]["data"]["team"]["data"] == {"name": "Reds"}
 
-    assert misplaced(await ann.change("tasks", task, team_id=blues)) == [["body", "data", "team_id"]]
-    assert outcome(await cid.change("tasks", task, done=True)) == GONE
+    assert misplaced(await ann.merge("tasks", task, team_id=blues)) == [["body", "data", "team_id"]]
+    assert outcome(await cid.merge("tasks", task, done=True)) == GONE
     assert outcome(await ben.delete("tasks", task)) == FORBIDDEN
-    assert (await ben.change("tasks", task, done=True)).status_code == 200
+    assert (await ben.merge("tasks", task, done=True)).status_code == 200
     assert outcome(await cid.delete("tasks", task)) == GONE
     assert (await ann.delete("tasks", task)).status_code == 204
     moved = id_of(await ben.create("tasks", title="sweep", team_id=reds))
-    assert (await ben.change("tasks", moved, team_id=blues)).json()["data"]["team_id"] == blues
+    assert (await ben.merge("tasks", moved, team_id=blues)).json()["data"]["team_id"] == blues
     assert outcome(await ann.get("tasks", moved)) == GONE
 
 
@@ -175,7 +175,7 @@ async def test_example_6_memberships(api: Api) -> None:
     assert texts(await dan.list("memberships")) == []
     assert outcome(await dan.get("memberships", bens)) == GONE
     assert outcome(await stage.guest.list("memberships")) == UNAUTHORIZED
-    assert outcome(await ben.change("memberships", bens, role="admin")) == FORBIDDEN
+    assert outcome(await ben.merge("memberships", bens, role="admin")) == FORBIDDEN
 
     assert outcome(await ben.delete("memberships", cids)) == FORBIDDEN
     assert outcome(await dan.delete("memberships", cids)) == GONE

@@ -31,13 +31,13 @@ async def test_example_7_messages_in_a_room(api: Api) -> None:
     assert outcome(await cid.get("messages", message)) == GONE
     assert outcome(await stage.guest.list("messages")) == UNAUTHORIZED
 
-    assert (await ann.change("messages", message, text="Hello")).json()["data"]["text"] == "Hello"
-    assert misplaced(await ann.change("messages", message, room_id=cellar)) == [["body", "data", "room_id"]]
-    assert outcome(await ben.change("messages", message, text="Goodbye")) == FORBIDDEN
-    assert outcome(await cid.change("messages", message, text="Goodbye")) == GONE
+    assert (await ann.merge("messages", message, text="Hello")).json()["data"]["text"] == "Hello"
+    assert misplaced(await ann.merge("messages", message, room_id=cellar)) == [["body", "data", "room_id"]]
+    assert outcome(await ben.merge("messages", message, text="Goodbye")) == FORBIDDEN
+    assert outcome(await cid.merge("messages", message, text="Goodbye")) == GONE
     earlier = datetime.now(UTC) - timedelta(minutes=16)
     api.database["c_messages"].update_one({"_id": message}, {"$set": {"created_at": earlier}})
-    assert outcome(await ann.change("messages", message, text="Too late")) == FORBIDDEN
+    assert outcome(await ann.merge("messages", message, text="Too late")) == FORBIDDEN
 
     assert outcome(await ben.delete("messages", message)) == FORBIDDEN
     assert outcome(await cid.delete("messages", message)) == GONE
@@ -57,7 +57,7 @@ async def test_example_8_direct_messages(api: Api) -> None:
     assert outcome(await cid.get("direct", message)) == GONE
     assert outcome(await stage.guest.get("direct", message)) == UNAUTHORIZED
 
-    assert outcome(await ann.change("direct", message, participants=[ann.id, ben.id, cid.id])) == FORBIDDEN
+    assert outcome(await ann.merge("direct", message, participants=[ann.id, ben.id, cid.id])) == FORBIDDEN
     assert outcome(await ann.delete("direct", message)) == FORBIDDEN
 
 
@@ -76,19 +76,19 @@ async def test_example_9_listings_with_a_secret(api: Api) -> None:
     assert "reserve_price" not in (await stage.guest.get("listings", lamp)).json()["data"]
     assert outcome(await ben.get("listings", desk)) == GONE
 
-    assert texts(await ann.list("listings", "reserve_price_gte=50")) == ["desk"]
-    assert texts(await ben.list("listings", "reserve_price_gte=1")) == []
-    assert texts(await ben.list("listings", "reserve_price_ne=1")) == []
-    unknown = (await ben.list("listings", "sort_by=reserve_pric")).json()["detail"][0]
-    hidden = (await ben.list("listings", "sort_by=reserve_price")).json()["detail"][0]
+    assert texts(await ann.list("listings", "?reserve_price_gte=50")) == ["desk"]
+    assert texts(await ben.list("listings", "?reserve_price_gte=1")) == []
+    assert texts(await ben.list("listings", "?reserve_price_ne=1")) == []
+    unknown = (await ben.list("listings", "?sort_by=reserve_pric")).json()["detail"][0]
+    hidden = (await ben.list("listings", "?sort_by=reserve_price")).json()["detail"][0]
     assert hidden["type"] == unknown["type"]
     assert hidden["loc"] == unknown["loc"]
 
-    assert (await ann.change("listings", lamp, reserve_price=45)).json()["data"]["reserve_price"] == 45
-    assert misplaced(await ann.change("listings", lamp, rating=5)) == [["body", "data", "rating"]]
-    assert outcome(await ben.change("listings", lamp, title="his")) == FORBIDDEN
-    assert outcome(await ben.change("listings", desk, title="his")) == GONE
-    assert (await stage.server.change("listings", lamp, rating=5)).status_code == 200
+    assert (await ann.merge("listings", lamp, reserve_price=45)).json()["data"]["reserve_price"] == 45
+    assert misplaced(await ann.merge("listings", lamp, rating=5)) == [["body", "data", "rating"]]
+    assert outcome(await ben.merge("listings", lamp, title="his")) == FORBIDDEN
+    assert outcome(await ben.merge("listings", desk, title="his")) == GONE
+    assert (await stage.server.merge("listings", lamp, rating=5)).status_code == 200
     kept = (await ann.replace("listings", lamp, title="tall lamp")).json()["data"]
     assert kept == {"title": "tall lamp", "active": True, "seller_id": ann.id, "rating": 5}
 
@@ -112,20 +112,20 @@ async def test_example_10_orders(api: Api) -> None:
     assert outcome(await cid.get("orders", order)) == GONE
     assert outcome(await stage.guest.list("orders")) == UNAUTHORIZED
 
-    assert outcome(await buyer.change("orders", order, status="paid")) == FORBIDDEN
-    assert outcome(await seller.change("orders", order, status="shipped")) == FORBIDDEN
-    assert outcome(await cid.change("orders", order, status="cancelled")) == GONE
-    assert (await stage.server.change("orders", order, status="paid", total=120)).status_code == 200
-    assert outcome(await buyer.change("orders", order, status="cancelled")) == FORBIDDEN
-    assert misplaced(await seller.change("orders", order, status="shipped", total=1)) == [["body", "data", "total"]]
-    assert (await seller.change("orders", order, status="shipped", total=120)).json()["data"] == {
+    assert outcome(await buyer.merge("orders", order, status="paid")) == FORBIDDEN
+    assert outcome(await seller.merge("orders", order, status="shipped")) == FORBIDDEN
+    assert outcome(await cid.merge("orders", order, status="cancelled")) == GONE
+    assert (await stage.server.merge("orders", order, status="paid", total=120)).status_code == 200
+    assert outcome(await buyer.merge("orders", order, status="cancelled")) == FORBIDDEN
+    assert misplaced(await seller.merge("orders", order, status="shipped", total=1)) == [["body", "data", "total"]]
+    assert (await seller.merge("orders", order, status="shipped", total=120)).json()["data"] == {
         "buyer_id": buyer.id,
         "seller_id": seller.id,
         "status": "shipped",
         "total": 120,
     }
     other = id_of(await buyer.create("orders", seller_id=seller.id))
-    assert (await buyer.change("orders", other, status="cancelled")).status_code == 200
+    assert (await buyer.merge("orders", other, status="cancelled")).status_code == 200
     assert outcome(await buyer.delete("orders", other)) == FORBIDDEN
 
 
