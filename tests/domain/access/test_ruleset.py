@@ -96,7 +96,9 @@ def test_x15_a_rule_is_five_deep_and_has_thirty_conditions() -> None:
     read(with_rule({"or": [{"status_eq": str(number)} for number in range(30)]}))
     read(with_rule({"status_in": ["a"] * 500}))
     assert faults(with_rule(nested(6)))
+    assert faults(with_rule({"or": [{"status_eq": str(number)} for number in range(31)]}))
     assert faults(with_rule({"and": [{"or": [{"status_eq": str(n)} for n in range(16)]}] * 2}))
+    assert faults(with_rule({"status_in": ["a"] * 501}))
 
 
 def test_x15_a_rule_of_any_depth_is_refused_without_recursion() -> None:

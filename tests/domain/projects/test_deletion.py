@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, InvalidApiKey, ProjectNotFound
 from service.services import Services
 from service.storage.leases import Leases
+from service.storage.projects import ProjectStore
 from tests.conftest import Api, MakeApi
 
 BOUNDARY = "frontier"
@@ -118,6 +120,31 @@ async def test_n5_a_deletion_that_was_interrupted_is_finished_by_the_job(
             await job.run()
             await asyncio.sleep(0.1)
     assert (await other.users()).json()["total"] == 1
+
+
+async def test_n5_what_comes_back_begins_the_wait_anew(
+    api: Api, services: Services, mongo: MongoClient[Any], database_prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that was let in late writes late, and another may still follow it."""
+    monkeypatch.setattr(deletion, "QUIET_SECONDS", 1_000.0)
+    projects = mongo[f"{database_prefix}system"]["projects"]
+    store, leases = ProjectStore(services.databases), Leases(services.databases)
+    deletions = deletion.Deletions(services.databases, store, leases, leader=leader.NAME)
+    assert await store.begin_deletion(api.project.id)
+
+    async def advance() -> list[bool]:
+        """Whether each of two steps was the end, when nothing had come for long enough before the first."""
+        long_ago = datetime.now(UTC) - timedelta(seconds=2_000)
+        projects.update_one({"_id": api.project.id}, {"$set": {"deleting": long_ago}})
+        return [await deletions.advance(api.project.id) for _ in range(2)]
+
+    assert await advance() == [False, False]
+    await services.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
+    assert await advance() == [False, False]
+    await api.project.database.records("users").insert({"_id": "ann", "email": "ann@example.com"})
+    assert await advance() == [False, False]
+    assert await advance() == [True, True]
+    assert everything(mongo, database_prefix, api.project.id) == []
 
 
 async def test_n5_a_deletion_can_be_repeated_and_one_of_nobody_is_an_error(

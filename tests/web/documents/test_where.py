@@ -209,6 +209,15 @@ async def test_the_largest_trees_are_not_walked_through(books: Api) -> None:
         assert any(each["type"] in {"too_many", "where"} for each in answer.json()["detail"])
 
 
+@pytest.mark.parametrize("depth", [6, 31, 900])
+async def test_x15_a_query_of_any_depth_is_refused_without_recursion(books: Api, depth: int) -> None:
+    for opening, closing in (('{"not":', "}"), ('{"or":[', "]}")):
+        raw = f'{{"where":{opening * (depth - 1)}{{"stock_eq":1}}{closing * (depth - 1)}}}'
+        answer = await books.request("POST", QUERY, content=raw, headers={"content-type": "application/json"})
+        assert answer.status_code == 422
+        assert answer.json()["detail"][0]["type"] in {"too_deep", "json_invalid"}
+
+
 async def test_a_list_of_few_conditions_is_as_many_commands_in_either_form(
     books: Api, commands: CommandRecorder
 ) -> None:
