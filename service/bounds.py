@@ -99,6 +99,11 @@ MAX_CONDITIONS = Bound(50, "conditions of a query, those of its `where` included
 MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follows", protects=MONGODB, past=INVALID)
 MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
 MAX_LIMIT = Bound(1_000, "records of a page", protects=MEMORY, past=INVALID)
+MAX_SORT_KEYS = Bound(3, "fields to sort by", protects=MONGODB, past=INVALID)
+MAX_CHOSEN = Bound(500, "names in `fields`", protects=LOOP, past=INVALID)
+MAX_CURSOR = Bound(3_000, "characters of a cursor", protects=LOOP, past=INVALID)
+MAX_CAPPED = Bound(10_000, "records that a capped total counts", protects=MONGODB, past="`total_is` is `at_least`")
+MAX_DISTINCT = Bound(1_000, "values of `distinct`", protects=MEMORY, past="`truncated` is true")
 MAX_LISTS = Bound(8, "lists under way of a project in a worker", protects=MONGODB, past="503 busy")
 MAX_SLOW_LISTS = Bound(
     2,

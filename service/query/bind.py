@@ -1,32 +1,61 @@
 """ListQuery + Shape → BoundQuery: names get their meaning, texts become values, and what does not fit is refused."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from service.errors import Invalid, Violation
-from service.query.conditions import and_match, bind_where, to_match
-from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, ListQuery, Match, Where
-from service.query.shapes import Field, Shape
-
-NO_RELATION = Violation(("query", "populate"), "There is no such relation in this collection", "value_error")
+from service.query.conditions import and_match, bind_where, relation_name, to_match
+from service.query.cursor import Key, check_values, find_after
+from service.query.expansions import bind_expansions, choose
+from service.query.names import Path
+from service.query.nodes import BoundQuery, ListQuery, Match, SortKey, Where
+from service.query.shapes import ID, Field, Shape
 
 
 def bind(query: ListQuery, shape: Shape) -> BoundQuery:
     """The query as MongoDB can run it on records of `shape`. Raises Invalid naming all parameters that do not fit."""
     violations: list[Violation] = []
+    keys = _sort(query.sort, shape, violations)
     bound = BoundQuery(
         collection=shape.collection,
         match=_match(query, shape, violations),
-        sort=_sort(query, shape, violations),
+        sort=tuple((key.field.path, -1 if key.descending else 1) for key in keys),
         limit=query.limit,
         offset=query.offset,
         count=query.count,
-        expansions=_expansions(query.populate, shape, violations),
+        expansions=bind_expansions(query.populate, query.fields, shape, violations),
         fields=tuple(shape.listed),
         view=shape.view,
+        selection=choose(query.fields, query.populate, shape, violations),
+        cursor=query.cursor,
     )
     if violations:
         raise Invalid(violations)
-    return bound
+    if query.cursor is None or query.cursor.values is None:
+        return bound
+    check_values(keys, query.cursor.values)
+    return replace(bound, after=find_after(keys, query.cursor.values))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundDistinct:
+    """The records whose values are asked for, and where those stand."""
+
+    collection: str
+    match: Match
+    field: Field
+
+
+def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
+    """Raises Invalid."""
+    violations: list[Violation] = []
+    match = _match(query, shape, violations)
+    field = shape.field(path) if relation_name(path) is None else None
+    if field is None:
+        violations.append(Violation(("query", "field"), "There is no such field in this collection", "value_error"))
+    if field is None or violations:
+        raise Invalid(violations)
+    return BoundDistinct(shape.collection, match, field)
 
 
 def _match(query: ListQuery, shape: Shape, violations: list[Violation]) -> Match:
@@ -35,42 +64,20 @@ def _match(query: ListQuery, shape: Shape, violations: list[Violation]) -> Match
     return and_match(shape.match, to_match(trees))
 
 
-def _sort(query: ListQuery, shape: Shape, violations: list[Violation]) -> tuple[tuple[str, int], ...]:
-    field = _sort_field(query.sort_by, shape)
-    if field is None:
-        violations.append(Violation(("query", "sort_by"), "Not a field that can be sorted by", "value_error"))
-        return ()
-    direction = -1 if query.descending else 1
-    return ((field.path, direction),) if field.path == "_id" else ((field.path, direction), ("_id", direction))
-
-
-def _sort_field(path: tuple[str, ...], shape: Shape) -> Field | None:
-    return None if len(path) > 1 and path[0] != "data" else shape.sort_field(path)
-
-
-def _expansions(paths: Iterable[tuple[str, ...]], shape: Shape, violations: list[Violation]) -> tuple[Expansion, ...]:
-    """The trie of `paths`: a.b and a.c are one expansion of a with two inside."""
-    names = dict.fromkeys(path[0] for path in paths)
-    if EVERY_RELATION in names:
-        return _every(shape)
-    found = []
-    for name in names:
-        target = shape.relation(name)
-        if target is None:
-            violations.append(NO_RELATION)
+def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) -> list[Key]:
+    """The keys, and the id behind them, in the direction of the last: it is in the place of all that would follow it."""
+    keys: list[Key] = []
+    for wanted in sort:
+        field = _sort_field(wanted.path, shape)
+        if field is None or field.path in {key.field.path for key in keys}:
+            msg = "Not a field that can be sorted by" if field is None else "A field may be sorted by once"
+            violations.append(Violation(("query", "sort_by"), msg, "value_error"))
             continue
-        inner = _expansions([path[1:] for path in paths if path[0] == name and path[1:]], target, violations)
-        found.append(_expansion(name, target, inner))
-    return tuple(found)
+        keys.append(Key(field, wanted.descending))
+        if field.path == ID.path:
+            return keys
+    return [*keys, Key(ID, bool(keys) and keys[-1].descending)]
 
 
-def _every(shape: Shape) -> tuple[Expansion, ...]:
-    names = shape.relations()
-    if names is None:
-        return (_expansion(EVERY_RELATION, shape),)
-    targets = ((name, shape.relation(name)) for name in names)
-    return tuple(_expansion(name, target) for name, target in targets if target is not None)
-
-
-def _expansion(name: str, target: Shape, inner: tuple[Expansion, ...] = ()) -> Expansion:
-    return Expansion(name, target.collection, tuple(target.related), inner, target.match, target.view)
+def _sort_field(path: Path, shape: Shape) -> Field | None:
+    return None if len(path) > 1 and path[0] != "data" else shape.sort_field(path)

@@ -9,11 +9,11 @@ A pipeline costs MongoDB a tenth more than a plain `find`, so only what has a re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from service.query.matcher import decide
+from service.query.matching import Stage, exists, filtered, is_streamed, lookup, matching, streamed, whole_filter
 from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, Match, RelationMatch
-from service.query.tree import Filter, Leaf, Node, Related, Tree, has_relations, leaves, to_filter
+from service.query.selection import Selection, data_paths
+from service.query.tree import Filter, has_relations
 
-Stage = dict[str, Any]
 Command = dict[str, Any]
 
 # Measured at 1,000,000 users: up to this many ids, `$in` answers in milliseconds; beyond it, streaming a page does.
@@ -31,7 +31,7 @@ def probe(relation: RelationMatch) -> Command:
     """The ids of at most PROBE_LIMIT + 1 records that match: one more than are of use tells that there are too many."""
     limit, match = PROBE_LIMIT + 1, relation.match
     if is_streamed(match):
-        stages = [*_matching(match), {"$limit": limit}, {"$project": {"_id": 1}}]
+        stages = [*matching(match), {"$limit": limit}, {"$project": {"_id": 1}}]
         return _aggregate(relation.collection, stages, limit)
     return _find(relation.collection, match, {"limit": limit, "projection": {"_id": 1}})
 
@@ -47,26 +47,47 @@ def page(query: BoundQuery, *, window: int | None = None) -> Command:
     With a `window` only so many records, the first in order, are looked at: the page may then be too short.
     """
     if is_streamed(query.match) or query.expansions:
-        return _aggregate(query.collection, [*_page_stages(query, window), *_populated(query)], query.limit)
-    options: Command = {"sort": dict(query.sort), "limit": query.limit, "projection": dict.fromkeys(query.fields, 1)}
+        return _aggregate(query.collection, [*_page_stages(query, window), *_populated(query)], query.size)
+    options: Command = {
+        "sort": dict(query.sort),
+        "limit": query.size,
+        "projection": dict.fromkeys(read_fields(query), 1),
+    }
     if query.offset:
         options["skip"] = query.offset
     return _find(query.collection, query.match, options)
 
 
-def total(collection: str, match: Match) -> Command:
+def read_fields(query: BoundQuery) -> tuple[str, ...]:
+    """What MongoDB is to give of the records of a page: all of `data` where a view looks at it, or any of it may be an id."""
+    if query.selection is None or query.view is not None or _is_every(query.expansions):
+        return query.fields
+    keys = [path for path, _ in query.sort if query.cursor is not None and path.startswith("data.")]
+    return _narrowed(query.fields, query.selection, query.expansions, keys)
+
+
+def _narrowed(
+    fields: Sequence[str], selection: Selection, expansions: Sequence[Expansion], more: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """`fields`, with what is chosen of `data` in its place, and what is needed there beside it."""
+    ids = [f"data.{expansion.name}_id" for expansion in expansions]
+    return (*(name for name in fields if name != "data"), *data_paths(selection, [*ids, *more]))
+
+
+def total(collection: str, match: Match, most: int | None = None) -> Command:
     """A `count`; or, where a relation is streamed, a pipeline of one row `{"n": count}`, or none for zero.
 
-    Grouped by related ids first: each of those is looked up once.
+    Grouped by related ids first: each of those is looked up once. It counts to `most`, if that is given, and no further.
     """
     if not is_streamed(match):
-        return {"count": collection, "query": _filter(match)}
-    if any(map(has_relations, match.trees)):
-        return _aggregate(collection, [*_matching(match), {"$count": "n"}], 1)
+        return {"count": collection, "query": whole_filter(match), **({"limit": most} if most is not None else {})}
+    if most is not None or any(map(has_relations, match.trees)):
+        capped = [{"$limit": most}] if most is not None else []
+        return _aggregate(collection, [*matching(match), *capped, {"$count": "n"}], 1)
     key = {f"r{number}": f"${relation.local}" for number, relation in enumerate(match.relations)}
-    lookups = (_exists(f"_id.r{number}", relation) for number, relation in enumerate(match.relations))
+    lookups = (exists(f"_id.r{number}", relation) for number, relation in enumerate(match.relations))
     stages = [
-        *_filtered(match),
+        *filtered(match),
         {"$group": {"_id": key, "n": {"$sum": 1}}},
         *(stage for stages in lookups for stage in stages),
         {"$group": {"_id": None, "n": {"$sum": "$n"}}},
@@ -76,13 +97,13 @@ def total(collection: str, match: Match) -> Command:
 
 def window(query: BoundQuery) -> int:
     """How many records to look at first, when a relation is streamed."""
-    return (query.offset + query.limit) * WINDOW_FACTOR
+    return (query.offset + query.size) * WINDOW_FACTOR
 
 
 def _find(collection: str, match: Match, options: Command) -> Command:
     # One more than can come tells the server to close the cursor with the first batch.
     batch = {"batchSize": options["limit"] + 1}
-    return {"find": collection, "filter": _filter(match), **options, **batch}
+    return {"find": collection, "filter": whole_filter(match), **options, **batch}
 
 
 def _aggregate(collection: str, stages: Sequence[Stage], size: int) -> Command:
@@ -92,89 +113,19 @@ def _aggregate(collection: str, stages: Sequence[Stage], size: int) -> Command:
 def _page_stages(query: BoundQuery, window: int | None) -> list[Stage]:
     """Lookups that only add come after the page is cut."""
     return [
-        *_filtered(query.match),
+        *filtered(query.match),
         {"$sort": dict(query.sort)},
         *([{"$limit": window}] if window is not None else []),
-        *_streamed(query.match),
+        *streamed(query.match),
         *([{"$skip": query.offset}] if query.offset else []),
-        {"$limit": query.limit},
+        {"$limit": query.size},
         {"$project": _shown_fields(query)},
     ]
 
 
 def _shown_fields(query: BoundQuery) -> Stage:
-    fields: Stage = dict.fromkeys(query.fields, 1)
+    fields: Stage = dict.fromkeys(read_fields(query), 1)
     return fields | {IDS: _EVERY_ID} if _is_every(query.expansions) else fields
-
-
-def _matching(match: Match) -> list[Stage]:
-    return [*_filtered(match), *_streamed(match)]
-
-
-def is_streamed(match: Match) -> bool:
-    """Whether records must be looked up one after the other to tell which of them match."""
-    return bool(match.relations) or any(map(has_relations, match.trees))
-
-
-def _filtered(match: Match) -> list[Stage]:
-    return [{"$match": found}] if (found := _filter(match)) else []
-
-
-def _filter(match: Match) -> Filter:
-    """What the records say themselves."""
-    return _all_of((*match.filters, *(to_filter(tree) for tree in match.trees if not has_relations(tree))))
-
-
-def _all_of(filters: Sequence[Filter]) -> Filter:
-    if len(filters) > 1:
-        return {"$and": list(filters)}
-    return filters[0] if filters else {}
-
-
-def _streamed(match: Match) -> list[Stage]:
-    related = [stage for relation in match.relations for stage in _exists(relation.local, relation)]
-    return [*related, *(stage for tree in match.trees if has_relations(tree) for stage in _joined(tree))]
-
-
-def _joined(tree: Tree) -> list[Stage]:
-    """Keeps the records that satisfy a tree with relations: all are looked up, then one condition combines them."""
-    related = [leaf for leaf in leaves(tree) if isinstance(leaf, Related)]
-    keys = {id(leaf): f"_joined_{number}" for number, leaf in enumerate(related)}
-    lookups = [_lookup(leaf.local, leaf.collection, keys[id(leaf)], _related_ids(leaf)) for leaf in related]
-
-    def found(leaf: Node) -> Tree:
-        return leaf if id(leaf) not in keys else Leaf(keys[id(leaf)], "eq", [], negated=not _is_negated(leaf))
-
-    return [*lookups, {"$match": to_filter(decide(tree, found))}, {"$unset": list(keys.values())}]
-
-
-def _is_negated(leaf: Node) -> bool:
-    return isinstance(leaf, Related) and leaf.negated
-
-
-def _related_ids(leaf: Related) -> list[Stage]:
-    return [*_matching(Match(trees=(leaf.tree,))), {"$project": {"_id": 1}}]
-
-
-def _exists(local: str, relation: RelationMatch) -> list[Stage]:
-    """Keeps the records whose id at `local` names a record that matches.
-
-    A lookup without a pipeline of its own runs in MongoDB's newer engine: measured here, a fifth of the time of one that
-    carries the condition inside. Only conditions on further relations need that.
-    """
-    if is_streamed(relation.match):
-        inner = [*_matching(relation.match), {"$project": {"_id": 1}}]
-        return [_lookup(local, relation.collection, "_matched", inner), {"$match": {"_matched": {"$ne": []}}}, _FORGET]
-    condition = {"$elemMatch": _filter(relation.match)}
-    return [_lookup(local, relation.collection, "_matched"), {"$match": {"_matched": condition}}, _FORGET]
-
-
-_FORGET = {"$unset": "_matched"}
-
-
-def _lookup(local: str, collection: str, name: str, inner: Iterable[Stage] | None = None) -> Stage:
-    pipeline = {} if inner is None else {"pipeline": list(inner)}
-    return {"$lookup": {"from": collection, "localField": local, "foreignField": "_id", **pipeline, "as": name}}
 
 
 def _populated(query: BoundQuery) -> list[Stage]:
@@ -185,7 +136,7 @@ def _populated(query: BoundQuery) -> list[Stage]:
     """
     if not query.expansions:
         return []
-    shown = _columns(ROWS, query.fields)
+    shown = _columns(ROWS, read_fields(query))
     lookups = _lookups(query.expansions, "r", ROWS, shown)
     return [{"$group": {"_id": None, ROWS: {"$push": "$$ROOT"}}}, *lookups, {"$project": {"_id": 0, **shown}}]
 
@@ -196,10 +147,18 @@ def _lookups(expansions: Sequence[Expansion], prefix: str, local: str, shown: St
     for number, expansion in enumerate(expansions):
         key = related_key(prefix, number)
         path = f"{IDS}.v" if expansion.name == EVERY_RELATION else f"data.{expansion.name}_id"
-        stages.append(_lookup(f"{local}.{path}", expansion.collection, key, _matching(expansion.match) or None))
-        shown.update(_columns(key, expansion.fields if expansion.view is None else (*expansion.fields, *TIMES)))
+        stages.append(lookup(f"{local}.{path}", expansion.collection, key, matching(expansion.match) or None))
+        shown.update(_columns(key, _related_fields(expansion)))
         stages += _lookups(expansion.inner, f"{key}_", key, shown)
     return stages
+
+
+def _related_fields(expansion: Expansion) -> tuple[str, ...]:
+    if expansion.view is not None:
+        return (*expansion.fields, *TIMES)
+    if expansion.selection is None or _is_every(expansion.inner):
+        return expansion.fields
+    return _narrowed(expansion.fields, expansion.selection, expansion.inner)
 
 
 def _columns(key: str, fields: Iterable[str]) -> Stage:

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from service.query.nodes import Match
-from service.query.shapes import Field, Shape
+from service.query.shapes import ID, Field, Shape
 from service.schema import fields as declared
 from service.schema.values import Kind
 
 NAMED = {
-    "id": Field("_id", Kind.ID),
-    "created_at": Field("created_at", Kind.DATETIME),
-    "updated_at": Field("updated_at", Kind.DATETIME),
+    "id": ID,
+    "created_at": Field("created_at", Kind.DATETIME, single=True),
+    "updated_at": Field("updated_at", Kind.DATETIME, single=True),
 }
 
 
@@ -33,8 +33,8 @@ class DocumentShape:
         if len(path) == 1 and path[0] in NAMED:
             return NAMED[path[0]]
         names = path[1:] if path[0] == "data" and len(path) > 1 else path
-        kind = _kind(self._fields, names)
-        return Field(".".join(("data", *names)), kind) if kind is not None else None
+        found = _kind(self._fields, names)
+        return Field(".".join(("data", *names)), found[0], single=found[1]) if found is not None else None
 
     sort_field = field
 
@@ -46,18 +46,19 @@ class DocumentShape:
         return tuple(self._targets)
 
 
-def _kind(fields: declared.Fields, names: tuple[str, ...]) -> Kind | None:
-    """What the values at a path are, or None where nothing is declared there."""
+def _kind(fields: declared.Fields, names: tuple[str, ...]) -> tuple[Kind, bool] | None:
+    """What the values at a path are, and whether there is at most one; None where nothing is declared there."""
     field = fields.get(names[0])
     return _within(field, names[1:]) if field is not None else None
 
 
-def _within(field: declared.Field, names: tuple[str, ...]) -> Kind | None:
+def _within(field: declared.Field, names: tuple[str, ...]) -> tuple[Kind, bool] | None:
     """An array is asked for by its elements. Inside what declares no parts, a value may be anything."""
     if field.kind is Kind.ARRAY:
-        return _within(field.items, names) if field.items is not None else Kind.ANY
+        found = _within(field.items, names) if field.items is not None else (Kind.ANY, False)
+        return found and (found[0], False)
     if not names:
-        return field.kind
+        return field.kind, field.kind not in {Kind.OBJECT, Kind.ANY}
     if field.properties is not None:
         return _kind(field.properties, names)
-    return Kind.ANY if field.kind in {Kind.OBJECT, Kind.ANY} else None
+    return (Kind.ANY, False) if field.kind in {Kind.OBJECT, Kind.ANY} else None

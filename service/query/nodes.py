@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from service.errors import Location
-from service.query.tree import Tree
+from service.query.selection import Selection
+from service.query.tree import Filter, Tree
 
 EVERY_RELATION = "*"
 
@@ -64,17 +66,49 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
+class SortKey:
+    """A field to sort by."""
+
+    path: tuple[str, ...]
+    descending: bool = False
+
+
+class Count(Enum):
+    """What the total of a list is: exact, not there, or quickly found."""
+
+    EXACT = "exact"
+    NONE = "none"
+    ESTIMATED = "estimated"
+    CAPPED = "capped"
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page begins: behind the record that has these values, by the sort keys; without them at the first.
+
+    `query` is the fingerprint of the query that the cursor goes with.
+    """
+
+    query: str
+    values: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ListQuery:
-    """A parsed query. `populate` holds dotted names as paths, or the one path ("*",). The `conditions` and `where` all hold."""
+    """A parsed query. The `conditions` and `where` all hold. `populate` holds dotted names as paths, or the one path ("*",).
+
+    `fields` are the paths of what is shown of `data`; None for all of it. With a cursor there is no offset.
+    """
 
     conditions: tuple[Condition, ...] = ()
     where: Where = Where()
-    sort_by: tuple[str, ...] = ("created_at",)
-    descending: bool = False
+    sort: tuple[SortKey, ...] = (SortKey(("created_at",)),)
     limit: int = 50
     offset: int = 0
-    count: bool = True
+    count: Count = Count.EXACT
     populate: tuple[tuple[str, ...], ...] = ()
+    fields: tuple[tuple[str, ...], ...] | None = None
+    cursor: Cursor | None = None
 
     def __iter__(self) -> Iterator[AnyCondition]:
         """Every condition."""
@@ -105,7 +139,7 @@ class Expansion:
     """A relation to populate: `data.<name>` of a record becomes the record of `collection` that `data.<name>_id` names.
 
     `fields` are all that is ever read of a related record, which must satisfy `match`; `view` leaves out what is not to be
-    shown. The name `*` stands for every `_id` field that resolves.
+    shown, and `selection` what was not asked for. The name `*` stands for every `_id` field that resolves.
     """
 
     name: str
@@ -114,18 +148,30 @@ class Expansion:
     inner: tuple["Expansion", ...] = ()
     match: Match = Match()
     view: View | None = None
+    selection: Selection | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BoundQuery:
-    """A query whose every name is a path in MongoDB. `sort` ends with the tie-break; `fields` are all that is read."""
+    """A query whose every name is a path in MongoDB. `sort` ends with the tie-break; `fields` are all that is read.
+
+    With a `cursor` the page begins `after` what it names, or at the first record.
+    """
 
     collection: str
     match: Match
     sort: tuple[tuple[str, int], ...]
     limit: int
     offset: int
-    count: bool
+    count: Count
     expansions: tuple[Expansion, ...]
     fields: tuple[str, ...]
     view: View | None = None
+    selection: Selection | None = None
+    cursor: Cursor | None = None
+    after: Filter | None = None
+
+    @property
+    def size(self) -> int:
+        """How many records are read: one more than are shown tells that there is a further page."""
+        return self.limit if self.cursor is None else self.limit + 1

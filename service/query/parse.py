@@ -7,23 +7,21 @@ where={"<field>_<operator>": <value>, "or": [...]}   the same with typed values,
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-from service.bounds import MAX_LIMIT, MAX_POPULATE, MAX_QUERY_BYTES, MAX_RELATION_DEPTH
-from service.errors import Invalid, Violation
-from service.query.names import Fault, check_conditions, read_name, read_path
-from service.query.nodes import EVERY_RELATION, Condition, ListQuery, Where
-from service.query.where import read_where
-from service.schema.strict_json import loads
-from service.schema.values import parse_number
+from service.bounds import MAX_QUERY_BYTES
+from service.errors import Invalid, Location, Violation
+from service.query.cursor import fingerprint, read_cursor
+from service.query.names import Fault, Path, check_conditions, read_name, read_path
+from service.query.nodes import Condition, Count, JsonCondition, ListQuery, Where
+from service.query.options import BODY, OPTIONS
 
 # At most some megabytes, even of the longest queries.
 CACHED_QUERIES = 256
-# MongoDB's $skip is a 64-bit integer.
-MAX_OFFSET = 2**63 - 1
 
 
 @lru_cache(CACHED_QUERIES)
@@ -62,7 +60,7 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
         try:
             if not text:
                 raise Fault("A value is missing; leave the parameter out or give it one")
-            if option := _OPTIONS.get(name):
+            if option := OPTIONS.get(name):
                 options[option[0]] = option[1](text)
             else:
                 conditions.append(Condition(name, *read_name(name), text))
@@ -70,11 +68,7 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
             violations.append(Violation(("query", name), str(fault), "value_error"))
         except Invalid as invalid:
             violations += invalid.violations
-    query = ListQuery(tuple(conditions), **options)
-    violations += check_conditions(query, ("query",))
-    if violations:
-        raise Invalid(violations)
-    return query
+    return _complete(options, tuple(conditions), violations, ("query",))
 
 
 def parse_body(body: Mapping[str, Any]) -> ListQuery:
@@ -82,75 +76,69 @@ def parse_body(body: Mapping[str, Any]) -> ListQuery:
     options, violations = dict[str, Any](), list[Violation]()
     for name, value in body.items():
         try:
-            field, read = _BODY[name]
+            field, read = BODY[name]
             options[field] = read(value)
         except Fault as fault:
             violations.append(Violation(("query", name), str(fault), "value_error"))
         except Invalid as invalid:
             violations += invalid.violations
-    query = ListQuery(**options)
-    violations += check_conditions(query, ("query", "where"))
+    return _complete(options, (), violations, ("query", "where"))
+
+
+def _complete(
+    options: dict[str, Any], conditions: tuple[Condition, ...], violations: list[Violation], place: Location
+) -> ListQuery:
+    """What goes together, and what must not. `place` is where conditions stand."""
+    where, text = options.get("where", Where()), options.pop("cursor", None)
+    violations += check_conditions([*conditions, *where], place)
+    violations += _check_options(options, text)
     if violations:
         raise Invalid(violations)
-    return query
+    if options.pop("descending", False):
+        (key,) = options.get("sort", ListQuery().sort)
+        options["sort"] = (replace(key, descending=True),)
+    query = ListQuery(conditions, **options)
+    if text is None:
+        return query
+    count = options.get("count", Count.NONE)
+    return replace(query, count=count, cursor=read_cursor(text, fingerprint(_lasting(query))))
 
 
-def _where(text: str) -> Where:
-    return read_where(loads(text.encode(), loc=("query", "where")), ("query", "where"))
+def _check_options(options: Mapping[str, Any], cursor: str | None) -> Iterator[Violation]:
+    sort = options.get("sort", ())
+    if "descending" in options and (len(sort) > 1 or any(key.descending for key in sort)):
+        msg = "sort_order goes with one field; for several, write - before each that descends"
+        yield Violation(("query", "sort_order"), msg, "value_error")
+    if cursor is not None and "offset" in options:
+        yield Violation(("query", "offset"), "With a cursor there is no offset", "value_error")
 
 
-def _whole(text: str, low: int, high: int) -> int:
-    number = parse_number(text)
-    if not isinstance(number, int) or not low <= number <= high:
-        raise Fault(f"Must be a whole number from {low} to {high}")
-    return number
+def _lasting(query: ListQuery) -> Any:
+    """What must be the same on every page of a cursor. The `where` of a query string and of a body are one."""
+    filters = sorted((condition.parameter, condition.text) for condition in query.conditions)
+    return [filters, _outline(query.where), [[*key.path, key.descending] for key in query.sort]]
 
 
-def _limit(text: str) -> int:
-    return _whole(text, 1, MAX_LIMIT)
+def _outline(where: Where) -> Any:
+    own = {
+        f"{'.'.join(each.path)}_{each.operator}": each.value
+        for each in where.conditions
+        if isinstance(each, JsonCondition)
+    }
+    return [own, {joined.word: [_outline(part) for part in joined.parts] for joined in where.joined}]
 
 
-def _offset(text: str) -> int:
-    return _whole(text, 0, MAX_OFFSET)
-
-
-def _count(text: str) -> bool:
-    if text not in {"true", "false"}:
-        raise Fault("Must be true or false")
-    return text == "true"
-
-
-def _descending(text: str) -> bool:
-    if text not in {"asc", "desc"}:
-        raise Fault("Must be asc or desc")
-    return text == "desc"
-
-
-def _populate(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    if list(names) == [EVERY_RELATION]:
-        return ((EVERY_RELATION,),)
-    if len(names) > MAX_POPULATE:
-        raise Fault(f"At most {MAX_POPULATE} relations may be populated, or all of them with *")
-    paths = tuple(read_path(name) for name in dict.fromkeys(names))
-    if any(len(path) > MAX_RELATION_DEPTH for path in paths):
-        raise Fault(f"Relations may be populated {MAX_RELATION_DEPTH} deep")
-    return paths
-
-
-# The parameters that are no filters: the field of ListQuery that each sets, and how its text is read.
-_OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "limit": ("limit", _limit),
-    "offset": ("offset", _offset),
-    "count": ("count", _count),
-    "sort_by": ("sort_by", read_path),
-    "sort_order": ("descending", _descending),
-    "populate": ("populate", lambda text: _populate(text.split(","))),
-    "where": ("where", _where),
-}
-# The same of a body.
-_BODY: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "limit": ("limit", int),
-    "offset": ("offset", int),
-    "populate": ("populate", _populate),
-    "where": ("where", lambda value: read_where(value, ("query", "where"))),
-}
+def parse_distinct(query_string: bytes) -> tuple[Path, ListQuery]:
+    """The field whose values are asked for, and the filters. Raises Invalid."""
+    pairs = dict(parse_pairs(query_string))
+    name = pairs.pop("field", "")
+    refused = [each for each in pairs if each in OPTIONS and each != "where"]
+    if refused:
+        msg = "This endpoint takes field, where and filters"
+        raise Invalid(Violation(("query", each), msg, "extra_forbidden") for each in refused)
+    if not name:
+        raise Invalid.one(("query", "field"), "Name the field whose values are asked for", type_="missing")
+    try:
+        return read_path(name), parse(pairs.items())
+    except Fault as fault:
+        raise Invalid.one(("query", "field"), str(fault)) from None

@@ -13,6 +13,7 @@ from service.bounds import MAX_POPULATED, MAX_POPULATED_BYTES
 from service.errors import page_too_large
 from service.query.commands import ROWS, related_key
 from service.query.nodes import EVERY_RELATION, Expansion, View
+from service.query.selection import Selection, prune
 from service.query.shapes import FILES
 
 # A record as a list reads it: `_id` and the fields asked for.
@@ -22,18 +23,40 @@ Reply = Mapping[str, list[Row]]
 ShowFiles = Callable[[Row], object]
 
 
-def attach(reply: Reply, expansions: Sequence[Expansion], *, show: ShowFiles, view: View | None = None) -> list[Row]:
+def attach(
+    reply: Reply,
+    expansions: Sequence[Expansion],
+    *,
+    show: ShowFiles,
+    view: View | None = None,
+    selection: Selection | None = None,
+) -> list[Row]:
     """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
     the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
     every `_id` field is a relation. Raises Invalid where too much would be attached.
     """
-    for row in reply[ROWS]:
-        show(row)
-    # What may not be shown goes first: by an id that nobody may see, nothing is attached.
-    rows = reply[ROWS] if view is None else [view(row) for row in reply[ROWS]]
-    _fill_all(rows, _related(reply, expansions, "r", show=show), expansions, _Attached())
+    rows = show_rows(reply[ROWS], show=show, view=view)
+    sources = [row["data"] for row in rows]
+    rows = select_rows(rows, selection)
+    _fill_all(rows, sources, _related(reply, expansions, "r", show=show), expansions, _Attached())
     return rows
+
+
+def show_rows(rows: Sequence[Row], *, show: ShowFiles, view: View | None) -> list[Row]:
+    """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached."""
+    for row in rows:
+        # Nothing of `data` may have been asked for.
+        row.setdefault("data", {})
+        show(row)
+    return list(rows) if view is None else [view(row) for row in rows]
+
+
+def select_rows(rows: list[Row], selection: Selection | None) -> list[Row]:
+    """The rows without what was not asked for."""
+    if selection is None:
+        return rows
+    return [{**row, "data": prune(row["data"], selection)} for row in rows]
 
 
 class _Attached:
@@ -67,6 +90,7 @@ def _related(
         key = related_key(prefix, number)
         inner = _related(reply, expansion.inner, f"{key}_", show=show)
         for row in reply[key]:
+            row.setdefault("data", {})
             show(row)
         found.append({row["_id"]: _shown(row, expansion, inner) for row in reply[key]})
     return found
@@ -78,30 +102,34 @@ def _shown(row: Row, expansion: Expansion, inner: Sequence[Mapping[str, _Related
         row = expansion.view(row)
         names = [name for name in names if name in row]
     shown = {"id": row["_id"], **{name: row.get(name) for name in names}}
+    if expansion.selection is not None:
+        shown["data"] = prune(row["data"], expansion.selection)
     attached = _Attached(1, len(orjson.dumps(shown, str)))
-    _fill_all([shown], inner, expansion.inner, attached)
+    _fill_all([shown], [row["data"]], inner, expansion.inner, attached)
     return shown, attached
 
 
 def _fill_all(
     records: Sequence[Row],
+    sources: Sequence[Row],
     related: Sequence[Mapping[str, _Related]],
     expansions: Sequence[Expansion],
     attached: _Attached,
 ) -> None:
+    """`sources` are the `data` of the records with all their ids, which need not be shown."""
     for expansion, found in zip(expansions, related, strict=True):
-        for record in records:
-            _fill(record["data"], expansion.name, found, attached)
+        for record, source in zip(records, sources, strict=True):
+            _fill(record["data"], source, expansion.name, found, attached)
 
 
-def _fill(data: Row, name: str, found: Mapping[str, _Related], attached: _Attached) -> None:
+def _fill(data: Row, source: Row, name: str, found: Mapping[str, _Related], attached: _Attached) -> None:
     if name != EVERY_RELATION:
-        if f"{name}_id" in data:
-            data[name] = _resolve(data[f"{name}_id"], found, attached)
+        if f"{name}_id" in source:
+            data[name] = _resolve(source[f"{name}_id"], found, attached)
         return
-    for field in [field for field in data if field.endswith("_id") and field != "_id"]:
-        if _resolves(data[field], found):
-            data[field.removesuffix("_id")] = _resolve(data[field], found, attached)
+    for field in [field for field in source if field.endswith("_id") and field != "_id"]:
+        if _resolves(source[field], found):
+            data[field.removesuffix("_id")] = _resolve(source[field], found, attached)
 
 
 def _resolves(value: Any, found: Mapping[str, _Related]) -> bool:

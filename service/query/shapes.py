@@ -21,12 +21,17 @@ FILES = "files"
 class Field:
     """Where a field is kept, as a dotted MongoDB path, and what its values are.
 
-    `guard` says of which records the field may be seen at all: of the others, no condition on it holds.
+    `guard` says of which records the field may be seen at all: of the others, no condition on it holds. `single`: a record
+    has at most one value there, which is of this kind, or null.
     """
 
     path: str
     kind: Kind
     guard: Tree = True
+    single: bool = False
+
+
+ID = Field("_id", Kind.ID, single=True)
 
 
 class Shape(Protocol):
@@ -73,15 +78,15 @@ class UserShape:
     related = ("email", "data", FILES)
     match = Match()
     view = None
-    _named: Mapping[str, Field] = {
-        "id": Field("_id", Kind.ID),
-        "email": Field("email", Kind.EMAIL),
-        "created_at": Field("created_at", Kind.DATETIME),
-        "updated_at": Field("updated_at", Kind.DATETIME),
+    named: Mapping[str, Field] = {
+        "id": ID,
+        "email": Field("email", Kind.EMAIL, single=True),
+        "created_at": Field("created_at", Kind.DATETIME, single=True),
+        "updated_at": Field("updated_at", Kind.DATETIME, single=True),
     }
 
     def field(self, path: tuple[str, ...]) -> Field:
-        named = self._named.get(path[0]) if len(path) == 1 else None
+        named = self.named.get(path[0]) if len(path) == 1 else None
         return named or Field(".".join(path if path[0] == "data" and len(path) > 1 else ("data", *path)), Kind.ANY)
 
     sort_field = field

@@ -13,6 +13,7 @@ from typing import Any
 NAME = r"[a-z0-9-]{1,40}-[0-9a-f]{32}\.[a-z]{3,4}"
 # Whether it is still good, or ever was, does not matter to what it names.
 SIGNED = r"(?:\?expires=[0-9]{1,12}&signature=[A-Za-z0-9_-]{1,64})?"
+_BARE = re.compile(NAME)
 _NAME = re.compile(rf"({NAME}){SIGNED}")
 # Whatever the address of the storage was when the text was written.
 _ANY_URL = re.compile(rf"https?://[^\s?#]+/files/({NAME}){SIGNED}")
@@ -34,6 +35,10 @@ class FileUrls:
                 if data.get(field) == name:
                     data[field] = self.prefix + name
         return record
+
+    def show_value(self, value: Any) -> Any:
+        """The URL in the place of what has the form of a file's name."""
+        return self.prefix + value if isinstance(value, str) and _BARE.fullmatch(value) else value
 
     def names(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Field → file name, of the fields whose whole value is a URL of this storage."""

@@ -18,7 +18,7 @@ from pymongo import ReturnDocument, timeout
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import AutoReconnect, BulkWriteError
 
-from service.errors import QueryTooSlow, ServiceError, page_too_large
+from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
 from service.storage.client import ClientSession, Document
 from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translate, write_error
@@ -37,9 +37,16 @@ def _page_too_large() -> ServiceError:
     return page_too_large("The records of this page are larger than 16 MB together")
 
 
+def _arrays_in_sort() -> ServiceError:
+    msg = "A record has an array in more than one of these fields, which therefore have no order together"
+    return Invalid.one(("query", "sort_by"), msg, type_="arrays_in_sort")
+
+
 # Codes of MongoDB: a document or a lookup past 16 MB, and a stage past its memory (ExceededMemoryLimit, and without disk).
 PAGE_ERRORS: KnownErrors = {
     MAX_TIME_EXPIRED: QueryTooSlow,
+    # All that MongoDB finds wrong with a page, whose command is ours: two sort keys that are arrays in one record.
+    2: _arrays_in_sort,
     **dict.fromkeys((10334, 4568, 146, 292), _page_too_large),
 }
 

@@ -33,6 +33,7 @@ BODIES: tuple[dict[str, Any], ...] = (
     {},
     {"where": {"or": [{"name_eq": "Ann"}, {"not": {"number_gt": 0}}]}, "limit": 5, "offset": 1},
     {"where": {"and": [{"name_startswith": "A"}, {"tags_hasall": ["a"]}], "id_in": ["a"]}, "populate": ["*"]},
+    {"fields": ["name"], "sort_by": ["-created_at", "name"], "count": "capped", "cursor": "*", "limit": 1},
 )
 
 
@@ -74,6 +75,8 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
         made.headers.append(("x-api-key", scene.key.encode()))
     if method == "GET" and pattern.endswith(("/users", "/documents")):
         made.query = chance.choice(QUERIES)
+    if pattern.endswith("/distinct"):
+        made.query = chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
     if pattern == "/files/{file_name}":
         made.query = scene.file_url.partition("?")[2]
     made.content = _content(endpoint, scene, chance)

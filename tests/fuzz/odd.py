@@ -42,7 +42,22 @@ NAMES = (
     *("friend_id", "number", "tags", "min", "max_length", "nullable", "metadata", "length", "files"),
 )
 OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "contains", "icontains", "in", "isnull", "regex", "where")
-PARAMETERS = ("limit", "offset", "count", "sort_by", "sort_order", "populate", "state", "code", "error", "dry_run")
+PARAMETERS = (
+    "limit",
+    "offset",
+    "count",
+    "sort_by",
+    "sort_order",
+    "populate",
+    "where",
+    "fields",
+    "cursor",
+    "field",
+    "state",
+    "code",
+    "error",
+    "dry_run",
+)
 NUMBERS = (0, -1, 1.5, 2**31, 2**53 + 1, 2**63, -(2**63) - 1, 10**40, 1e308, float("nan"), float("inf"))
 
 

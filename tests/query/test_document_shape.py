@@ -1,5 +1,7 @@
 """What the names of a query mean in a collection: its schema decides, and nothing undeclared has a meaning."""
 
+from dataclasses import replace
+
 import pytest
 
 from service.query.document_shape import DocumentShape
@@ -50,7 +52,29 @@ NAMES: list[tuple[str, tuple[str, ...], Field | None]] = [
 
 @pytest.mark.parametrize(("path", "expected"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES])
 def test_a_name_means_what_the_schema_declares(path: tuple[str, ...], expected: Field | None) -> None:
-    assert SHAPE.field(path) == expected
+    found = SHAPE.field(path)
+    assert (found and replace(found, single=False)) == (expected and replace(expected, single=False))
+
+
+@pytest.mark.parametrize(
+    ("path", "single"),
+    [
+        (("id",), True),
+        (("IMDB Rating",), True),
+        (("data", "address", "since"), True),
+        (("owner_id",), True),
+        (("address",), False),
+        (("data", "addresses", "city"), False),
+        (("grid",), False),
+        (("list",), False),
+        (("any",), False),
+        (("data", "free", "x"), False),
+    ],
+)
+def test_a_declared_scalar_is_one_value(path: tuple[str, ...], single: bool) -> None:
+    found = SHAPE.field(path)
+    assert found is not None
+    assert found.single is single
 
 
 def test_relations_are_the_declared_references() -> None:

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from service.errors import Invalid
-from service.query.nodes import Condition, ListQuery
+from service.query.nodes import Condition, Count, ListQuery, SortKey
 from service.query.parse import parse, parse_pairs
 
 SPELLINGS: list[tuple[str, ListQuery]] = [
     ("", ListQuery()),
-    ("limit=1&offset=9223372036854775807&count=false", ListQuery(limit=1, offset=2**63 - 1, count=False)),
-    ("limit=1000&sort_by=age&sort_order=desc", ListQuery(limit=1000, sort_by=("age",), descending=True)),
-    ("sort_by=data.address.city", ListQuery(sort_by=("data", "address", "city"))),
+    ("limit=1&offset=9223372036854775807&count=false", ListQuery(limit=1, offset=2**63 - 1, count=Count.NONE)),
+    ("limit=1000&sort_by=age&sort_order=desc", ListQuery(limit=1000, sort=(SortKey(("age",), True),))),
+    ("sort_by=data.address.city", ListQuery(sort=(SortKey(("data", "address", "city")),))),
     ("populate=a,b.c,a", ListQuery(populate=(("a",), ("b", "c")))),
     ("populate=*", ListQuery(populate=(("*",),))),
     ("age_gte=30", ListQuery((Condition("age_gte", ("age",), "gte", "30"),))),

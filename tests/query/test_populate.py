@@ -7,7 +7,7 @@ import pytest
 from service.bounds import MAX_POPULATED
 from service.errors import Invalid
 from service.query.commands import page
-from service.query.nodes import BoundQuery, Expansion, Match
+from service.query.nodes import BoundQuery, Count, Expansion, Match
 from service.query.populate import Row
 from service.query.populate import attach as attach_shown
 
@@ -34,7 +34,7 @@ def reply(depth: int, **data: Any) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_the_lookups_of_a_chain_have_the_keys_that_attach_reads() -> None:
-    query = BoundQuery("users", Match(), (("_id", 1),), 5, 0, False, chain(3), ("email", "data"))
+    query = BoundQuery("users", Match(), (("_id", 1),), 5, 0, Count.NONE, chain(3), ("email", "data"))
     lookups = [stage["$lookup"] for stage in page(query)["pipeline"] if "$lookup" in stage]
     assert [lookup["as"] for lookup in lookups] == ["r0", "r0_0", "r0_0_0"]
     assert [lookup["localField"] for lookup in lookups] == [

@@ -20,7 +20,7 @@ def filter_case(_context: Any, case: Any) -> bool:
     """Whether the data keeps the rules: of names, depth and integers, of passwords (measured in bytes) and of files."""
     body = case.body
     kept = _fits(body, MAX_DEPTH) and _has_short_password(body) and _has_no_file(case) and _follows_few(case.query)
-    return kept and _has_no_conditions(body) and _has_no_conditions(case.query)
+    return kept and _asks_plainly(body) and _asks_plainly(case.query)
 
 
 def _fits(value: Any, depth: int) -> bool:
@@ -38,9 +38,25 @@ def _follows_few(query: Any) -> bool:
     return sum(name.count(".") for name in names) <= MAX_RELATIONS
 
 
-def _has_no_conditions(asked: Any) -> bool:
-    """No made-up key of a `where` ends in an operator, whose value then must be of its kind."""
-    return not isinstance(asked, dict) or asked.get("where", {}) in ({}, "{}")
+def _asks_plainly(asked: Any) -> bool:
+    """No made-up key of a `where` ends in an operator, no made-up cursor is one; and what is sent goes together."""
+    if not isinstance(asked, dict):
+        return True
+    sort, fields = _names(asked.get("sort_by", [])), _names(asked.get("fields", []))
+    bare = [name.removeprefix("-").removeprefix("data.") for name in sort]
+    return (
+        asked.get("where", {}) in ({}, "{}")
+        and asked.get("cursor", "*") == "*"
+        and not {"cursor", "offset"} <= asked.keys()
+        and not ("sort_order" in asked and (len(sort) > 1 or any(name.startswith("-") for name in sort)))
+        and len(set(bare)) == len(bare)
+        and not any("." in name for name in fields)
+    )
+
+
+def _names(value: Any) -> list[str]:
+    found = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    return [name for name in found if isinstance(name, str)]
 
 
 def _has_short_password(body: Any) -> bool:

@@ -5,6 +5,7 @@ data is free-form, any name may be asked for, so a hidden field behaves as one t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from service.domain.access.permissions import Permissions
@@ -95,4 +96,4 @@ def _guarded(found: Field, permissions: Permissions) -> Field | None:
     guard: Tree = permissions.guard(found.path)
     if guard is True or guard is False:
         return found if guard else None
-    return Field(found.path, found.kind, guard)
+    return replace(found, guard=guard)

@@ -1,6 +1,6 @@
 """A project's users: signup, login, the profile, and the list."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +13,8 @@ from service.domain.accounts.passwords import MAX_PASSWORD_BYTES, Passwords
 from service.domain.files.files import Submission
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
-from service.domain.lists import Listing, Lists
+from service.domain.list_reading import Listing
+from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens
 from service.errors import (
@@ -28,7 +29,8 @@ from service.errors import (
     Violation,
     WrongCredentials,
 )
-from service.query.bind import bind
+from service.query.bind import bind, bind_distinct
+from service.query.names import Path
 from service.query.nodes import ListQuery
 from service.query.populate import Row
 from service.query.shapes import USERS, Shape
@@ -208,6 +210,12 @@ class Accounts:
         shape = await self._shape(caller)
         show = await self._protection.show(caller.project)
         return await self._lists.read(caller.project.database, bind(query, shape), show)
+
+    async def distinct(self, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:
+        """The values of a field of the users whom `query` finds. Raises Invalid, and as `Lists.distinct`."""
+        found = await self._lists.distinct(project.database, bind_distinct(path, query, USERS))
+        urls = project.database.file_urls
+        return [urls.show_value(value) for value in found] if path[0] not in USERS.named else found
 
     async def check_reader(self, caller: ProjectCaller) -> None:
         """Refuses a caller who may read no user at all, as `list` does."""

@@ -19,6 +19,7 @@ from service.domain.documents.writes import Update as Update
 from service.domain.documents.writes import Write as Write
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
+from service.domain.list_reading import Listing
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import (
@@ -28,7 +29,8 @@ from service.errors import (
     ServiceError,
     Unavailable,
 )
-from service.query.bind import bind
+from service.query.bind import bind, bind_distinct
+from service.query.names import Path
 from service.query.nodes import ListQuery
 from service.schema.documents import complete
 from service.schema.json_schema import JSON_SCHEMA
@@ -50,12 +52,10 @@ CHANGING = "The schema of this collection is being changed; try again"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some documents of a list, related records in their data, and how many there are in all, None where not asked."""
+    """Some documents of a list, related records in their data, and what the list says of itself."""
 
     documents: list[Document]
-    total: int | None
-    limit: int
-    offset: int
+    listing: Listing
 
 
 class Documents:
@@ -103,7 +103,12 @@ class Documents:
         # Users, who alone have files, come into it by a relation only.
         show = await self._protection.show(project) if bound.expansions else None
         found = await self._lists.read(project.database, bound, show)
-        return Page([read_document(row) for row in found.rows], found.total, found.limit, found.offset)
+        return Page([read_document(row) for row in found.rows], found)
+
+    async def distinct(self, project: Project, name: str, path: Path, query: ListQuery) -> Sequence[Any]:
+        """The values of a field in the documents that `query` finds. Raises Invalid, and as `Lists.distinct`."""
+        shape = await self._catalogs.shape(project, name, query)
+        return await self._lists.distinct(project.database, bind_distinct(path, query, shape))
 
     async def find_by_values(
         self, project: Project, name: str, values: Mapping[str, Sequence[Any]]

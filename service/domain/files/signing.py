@@ -11,7 +11,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound, InvalidApiKey, InvalidToken
-from service.query.nodes import BoundQuery
+from service.query.nodes import BoundQuery, Count
 from service.query.shapes import USERS
 from service.storage.files.stored import StoredFile, find_files
 
@@ -58,7 +58,7 @@ class FileSigning:
         shape = VisibleUsers(USERS, permissions)
         match = replace(shape.match, filters=({"_id": {"$in": user_ids}}, *shape.match.filters))
         query = BoundQuery(
-            shape.collection, match, (("_id", 1),), len(user_ids), 0, False, (), tuple(shape.listed), shape.view
+            shape.collection, match, (("_id", 1),), len(user_ids), 0, Count.NONE, (), tuple(shape.listed), shape.view
         )
         found = await self._lists.read(caller.project.database, query)
         return {row["_id"]: row["data"] for row in found.rows}

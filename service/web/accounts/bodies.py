@@ -13,6 +13,7 @@ from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
 from service.domain.files.types import FILE_TYPES
 from service.domain.projects.settings import ProjectSettings
+from service.web.openapi.lists import Next, TotalIs
 from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
 
 MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
@@ -141,8 +142,10 @@ class UserRoles(TypedDict):
 class UserList(TypedDict):
     users: list[VisibleUser]
     total: Total
+    total_is: NotRequired[TotalIs]
     limit: Limit
-    offset: Offset
+    offset: NotRequired[Offset]
+    next: NotRequired[Next]
 
 
 class SignedIn(TypedDict):

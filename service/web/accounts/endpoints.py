@@ -7,14 +7,14 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, UserCaller
+from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.accounts.users import Accounts, NewAccount
 from service.domain.accounts.users import SignedIn as SignIn
 from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
-from service.domain.lists import Listing
+from service.domain.list_reading import Listing
 from service.domain.sessions.access_tokens import public_keys
-from service.query.parse import parse_query
+from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.services import Services
 from service.storage.ids import new_id
@@ -26,6 +26,7 @@ from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_h
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.render import json_response, tagged_response
+from service.web.openapi.lists import describe_page, distinct_view
 
 
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -112,6 +113,12 @@ async def query_users(request: Request, caller: ProjectCaller, services: Service
         return json_response(list_view(await services.accounts.list(caller, await read_list_body(request))))
 
 
+async def distinct_users(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """List the values of a field of users."""
+    path, query = parse_distinct(request.scope["query_string"])
+    return json_response(distinct_view(await services.accounts.distinct(caller.project, path, query)))
+
+
 async def jwks(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """The public keys with which anyone can verify this project's user tokens."""
     return json_response(public_keys(caller.project), headers={"cache-control": "public, max-age=300"})
@@ -146,4 +153,4 @@ def signed_in_view(result: SignIn) -> SignedIn:
 
 def list_view(listing: Listing) -> UserList:
     users = [row_view(row) for row in listing.rows]
-    return {"users": users, "total": listing.total, "limit": listing.limit, "offset": listing.offset}
+    return {"users": users, **describe_page(listing)}

@@ -32,7 +32,8 @@ from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import JSON, Content, Operation, SuccessResponse
-from service.web.openapi.query_parameters import list_parameters
+from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
+from service.web.openapi.query_parameters import distinct_parameters, list_parameters
 
 EXAMPLE_USER = {
     "id": shapes.EXAMPLE_ID,
@@ -95,7 +96,15 @@ LIST_USERS = Operation(
             content=(
                 Content(
                     type=UserList,
-                    examples={"a page": {"users": [EXAMPLE_USER], "total": 1, "limit": 50, "offset": 0}},
+                    examples={
+                        "a page": {"users": [EXAMPLE_USER], "total": 1, "limit": 50, "offset": 0},
+                        "a page by cursor": {
+                            "users": [EXAMPLE_USER],
+                            "total": None,
+                            "limit": 1,
+                            "next": EXAMPLE_CURSOR,
+                        },
+                    },
                 ),
             ),
         ),
@@ -114,6 +123,19 @@ QUERY_USERS = replace(
             examples={"either": {"where": {"or": [{"age_gte": 18}, {"referred_by.name_eq": "Ann"}]}, "limit": 20}},
         ),
     ),
+)
+DISTINCT = Operation(
+    id="distinctUserValues",
+    tag=tags.USERS,
+    description="Each scalar once, elements of arrays one by one, in MongoDB's order; nulls are left out.",
+    parameters=distinct_parameters("group", {"age_gte": "18", "name_icontains": "ann"}),
+    answers=(
+        SuccessResponse(
+            description="The first values",
+            content=(Content(type=DistinctValues, examples={"groups": {"values": [1, 2, 3], "truncated": False}}),),
+        ),
+    ),
+    errors=(QueryTooSlow,),
 )
 EXAMPLE_JWK = {
     "kty": "EC",

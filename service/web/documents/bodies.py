@@ -16,6 +16,7 @@ from service.query.where import read_where
 from service.schema.operations import OPERATORS, ORDER, read_operations
 from service.web.http.json_body import validated
 from service.web.http.list_body import Where
+from service.web.openapi.lists import Next, TotalIs, describe_page
 from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version
 
 
@@ -97,8 +98,10 @@ class WrittenDocument(TypedDict):
 class DocumentList(TypedDict):
     documents: list[Document]
     total: Total
+    total_is: NotRequired[TotalIs]
     limit: Limit
-    offset: Offset
+    offset: NotRequired[Offset]
+    next: NotRequired[Next]
 
 
 def document_view(document: StoredDocument) -> Document:
@@ -121,4 +124,4 @@ def written_version(written: Written) -> int | None:
 
 def list_view(page: Page) -> DocumentList:
     documents = [document_view(document) for document in page.documents]
-    return {"documents": documents, "total": page.total, "limit": page.limit, "offset": page.offset}
+    return {"documents": documents, **describe_page(page.listing)}

@@ -6,12 +6,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import ProjectCaller
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.documents.documents import ReplaceData
 from service.domain.documents.permitted import CallersDocuments, Written
 from service.domain.documents.preconditions import Precondition
 from service.domain.idempotency import Keep
-from service.query.parse import parse_query
+from service.query.parse import parse_distinct, parse_query
 from service.services import Services
 from service.web.documents.bodies import (
     DocumentForm,
@@ -26,6 +26,7 @@ from service.web.http.idempotency import Sent, answer_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.render import json_response, tagged_response
+from service.web.openapi.lists import distinct_view
 
 
 async def create_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -49,6 +50,13 @@ async def query_documents(request: Request, caller: ProjectCaller, services: Ser
     documents = await _permitted(request, caller, services, "read")
     with located_in_body():
         return json_response(list_view(await documents.list(await read_list_body(request))))
+
+
+async def distinct_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """List the values of a field of documents."""
+    path, query = parse_distinct(request.scope["query_string"])
+    values = await services.documents.distinct(caller.project, request.path_params["name"], path, query)
+    return json_response(distinct_view(values))
 
 
 async def get_document(request: Request, caller: ProjectCaller, services: Services) -> Response:

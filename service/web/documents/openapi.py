@@ -16,7 +16,8 @@ from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
-from service.web.openapi.query_parameters import list_parameters
+from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
+from service.web.openapi.query_parameters import distinct_parameters, list_parameters
 
 EXAMPLE_DATA = {"title": "Les Misérables", "in_print": True, "author_id": shapes.EXAMPLE_ID}
 EXAMPLE = {
@@ -44,7 +45,10 @@ LIST = Operation(
             content=(
                 Content(
                     type=DocumentList,
-                    examples={"a page": {"documents": [EXAMPLE], "total": 1, "limit": 50, "offset": 0}},
+                    examples={
+                        "a page": {"documents": [EXAMPLE], "total": 1, "limit": 50, "offset": 0},
+                        "a page by cursor": {"documents": [EXAMPLE], "total": None, "limit": 1, "next": EXAMPLE_CURSOR},
+                    },
                 ),
             ),
         ),
@@ -63,12 +67,30 @@ QUERY = replace(
             examples={
                 "either": {
                     "where": {"in_print_eq": True, "or": [{"title_startswith": "Les"}, {"author.name_eq": "Hugo"}]},
+                    "fields": ["title", "author.name"],
                     "populate": ["author"],
+                    "sort_by": ["-created_at", "title"],
                     "limit": 20,
+                    "cursor": "*",
                 }
             },
         ),
     ),
+)
+DISTINCT = Operation(
+    id="distinctDocumentValues",
+    tag=tags.DOCUMENTS,
+    description="Each scalar once, elements of arrays one by one, in MongoDB's order; nulls are left out.",
+    parameters=distinct_parameters("title", {"title_icontains": "les", "in_print_eq": "true"}),
+    answers=(
+        SuccessResponse(
+            description="The first values",
+            content=(
+                Content(type=DistinctValues, examples={"titles": {"values": ["Les Misérables"], "truncated": False}}),
+            ),
+        ),
+    ),
+    errors=(CollectionNotFound, QueryTooSlow),
 )
 CREATE = Operation(
     id="createDocument",

@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from service.bounds import MAX_LIMIT, MAX_POPULATE
+from service.bounds import MAX_CHOSEN, MAX_CURSOR, MAX_LIMIT, MAX_POPULATE, MAX_SORT_KEYS
 from service.errors import Invalid
-from service.query.names import RELATION
+from service.query.cursor import BEGINNING
+from service.query.names import NAME, PATH, RELATION
 from service.query.nodes import ListQuery
-from service.query.parse import MAX_OFFSET, parse_body
+from service.query.options import MAX_OFFSET
+from service.query.parse import parse_body
 from service.web.http.json_body import read_object, validated
 
 Where = Annotated[
@@ -22,6 +24,8 @@ Where = Annotated[
         "such objects, `not` takes one."
     ),
 ]
+FieldName = Annotated[str, Field(json_schema_extra={"pattern": rf"^{PATH}$"})]
+SortName = Annotated[str, Field(json_schema_extra={"pattern": rf"^-?(data\.)?{NAME}$"})]
 RelationName = Annotated[str, Field(json_schema_extra={"pattern": rf"^(\*|{RELATION})$"})]
 
 
@@ -31,8 +35,26 @@ class ListForm(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     where: Where = Field(default_factory=dict)
+    fields: Annotated[
+        list[FieldName],
+        Field(min_length=1, max_length=MAX_CHOSEN, description="What is shown of `data`; all of it without them"),
+    ] = Field(default_factory=list)
     populate: Annotated[list[RelationName], Field(max_length=MAX_POPULATE)] = Field(default_factory=list)
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = ListQuery().limit
+    sort_by: Annotated[
+        list[SortName],
+        Field(
+            min_length=1, max_length=MAX_SORT_KEYS, description="`-` before a field descends; oldest first without them"
+        ),
+    ] = Field(default_factory=list)
+    count: Annotated[
+        bool | Literal["exact", "none", "estimated", "capped"],
+        Field(description="What the total is to be; exact without it, and none with a cursor"),
+    ] = True
+    cursor: Annotated[
+        str,
+        Field(min_length=1, max_length=MAX_CURSOR, description="`*`, or the `next` of a page; in place of an offset"),
+    ] = BEGINNING
     offset: Annotated[int, Field(ge=0, le=MAX_OFFSET)] = ListQuery().offset
 
 

@@ -1,18 +1,22 @@
 """The parameters of every list, from the query language's own operators and limits."""
 
 from service.bounds import (
+    MAX_CAPPED,
+    MAX_CHOSEN,
     MAX_CONDITIONS,
     MAX_CONTAINS,
+    MAX_CURSOR,
     MAX_HASALL,
     MAX_IN,
     MAX_LIMIT,
     MAX_POPULATE,
     MAX_QUERY_BYTES,
     MAX_RELATION_DEPTH,
+    MAX_SORT_KEYS,
 )
-from service.query.names import NAME, PATH, RELATION
+from service.query.names import NAME, PATH, PLAIN, RELATION
 from service.query.nodes import ListQuery
-from service.query.parse import MAX_OFFSET
+from service.query.options import COUNTS, MAX_OFFSET
 from service.web.openapi.declaration import Parameter, Schema
 
 DEFAULTS = ListQuery()
@@ -40,6 +44,10 @@ OPERATORS: dict[str, tuple[str, Schema]] = {
     "hasall": (f"is a list that has each of at most {MAX_HASALL} comma-separated values", LIST),
     "isnull": ("true: null or absent; false: present and not null", BOOLEAN),
 }
+SORT_KEY = rf"-?(data\.)?{PLAIN}"
+SORT = rf"^{SORT_KEY}(,{SORT_KEY}){{0,{MAX_SORT_KEYS - 1}}}$"
+FIELD = rf"{PLAIN}(\.{PLAIN}){{0,{MAX_RELATION_DEPTH}}}"
+CURSOR = r"^(\*|[A-Za-z0-9_-]+)$"
 POPULATE = rf"^(\*|{RELATION}(,{RELATION}){{0,{MAX_POPULATE - 1}}})$"
 
 
@@ -80,18 +88,20 @@ def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, 
         ),
         Parameter(
             name="count",
-            description="`false` skips computing the total, which is faster.",
-            schema={"type": "boolean", "default": DEFAULTS.count},
+            description="What the total is to be. `false` or `none` skips it, which is faster; `capped` counts to "
+            f"{MAX_CAPPED:,}; `estimated` takes the number of all records, and with a filter is capped.",
+            schema={"type": "string", "enum": [*COUNTS], "default": "true"},
         ),
         Parameter(
             name="sort_by",
-            description="The field to sort by; equals are ordered by id. Oldest first without it.",
-            schema={"type": "string", "pattern": rf"^(data\.)?{NAME}$"},
+            description=f"Up to {MAX_SORT_KEYS} fields to sort by, separated by commas; `-` before one descends, and equals "
+            "are ordered by id. Oldest first without it.",
+            schema={"type": "string", "pattern": SORT},
             example="created_at",
         ),
         Parameter(
             name="sort_order",
-            description="The direction.",
+            description="The direction of the one field.",
             schema={"type": "string", "enum": ["asc", "desc"], "default": "asc"},
         ),
         Parameter(
@@ -102,11 +112,42 @@ def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, 
             example=populate,
         ),
         Parameter(
-            name="where",
-            description="Conditions as JSON with typed values, which `and`, `or` and `not` join: what `POST .../query` takes. "
-            "They hold beside the filters.",
-            schema={"type": "string", "minLength": 2, "pattern": r"^\{"},
-            example='{"or": [{"' + next(iter(example)) + '": "a"}]}',
+            name="fields",
+            description=f"At most {MAX_CHOSEN} fields of `data`, separated by commas, that are shown; `<relation>.<field>` of "
+            "a populated record. All of them without it.",
+            schema={"type": "string", "pattern": rf"^{FIELD}(,{FIELD})*$"},
         ),
+        Parameter(
+            name="cursor",
+            description="`*` begins, and each page has the cursor of the `next` one: they neither skip nor repeat a record "
+            "while others write. In place of an offset; without `count` there is no total.",
+            schema={"type": "string", "maxLength": MAX_CURSOR, "pattern": CURSOR},
+        ),
+        where_parameter(next(iter(example))),
+        filters(example),
+    )
+
+
+def where_parameter(condition: str) -> Parameter:
+    return Parameter(
+        name="where",
+        description="Conditions as JSON with typed values, which `and`, `or` and `not` join: what `POST .../query` takes. "
+        "They hold beside the filters.",
+        schema={"type": "string", "minLength": 2, "pattern": r"^\{"},
+        example=f'{{"or": [{{"{condition}": "a"}}]}}',
+    )
+
+
+def distinct_parameters(field: str, example: dict[str, str]) -> tuple[Parameter, ...]:
+    """Those of `distinct`: the field, and what finds the records."""
+    return (
+        Parameter(
+            name="field",
+            description="The field whose values are asked for: of the records themselves, not of related ones.",
+            schema={"type": "string", "pattern": rf"^(data(\.{NAME})+|{NAME})$"},
+            example=field,
+            required=True,
+        ),
+        where_parameter(next(iter(example))),
         filters(example),
     )

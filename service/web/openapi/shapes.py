@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypeAliasType
 
 from service.bounds import MAX_DEPTH, MAX_LIMIT, MAX_NAME
-from service.query.parse import MAX_OFFSET
+from service.query.options import MAX_OFFSET
 from service.web.openapi.declaration import Schema
 
 EXAMPLE_ID = "66f0c1a2b3c4d5e6f7a8b9c0"

@@ -1,0 +1,198 @@
+"""Runs a bound query: probes relations, then asks for the page, then for the total. One command at a time."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from service.bounds import MAX_CAPPED
+from service.errors import Invalid, QueryTooSlow
+from service.query import commands
+from service.query.bind import BoundDistinct
+from service.query.cursor import write_cursor
+from service.query.distinct import distinct
+from service.query.file_filters import find_by_names
+from service.query.matcher import decide
+from service.query.matching import is_streamed
+from service.query.nodes import BoundQuery, Count, Match, RelationMatch
+from service.query.populate import Row, ShowFiles, attach, select_rows, show_rows
+from service.query.tree import Filter, Leaf, Related, Tree, leaves
+from service.storage.databases import ProjectDatabase
+
+# All of a list's database time together.
+LIST_SECONDS = 2.0
+# Past this offset a window would save nothing.
+LARGEST_OFFSET = 10_000
+# What a total is.
+TotalIs = Literal["exact", "estimated", "at_least"]
+EXACT: TotalIs = "exact"
+ESTIMATED: TotalIs = "estimated"
+AT_LEAST: TotalIs = "at_least"
+TOO_LARGE = Invalid.one(
+    ("query", "field"),
+    "The values of this field are more than fit together; filter more narrowly",
+    type_="values_too_large",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of records, `_id` and the fields asked for, and how many match in all, None where not asked.
+
+    `total_is` says what the total is, where that was left to the service. A page `by_cursor` has the cursor of the `next`
+    one, None at the end, in place of an offset.
+    """
+
+    rows: list[Row]
+    total: int | None
+    limit: int
+    offset: int
+    total_is: TotalIs | None = None
+    by_cursor: bool = False
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The rows of a page as they are stored, and the reply that has related ones, where some are populated."""
+
+    rows: list[Row]
+    reply: Mapping[str, list[Row]]
+
+
+class Reading:
+    """One list under way. Its commands follow each other, so that their times add up to no more than the list's."""
+
+    __slots__ = ("_database", "_deadline", "_show")
+
+    def __init__(self, database: ProjectDatabase, show: ShowFiles | None = None) -> None:
+        self._database = database
+        self._show = show or database.file_urls.show
+        self._deadline = time.monotonic() + LIST_SECONDS
+
+    async def run(self, query: BoundQuery) -> Listing:
+        match = find_by_names(query.match, query.collection, self._database.file_urls)
+        streams = is_streamed(match)
+        query = replace(query, match=await self._resolve(match) if streams else match)
+        page = query if query.after is None else _behind(query, query.after)
+        found = await (self._streamed_page(page) if streams else self._page(page))
+        next_ = None
+        if query.cursor is not None and len(found.rows) > query.limit:
+            next_ = write_cursor(query.cursor.query, query.sort, found.rows[query.limit - 1])
+        rows = self._shown(query, found)
+        total, total_is = await self._count(query, len(rows), is_last=next_ is None)
+        return Listing(rows, total, query.limit, query.offset, total_is, query.cursor is not None, next_)
+
+    async def distinct(self, query: BoundDistinct) -> list[Any]:
+        match = find_by_names(query.match, query.collection, self._database.file_urls)
+        if is_streamed(match):
+            match = await self._resolve(match)
+        records, seconds = self._database.records(query.collection), self._left()
+        try:
+            found = await records.page(distinct(replace(query, match=match)), seconds=seconds)
+        except Invalid:
+            raise TOO_LARGE from None
+        return [row["_id"] for row in found]
+
+    def _shown(self, query: BoundQuery, found: "_Page") -> list[Row]:
+        rows = found.rows[: query.limit]
+        if not query.expansions:
+            return select_rows(show_rows(rows, show=self._show, view=query.view), query.selection)
+        if not rows:
+            return []
+        reply = {**found.reply, commands.ROWS: rows}
+        return attach(reply, query.expansions, show=self._show, view=query.view, selection=query.selection)
+
+    async def _count(self, query: BoundQuery, shown: int, *, is_last: bool) -> tuple[int | None, TotalIs | None]:
+        """How many match in all, and what that is, where it may be something else than exact."""
+        if query.count is Count.NONE:
+            return None, None
+        if query.cursor is None:
+            # A page that is neither full nor empty is the last one, and tells the total.
+            is_last = shown < query.limit and bool(shown or not query.offset)
+        if is_last and query.after is None:
+            total, total_is = query.offset + shown, EXACT
+        else:
+            total, total_is = await self._total(query)
+        return total, None if query.count is Count.EXACT else total_is
+
+    def _left(self) -> float:
+        """The seconds that the next command may take. Raises QueryTooSlow."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise QueryTooSlow
+        return left
+
+    async def _streamed_page(self, query: BoundQuery) -> "_Page":
+        """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
+        if is_streamed(query.match) and query.offset <= LARGEST_OFFSET:
+            found = await self._page(query, window=commands.window(query))
+            if len(found.rows) == query.size:
+                return found
+        return await self._page(query)
+
+    async def _page(self, query: BoundQuery, *, window: int | None = None) -> "_Page":
+        seconds, records = self._left(), self._database.records(query.collection)
+        found = await records.page(commands.page(query, window=window), seconds=seconds)
+        if not query.expansions:
+            return _Page(found, {})
+        return _Page(found[0][commands.ROWS], found[0]) if found else _Page([], {})
+
+    async def _total(self, query: BoundQuery) -> tuple[int, TotalIs]:
+        records = self._database.records(query.collection)
+        most = None if query.count is Count.EXACT else MAX_CAPPED + 1
+        if query.match == Match():
+            total = await records.count_all()
+            if query.count is Count.ESTIMATED:
+                return total, ESTIMATED
+        else:
+            total = await self._counted(query, most)
+        return (total, EXACT) if most is None or total < most else (most, AT_LEAST)
+
+    async def _counted(self, query: BoundQuery, most: int | None) -> int:
+        records, seconds = self._database.records(query.collection), self._left()
+        command = commands.total(query.collection, query.match, most)
+        if "count" in command:
+            return await records.count(command, seconds=seconds)
+        counted = await records.page(command, seconds=seconds)
+        return int(counted[0]["n"]) if counted else 0
+
+    async def _resolve(self, match: Match) -> Match:
+        """`match` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
+        resolved = [await self._resolve_relation(relation) for relation in match.relations]
+        filters = tuple(r for r in resolved if not isinstance(r, RelationMatch))
+        trees = [await self._resolve_tree(tree) for tree in match.trees]
+        return Match(
+            (*match.filters, *filters), tuple(r for r in resolved if isinstance(r, RelationMatch)), tuple(trees)
+        )
+
+    async def _resolve_tree(self, tree: Tree) -> Tree:
+        """`tree` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
+        known: dict[int, Tree] = {}
+        for leaf in leaves(tree):
+            if isinstance(leaf, Related):
+                known[id(leaf)] = await self._resolve_leaf(leaf)
+        return decide(tree, lambda leaf: known.get(id(leaf), leaf))
+
+    async def _resolve_leaf(self, leaf: Related) -> Tree:
+        leaf = replace(leaf, tree=await self._resolve_tree(leaf.tree))
+        related = RelationMatch(leaf.local, leaf.collection, Match(trees=(leaf.tree,)))
+        seconds, records = self._left(), self._database.records(leaf.collection)
+        found = await records.page(commands.probe(related), seconds=seconds)
+        if len(found) > commands.PROBE_LIMIT:
+            return leaf
+        return Leaf(leaf.local, "in", tuple(record["_id"] for record in found), leaf.negated)
+
+    async def _resolve_relation(self, relation: RelationMatch) -> Filter | RelationMatch:
+        if is_streamed(relation.match):
+            relation = replace(relation, match=await self._resolve(relation.match))
+        seconds, records = self._left(), self._database.records(relation.collection)
+        found = await records.page(commands.probe(relation), seconds=seconds)
+        if len(found) > commands.PROBE_LIMIT:
+            return relation
+        return commands.by_ids(relation, (record["_id"] for record in found))
+
+
+def _behind(query: BoundQuery, after: Filter) -> BoundQuery:
+    """The records behind a cursor; how many there are in all is another matter."""
+    return replace(query, match=replace(query.match, filters=(*query.match.filters, after)))

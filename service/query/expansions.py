@@ -1,0 +1,96 @@
+"""What is shown beside and of the records: relations to populate, and the fields that were chosen, of both."""
+
+from collections.abc import Iterable, Sequence
+
+from service.errors import Violation
+from service.query.conditions import relation_name
+from service.query.names import Path
+from service.query.nodes import EVERY_RELATION, Expansion
+from service.query.selection import Selection, select
+from service.query.shapes import Shape
+from service.schema.strict_json import shown
+
+NO_RELATION = Violation(("query", "populate"), "There is no such relation in this collection", "value_error")
+Paths = Sequence[Path] | None
+
+
+def bind_expansions(
+    populate: Iterable[Path], fields: Paths, shape: Shape, violations: list[Violation]
+) -> tuple[Expansion, ...]:
+    """The trie of `populate`: a.b and a.c are one expansion of a with two inside."""
+    names = dict.fromkeys(path[0] for path in populate)
+    if EVERY_RELATION in names:
+        return _every(fields, shape, violations)
+    found = []
+    for name in names:
+        target = shape.relation(name)
+        if target is None:
+            violations.append(NO_RELATION)
+            continue
+        inner = [path[1:] for path in populate if path[0] == name and path[1:]]
+        found.append(_expansion(name, target, inner, _behind(name, fields), violations))
+    return tuple(found)
+
+
+def _every(fields: Paths, shape: Shape, violations: list[Violation]) -> tuple[Expansion, ...]:
+    names = shape.relations()
+    if names is None:
+        return (_expansion(EVERY_RELATION, shape, (), None, violations),)
+    targets = ((name, shape.relation(name)) for name in names)
+    return tuple(
+        _expansion(name, target, (), _behind(name, fields), violations)
+        for name, target in targets
+        if target is not None
+    )
+
+
+def _expansion(
+    name: str, target: Shape, inner: Sequence[Path], fields: Paths, violations: list[Violation]
+) -> Expansion:
+    return Expansion(
+        name,
+        target.collection,
+        tuple(target.related),
+        bind_expansions(inner, fields, target, violations),
+        target.match,
+        target.view,
+        choose(fields, inner, target, violations),
+    )
+
+
+def _behind(name: str, fields: Paths) -> Paths:
+    """What was chosen of the records that a relation leads to; None for all of them, where nothing was."""
+    found = [path[1:] for path in fields or () if relation_name(path) == name]
+    return found or None
+
+
+def choose(fields: Paths, populate: Iterable[Path], shape: Shape, violations: list[Violation]) -> Selection | None:
+    """What is shown of `data` of the records themselves; None for all of it. A relation that is populated is shown anyhow."""
+    if fields is None:
+        return None
+    names = {path[0] for path in populate}
+    if EVERY_RELATION in names:
+        names = set(shape.relations() or ())
+    chosen = []
+    for path in fields:
+        if (relation := relation_name(path)) is not None:
+            violations += [] if relation in names else [_unpopulated(relation)]
+        elif path[0] not in names or len(path) > 1:
+            chosen += _data_path(path, shape, violations)
+    return select(chosen)
+
+
+def _data_path(path: Path, shape: Shape, violations: list[Violation]) -> list[Path]:
+    """Where a field stands in `data`; nowhere what always comes, or what nobody sees."""
+    field = shape.field(path)
+    if field is None:
+        msg = f"There is no such field in this collection: {shown('.'.join(path))}"
+        violations.append(Violation(("query", "fields"), msg, "value_error"))
+    if field is None or not field.path.startswith("data."):
+        return []
+    return [tuple(field.path.split(".")[1:])]
+
+
+def _unpopulated(relation: str) -> Violation:
+    msg = f"Name the relation {shown(relation)} in populate to choose fields of it"
+    return Violation(("query", "fields"), msg, "value_error")
