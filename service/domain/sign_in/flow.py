@@ -6,7 +6,6 @@ import secrets
 import traceback
 from dataclasses import dataclass, field
 from datetime import timedelta
-from urllib.parse import quote, urlencode
 
 import structlog
 
@@ -35,11 +34,6 @@ log = structlog.get_logger()
 
 LIFETIME = timedelta(minutes=10)
 RANDOM_BYTES = 32
-TOKEN_PARAMETER = "svc-super-token"  # noqa: S105 - the name of a parameter
-ERROR_PARAMETER = "svc-error"
-STATE_PARAMETER = "state"
-# What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
-URL_CHARACTERS = ":/%#?=@[]!$&'()*+,;~"
 DATABASE_FAILURES = (Unavailable, DuplicateValue, RejectedByValidator, TooLarge)
 
 
@@ -106,16 +100,16 @@ class SignIn:
         )
         return AuthorizationStart(url, browser)
 
-    async def complete(self, project: Project, callback: Callback, page: str) -> str:
-        """The URL of `page` with how the sign-in ended: a token, or a code of specification section 7.2."""
+    async def complete(self, project: Project, callback: Callback) -> SignInResult:
+        """What to tell the project's page. Whatever goes wrong is one of the codes of specification section 7.2."""
         client_state = None
         try:
             begun = await self._take(project, callback.state)
             client_state = begun.client_state
             token = await self._finish(project, callback, begun=begun)
         except Exception as error:
-            return completion_url(page, SignInResult(error=_reported(project, error), client_state=client_state))
-        return completion_url(page, SignInResult(token=token, client_state=client_state))
+            return SignInResult(error=_reported(project, error), client_state=client_state)
+        return SignInResult(token=token, client_state=client_state)
 
     async def aclose(self) -> None:
         await self._gateway.aclose()
@@ -156,17 +150,6 @@ class SignIn:
 def new_random() -> str:
     """256 random bits in 43 characters that stand in URLs and cookies as they are."""
     return secrets.token_urlsafe(RANDOM_BYTES)
-
-
-def completion_url(page: str, outcome: SignInResult) -> str:
-    """`page` with its own query kept and the outcome added: "https://a.example/done?x=1&svc-error=database_error"."""
-    ours = {
-        TOKEN_PARAMETER: outcome.token,
-        ERROR_PARAMETER: outcome.error,
-        STATE_PARAMETER: outcome.client_state,
-    }
-    query = urlencode({name: value for name, value in ours.items() if value is not None})
-    return f"{quote(page, safe=URL_CHARACTERS)}{'&' if '?' in page else '?'}{query}"
 
 
 def _digest(value: str) -> str:

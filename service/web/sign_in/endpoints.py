@@ -2,6 +2,7 @@
 
 import re
 from typing import Annotated
+from urllib.parse import quote, urlencode
 
 from pydantic import Field
 from starlette.requests import Request
@@ -9,7 +10,7 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
-from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback
+from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback, SignInResult
 from service.domain.sign_in.registration import completion_page
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
@@ -24,6 +25,11 @@ PARAMETERS = {"project_id": MAX_PROJECT_ID, "client_state": MAX_CLIENT_STATE}
 # The prefix makes browsers refuse the cookie from other hosts, over http and for a part of the site (RFC 6265bis 4.1.3).
 COOKIE = "__Host-sign-in"
 COOKIE_IN_HEADER = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?=;|$)")
+TOKEN_PARAMETER = "svc-super-token"  # noqa: S105 - the name of a parameter
+ERROR_PARAMETER = "svc-error"
+STATE_PARAMETER = "state"
+# What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
+URL_CHARACTERS = ":/%#?=@[]!$&'()*+,;~"
 
 
 class AuthorizationUrl(TypedDict):
@@ -42,7 +48,7 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
 async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
     brought, page = _callback(request), completion_page(caller.project.settings)
-    return _redirect(await services.sign_in.complete(caller.project, brought, page))
+    return _redirect(page, await services.sign_in.complete(caller.project, brought))
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -89,11 +95,22 @@ def _only(request: Request, name: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _redirect(url: str) -> Response:
+def _redirect(page: str, result: SignInResult) -> Response:
     """A 302, so that the browser asks with GET; nothing keeps it, and no referrer carries the token or the code on."""
     headers = {
-        "location": url,
+        "location": completion_url(page, result),
         "cache-control": "no-store",
         "referrer-policy": "no-referrer",
     }
     return Response(status_code=302, headers=headers)
+
+
+def completion_url(page: str, result: SignInResult) -> str:
+    """`page` with its own query kept and the result added: "https://a.example/done?x=1&svc-error=database_error"."""
+    ours = {
+        TOKEN_PARAMETER: result.token,
+        ERROR_PARAMETER: result.error,
+        STATE_PARAMETER: result.client_state,
+    }
+    query = urlencode({name: value for name, value in ours.items() if value is not None})
+    return f"{quote(page, safe=URL_CHARACTERS)}{'&' if '?' in page else '?'}{query}"
