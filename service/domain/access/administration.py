@@ -12,7 +12,7 @@ from service.domain.access.agreement import CheckedRules, bind_rules, check_rule
 from service.domain.access.control import AccessControl
 from service.domain.access.declared import find_shapes
 from service.domain.access.explain import Explanation, Question, explain
-from service.domain.access.ruleset import KEYS
+from service.domain.access.rules_document import KEYS
 from service.domain.access.verdicts import judge_tests
 from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project

@@ -13,7 +13,8 @@ from typing import Any
 
 from service.bounds import MAX_VIOLATIONS
 from service.domain.access.declared import DeclaredShapes, find_shapes
-from service.domain.access.ruleset import Rules, read_rules
+from service.domain.access.rules_document import read_rules
+from service.domain.access.ruleset import Rules
 from service.domain.access.verdicts import failed_tests, judge_tests
 from service.errors import Invalid, RuleConflict, RuleTestsFailed
 from service.schema.fields import Fields

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.domain.access.declared import find_shapes
-from service.domain.access.ruleset import CollectionRules, Rules, read_rules, sets_in
+from service.domain.access.rules_document import read_rules
+from service.domain.access.ruleset import CollectionRules, Rules, sets_in
 from service.domain.access.templates import NOW, Values, bind, targets_of, variables_of
 from service.domain.projects.lookup import Project
 from service.query.tree import Tree

@@ -16,7 +16,7 @@ from service.query.matcher import matches
 from service.query.tree import Leaf, Tree, all_of, any_of, negate
 from service.schema.values import now
 from tests.domain.access.examples import RULES
-from tests.domain.access.test_ruleset import read
+from tests.domain.access.test_rules_document import read
 
 ME, OTHER = "1" * 24, "2" * 24
 

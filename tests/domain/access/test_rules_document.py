@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from service.domain.access.ruleset import Rules, read_rules
+from service.domain.access.rules_document import read_rules
+from service.domain.access.ruleset import Rules
 from service.errors import Invalid, Location
 from service.query.document_shape import DocumentShape
 from service.query.shapes import USERS, Shape

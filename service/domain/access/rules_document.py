@@ -1,0 +1,282 @@
+"""All rules of a project, read from the document that `PUT /api/rules` takes, every mistake named with its place. Pure.
+
+{"sets": {name: {"from": collection, "where": where, "take": field}},
+ "users": {"read": rule, "fields": {path: {"read": rule, "write": "server", "protected": true}}},
+ "assign": {role: rule}, "tests": [...],
+ "collections": {name: {"read", "create", "delete": rule, "update": rule | {"before", "after"} | [pairs], "fields": {...}}}}
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.bounds import MAX_CAN_DEPTH, MAX_SETS
+from service.domain.access.grammar import Scope, read_rule
+from service.domain.access.ruleset import (
+    CREATE,
+    ROLE,
+    ROLE_RULE,
+    SERVER,
+    USERS,
+    CollectionRules,
+    FieldRules,
+    Rules,
+    SetRule,
+    Transition,
+)
+from service.domain.access.stored_tests import read_tests
+from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Can, Variable, targets_of
+from service.errors import Invalid, Location, Violation
+from service.query.shapes import Shape
+from service.query.tree import Related, Tree, leaves
+from service.schema.strict_json import shown
+from service.schema.values import Kind
+
+BODY: Location = ("body",)
+KEYS = ("sets", "users", "assign", "tests", "collections")
+SET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What is known while a document is read."""
+
+    shapes: Mapping[str, Shape]
+    targets: Mapping[str, Mapping[str, str]]
+    variables: dict[str, Kind]
+    violations: list[Violation] = field(default_factory=list)
+
+    def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> None:
+        self.violations.append(Violation(loc, msg, type_))
+
+    def scope(self, collection: str | None, *, without_sets: bool = False) -> Scope:
+        variables = {
+            name: kind for name, kind in self.variables.items() if not (without_sets and name.startswith(SET_PREFIX))
+        }
+        return scope_of(collection, variables, self.shapes, self.targets)
+
+    def rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+        template, violations = read_rule(rule, loc, scope)
+        self.violations += violations
+        return template
+
+    def own_rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+        """A rule that looks at its own record only."""
+        template = self.rule(rule, loc, scope)
+        if any(isinstance(leaf, Related | Can) for leaf in leaves(template)):
+            self.refuse(loc, "A set, and the read rule of a field, look at one record, not along its relations")
+        return template
+
+    def mapping(self, value: Any, loc: Location, known: Iterable[str] | None = None) -> dict[str, Any]:
+        """`value` where it is an object, with `known` keys only; else nothing."""
+        if not isinstance(value, dict):
+            self.refuse(loc, "Must be an object", "dict_type")
+            return {}
+        allowed = value.keys() if known is None else set(known)
+        for name in value.keys() - allowed:
+            self.refuse((*loc, shown(name)[1:-1]), f"Must be one of {', '.join(sorted(allowed))}", "extra_forbidden")
+        return {name: each for name, each in value.items() if name in allowed}
+
+
+def scope_of(
+    collection: str | None,
+    variables: Mapping[str, Kind],
+    shapes: Mapping[str, Shape],
+    targets: Mapping[str, Mapping[str, str]],
+) -> Scope:
+    """What a rule of `collection` may name; without one, the variables alone."""
+    if collection is None:
+        return Scope(None, variables)
+    own = targets.get(collection, {})
+    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
+
+
+def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
+    """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
+    target = USERS if collection == USERS else targets.get(relation)
+    return target if target in shapes else None
+
+
+def read_rules(
+    document: Mapping[str, Any], shapes: Mapping[str, Shape], targets: Mapping[str, Mapping[str, str]]
+) -> Rules:
+    """The rules of a document. Raises Invalid with all that is wrong.
+
+    `shapes` are those of the declared collections and of `users`, by name; `targets` says of each collection which of its
+    relations leads to which collection.
+    """
+    reader = _Reader(shapes, targets, dict(VARIABLE_KINDS))
+    parts = reader.mapping(dict(document), BODY, KEYS)
+    named = {name: reader.mapping(parts.get(name, {}), (*BODY, name)) for name in ("sets", "assign", "collections")}
+    reader.variables |= _server_fields(parts.get(USERS))
+    sets = _sets(reader, named["sets"])
+    rules = Rules(
+        document=document,
+        sets=sets,
+        users=_users(reader, parts[USERS]) if USERS in parts else None,
+        assign=_assign(reader, named["assign"]),
+        collections={name: _collection(reader, name, each) for name, each in named["collections"].items()},
+        tests=read_tests(parts.get("tests", []), (*BODY, "tests"), reader.violations, shapes.keys()),
+        variables=reader.variables,
+    )
+    _check_chains(reader, rules)
+    if reader.violations:
+        raise Invalid(reader.violations)
+    return rules
+
+
+def _server_fields(users: Any) -> dict[str, Kind]:
+    """The variables that a user's own record gives: only fields that no user can write."""
+    fields = users.get("fields") if isinstance(users, dict) else None
+    declared = fields.items() if isinstance(fields, dict) else ()
+    return {
+        f"user.{path}": Kind.ANY
+        for path, rules in declared
+        if isinstance(rules, dict) and rules.get("write") == SERVER and path.startswith("data.")
+    }
+
+
+def _sets(reader: _Reader, sets: Mapping[str, Any]) -> dict[str, SetRule]:
+    if len(sets) > MAX_SETS:
+        reader.refuse((*BODY, "sets"), f"At most {MAX_SETS} sets", "too_long")
+    found = {name: _set(reader, name, each, (*BODY, "sets", shown(name)[1:-1])) for name, each in sets.items()}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _set(reader: _Reader, name: str, value: Any, loc: Location) -> SetRule | None:
+    reader.variables[f"{SET_PREFIX}{name}"] = Kind.ANY
+    parts = reader.mapping(value, loc, ("from", "where", "take"))
+    if not SET_NAME.fullmatch(name):
+        reader.refuse(loc, "A set's name has 1 to 64 of a-z, 0-9 and _, and begins with a letter")
+    for missing in {"from", "where", "take"} - parts.keys():
+        reader.refuse((*loc, missing), "This field is required", "missing")
+    collection = parts.get("from")
+    shape = reader.shapes.get(collection) if isinstance(collection, str) else None
+    if shape is None or len(parts) < 3:
+        if "from" in parts and shape is None:
+            reader.refuse((*loc, "from"), "There is no collection of this name", "collection_not_found")
+        return None
+    take = shape.field(tuple(parts["take"].split("."))) if isinstance(parts["take"], str) else None
+    if take is None:
+        reader.refuse((*loc, "take"), "There is no such field in this collection")
+        return None
+    reader.variables[f"{SET_PREFIX}{name}"] = take.kind
+    where = reader.own_rule(parts["where"], (*loc, "where"), reader.scope(collection, without_sets=True))
+    return SetRule(shape.collection, take.path, where)
+
+
+def _assign(reader: _Reader, assign: Mapping[str, Any]) -> dict[str, Tree]:
+    """Role → who may give it and take it away; such a rule is about the caller alone."""
+    loc: Location = (*BODY, "assign")
+    for role in assign:
+        if not ROLE.fullmatch(role):
+            reader.refuse((*loc, shown(role)[1:-1]), ROLE_RULE)
+    return {role: reader.rule(rule, (*loc, role), reader.scope(None)) for role, rule in assign.items()}
+
+
+def _users(reader: _Reader, value: Any) -> CollectionRules:
+    loc: Location = (*BODY, USERS)
+    parts = reader.mapping(value, loc, ("read", "fields"))
+    scope = reader.scope(USERS)
+    fields = reader.mapping(parts.get("fields", {}), (*loc, "fields"))
+    return CollectionRules(
+        read=reader.rule(parts.get("read", False), (*loc, "read"), scope),
+        fields={
+            path.removeprefix("data."): _user_field(reader, path, each, (*loc, "fields", path))
+            for path, each in fields.items()
+        },
+    )
+
+
+def _user_field(reader: _Reader, path: str, value: Any, loc: Location) -> FieldRules:
+    name = path.removeprefix("data.")
+    # `data.email` is never stored: whoever writes it means the address, whose rule has another name.
+    if path != "email" and (not path.startswith("data.") or "." in name or name in {"", "email"}):
+        reader.refuse(loc, "A field of users is email, or data.<name>")
+    parts = reader.mapping(value, loc, ("read", "write", "protected"))
+    if "write" in parts and (parts["write"] != SERVER or path == "email"):
+        reader.refuse(
+            (*loc, "write"), 'Users write their own fields; a field of data may be "server", for servers alone'
+        )
+    if "protected" in parts and (not isinstance(parts["protected"], bool) or path == "email"):
+        reader.refuse((*loc, "protected"), "Must be true or false, for a field of data that holds a file")
+    read = reader.own_rule(parts["read"], (*loc, "read"), reader.scope(USERS)) if "read" in parts else None
+    return FieldRules(read, parts.get("write"), protected=parts.get("protected") is True)
+
+
+def _collection(reader: _Reader, name: str, value: Any) -> CollectionRules:
+    loc: Location = (*BODY, "collections", shown(name)[1:-1])
+    if name not in reader.shapes or name == USERS:
+        reader.refuse(loc, "There is no collection of this name", "collection_not_found")
+        return CollectionRules()
+    parts = reader.mapping(value, loc, ("read", "create", "update", "delete", "fields"))
+    scope = reader.scope(name)
+    fields = reader.mapping(parts.get("fields", {}), (*loc, "fields"))
+    return CollectionRules(
+        read=reader.rule(parts.get("read", False), (*loc, "read"), scope),
+        create=reader.rule(parts.get("create", False), (*loc, "create"), scope),
+        delete=reader.rule(parts.get("delete", False), (*loc, "delete"), scope),
+        updates=_updates(reader, parts.get("update", False), (*loc, "update"), scope),
+        fields={
+            path.removeprefix("data."): _field(reader, path, each, (*loc, "fields", path), scope)
+            for path, each in fields.items()
+        },
+    )
+
+
+def _updates(reader: _Reader, update: Any, loc: Location, scope: Scope) -> tuple[Transition, ...]:
+    if isinstance(update, list):
+        if not update:
+            reader.refuse(loc, 'Must have at least one {"before": rule, "after": rule}', "list_type")
+        return tuple(_transition(reader, each, (*loc, number), scope) for number, each in enumerate(update))
+    if isinstance(update, dict) and update.keys() & {"before", "after"}:
+        return (_transition(reader, update, loc, scope),)
+    rule = reader.rule(update, loc, scope)
+    return () if rule is False else (Transition(rule, rule),)
+
+
+def _transition(reader: _Reader, pair: Any, loc: Location, scope: Scope) -> Transition:
+    parts = reader.mapping(pair, loc, ("before", "after"))
+    for missing in {"before", "after"} - parts.keys():
+        reader.refuse((*loc, missing), "This field is required", "missing")
+    before, after = (reader.rule(parts.get(key, False), (*loc, key), scope) for key in ("before", "after"))
+    return Transition(before, after)
+
+
+def _field(reader: _Reader, path: str, value: Any, loc: Location, scope: Scope) -> FieldRules:
+    name = path.removeprefix("data.")
+    if scope.shape is None or "." in name or scope.shape.field(("data", name)) is None:
+        reader.refuse(loc, "There is no such field at the top level of this collection's schema")
+    if isinstance(value, dict) and "protected" in value:
+        msg = "Only the files of users can be protected; a field of a collection holds none"
+        reader.refuse((*loc, "protected"), msg, "extra_forbidden")
+        value = {key: each for key, each in value.items() if key != "protected"}
+    parts = reader.mapping(value, loc, ("read", "write", "set"))
+    read = reader.own_rule(parts["read"], (*loc, "read"), scope) if "read" in parts else None
+    write = parts.get("write")
+    if write not in (SERVER, CREATE, None):
+        write = reader.rule(write, (*loc, "write"), scope)
+    if "set" in parts and parts["set"] != f"${USER_ID}":
+        reader.refuse((*loc, "set"), f'Must be "${USER_ID}"')
+    return FieldRules(read, write, Variable(USER_ID) if "set" in parts else None)
+
+
+def _check_chains(reader: _Reader, rules: Rules) -> None:
+    """A rule may need the read rules of others by `$can`, a few in a row, and never its own."""
+    needs = {name: targets_of(each.read) for name, each in rules.collections.items()}
+    needs[USERS] = targets_of(rules.users.read) if rules.users else set()
+    for name, each in (*rules.collections.items(), *([(USERS, rules.users)] if rules.users else [])):
+        place = (*BODY, USERS) if name == USERS else (*BODY, "collections", name)
+        for loc, template in each.templates():
+            own = {name} if loc == ("read",) else set[str]()
+            if _depth(targets_of(template), needs, own) > MAX_CAN_DEPTH:
+                msg = f"A rule may need {MAX_CAN_DEPTH} others in a row by $can, and never itself"
+                reader.refuse((*place, *loc), msg, "too_deep")
+
+
+def _depth(targets: set[str], needs: Mapping[str, set[str]], passed: set[str]) -> int:
+    """How many rules in a row are needed; more than are allowed where one needs itself."""
+    if targets & passed or len(passed) > MAX_CAN_DEPTH + 1:
+        return MAX_CAN_DEPTH + 1
+    return max((1 + _depth(needs.get(each, set()), needs, passed | {each}) for each in targets), default=0)
