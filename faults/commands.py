@@ -12,6 +12,7 @@ import httpx2
 
 from faults.starts import Process, run_command, start_command
 
+READY_SECONDS = 90.0
 KEY = base64.b64encode(b"s" * 32).decode()
 
 
@@ -42,11 +43,12 @@ def serving(shell: Shell, *arguments: str, **changes: str) -> Process:
 
 
 def await_ready(url: str) -> None:
-    deadline = time.monotonic() + 30
+    """A first start makes a database, and with --demo fills it: on a busy machine that takes long."""
+    deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline:
         try:
             if httpx2.get(f"{url}/health/ready").status_code == 200:
                 return
         except httpx2.TransportError:
             time.sleep(0.02)
-    raise AssertionError("not ready within 30 s")
+    raise AssertionError(f"not ready within {READY_SECONDS:.0f} s")
