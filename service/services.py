@@ -19,7 +19,7 @@ from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Documents
-from service.domain.documents.permitted import DocumentPermits
+from service.domain.documents.permits import DocumentPermits
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner

@@ -48,6 +48,18 @@ Change = ReplaceData | SetFields
 
 
 @dataclass(frozen=True, slots=True)
+class Insertion:
+    """A new `document`, unless one has its value of the field `by` already.
+
+    That one's `changed` fields are set, all of its data where it is None, and it stays as it is where there are none.
+    """
+
+    by: str
+    document: Document
+    changed: Data | None
+
+
+@dataclass(frozen=True, slots=True)
 class Guard:
     """What else must hold of a document that is changed or deleted: a filter that `query` made."""
 
@@ -96,6 +108,12 @@ class DocumentStore:
         record = await self._records.update(_with_needs(match, operations), write_change(change), known=known)
         return read_document(record) if record is not None else None
 
+    async def upsert(self, insertion: Insertion) -> Document:
+        """The document that has the value afterwards; it has the id of the new one if it is that."""
+        value = insertion.document.data[insertion.by]
+        match = {f"data.{insertion.by}": {"$eq": value}}
+        return read_document(await self._records.upsert(match, _write_insertion(insertion)))
+
     async def delete(self, id_: str, *, guard: Guard | None = None, versions: Versions = None) -> bool:
         """Whether there was a document to delete that has one of `versions` and that `guard` let pass."""
         return await self._records.delete(_match(id_, guard, versions))
@@ -125,6 +143,21 @@ def write_change(change: Change) -> dict[str, Any]:
             values |= {f"data.{name}": value for name, value in data.items()}
             write_operations(operations, operators)
     return operators
+
+
+def _write_insertion(insertion: Insertion) -> dict[str, Any]:
+    """MongoDB's operators for an upsert. No path is in two of them, nor one that leads into another."""
+    record, changed = _record(insertion.document), insertion.changed
+    if changed == {}:
+        return {"$setOnInsert": record}
+    own = {name: record[name] for name in ("_id", "created_at")}
+    values = {"updated_at": record["updated_at"]}
+    if changed is None:
+        values["data"] = record["data"]
+    else:
+        values |= {f"data.{name}": value for name, value in changed.items()}
+        own |= {f"data.{name}": value for name, value in record["data"].items() if name not in changed}
+    return {"$set": values, "$inc": {"version": 1}, "$setOnInsert": own}
 
 
 def _record(document: Document) -> dict[str, Any]:

@@ -105,6 +105,14 @@ class Records:
         # An upsert always leaves a record, which is returned.
         return found or {}
 
+    async def upsert(self, match: Document, changes: Document) -> Document:
+        """Changes the record that matches, or makes one of `match` and `changes`; returns it as it is afterwards."""
+        with translated("store a record"):
+            found: Document | None = await self.collection.find_one_and_update(
+                match, changes, upsert=True, return_document=ReturnDocument.AFTER, session=self.session
+            )
+        return found or {}
+
     async def update(
         self,
         match: Document,

@@ -84,6 +84,8 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
     ApiRoute("POST", DOCUMENTS, documents.create_document, BY_RULE, DAILY, describe_documents.CREATE,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
+    ApiRoute("PUT", DOCUMENTS, documents.upsert_document, BY_RULE, DAILY, describe_documents.UPSERT,
+             query=READ, max_body=MAX_JSON_BYTES),
     ApiRoute("GET", DOCUMENT, documents.get_document, BY_RULE, DAILY, describe_documents.READ),
     ApiRoute("PUT", DOCUMENT, documents.replace_document, BY_RULE, DAILY, describe_documents.REPLACE, max_body=MAX_JSON_BYTES),
     ApiRoute("PATCH", DOCUMENT, documents.merge_document, BY_RULE, DAILY, describe_documents.MERGE,

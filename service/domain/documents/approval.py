@@ -193,7 +193,8 @@ class Approval:
         writes = [await self._may_write(name, value, record) for name, value in completed.items() if name not in kept]
         if not all(writes) or not matches(await self._images(record, completed, whole=True), record):
             raise self.refusal()
-        return ApprovedChange(ReplaceData(completed), Guard({"data": {"$eq": record["data"]}}), {}, kept)
+        pin = Guard({"data": {"$eq": record["data"]}})
+        return ApprovedChange(ReplaceData(completed), pin, {}, kept, is_computed=True)
 
     async def _may_lose(self, name: str, record: Record) -> bool:
         """Whether leaving a field out of a whole new `data` removes it."""
@@ -219,8 +220,6 @@ class Approval:
         Raises Invalid where another value was sent for a fixed field.
         """
         check_unchanged(self.permissions, approved.unchanged, record)
-        if approved.is_whole and self.permissions.keeps_fields:
-            return None
         now = await self._settled(record, approved.change.data, whole=approved.is_whole)
         own = await settle(self.database, approved.own, record)
         return None if matches(all_of((now, own)), record) else self.refusal()

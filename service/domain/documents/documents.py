@@ -14,8 +14,10 @@ from service.domain.documents.approval import Approval
 from service.domain.documents.changes import Misfit, change_document, find_record, store_write
 from service.domain.documents.preconditions import check_record
 from service.domain.documents.references import LOC, Target, check_completed, faults_of
+from service.domain.documents.upserts import upsert_document
 from service.domain.documents.writes import Create as Create
 from service.domain.documents.writes import Update as Update
+from service.domain.documents.writes import Upsert as Upsert
 from service.domain.documents.writes import Write as Write
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
@@ -33,6 +35,7 @@ from service.query.bind import bind, bind_distinct
 from service.query.names import Path
 from service.query.nodes import ListQuery
 from service.schema.documents import complete
+from service.schema.fields import Fields
 from service.schema.json_schema import JSON_SCHEMA
 from service.schema.values import check_data, now
 from service.schema.versions import Versions
@@ -41,7 +44,6 @@ from service.storage.documents import Document as Document
 from service.storage.documents import DocumentStore, read_document
 from service.storage.documents import ReplaceData as ReplaceData
 from service.storage.documents import SetFields as SetFields
-from service.storage.ids import new_id
 from service.storage.validator_migrations import renew_validator
 
 Data = Mapping[str, Any]
@@ -185,6 +187,8 @@ class Documents:
     async def _attempt(self, target: Target, write: Write) -> Document:
         if isinstance(write, Update):
             return await change_document(target, write, self._judge)
+        if isinstance(write, Upsert):
+            return await upsert_document(target, write, self._judge)
         if violations := check_data(write.data, LOC):
             raise Invalid(violations)
         document = _new_document(write, target.collection)
@@ -193,6 +197,10 @@ class Documents:
         await check_completed(target, document.data, self._judge, write.approval)
         await store_write(target, write, lambda store: store.insert(document))
         return document
+
+    async def fields(self, project: Project, name: str) -> Fields:
+        """Those that the collection declares. Raises CollectionNotFound."""
+        return (await self._catalogs.get(project, name)).fields
 
     async def names_unique(self, project: Project, name: str, names: Iterable[str]) -> bool:
         """Whether one of the fields of these names is unique. Raises CollectionNotFound."""
@@ -205,7 +213,7 @@ class Documents:
 
 def _new_document(create: Create, collection: Collection) -> Document:
     moment = now()
-    return Document(new_id(), complete(create.data, collection.fields), moment, moment)
+    return Document(create.id, complete(create.data, collection.fields), moment, moment)
 
 
 def _may_lack_version(error: Exception) -> bool:

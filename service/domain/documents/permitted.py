@@ -1,31 +1,37 @@
-"""Documents as one caller may use them: all of them with the secret key, by the project's rules otherwise.
-
-Whoever may not do what is asked whatever the document is refused before the query string and the body are looked at.
-"""
+"""Documents as a user or a guest may use them: by the project's rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
+from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.control import AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.access.visible import see_shape
 from service.domain.access.writes import creation_data
 from service.domain.collections.catalog import Seen
-from service.domain.documents.approval import Approval, Record, as_record
+from service.domain.documents.approval import CHANGED, Approval, Record, as_record
 from service.domain.documents.conflicts import ConflictLimit
-from service.domain.documents.documents import Create, Data, Documents, Page, Update, Write
+from service.domain.documents.documents import Create, Data, Documents, Page, Update
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
+from service.domain.documents.upserts import ATTEMPTS, check_key
+from service.domain.documents.writes import OnConflict, Upsert, Upserted
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
-from service.errors import Forbidden, ServiceError, Unauthorized
-from service.query.nodes import ListQuery
+from service.errors import (
+    ConditionFailed,
+    DocumentNotFound,
+    DuplicateValue,
+    Forbidden,
+    ServiceError,
+    Unauthorized,
+    Unavailable,
+)
+from service.query.nodes import Count, JsonCondition, ListQuery, Where
 from service.query.shapes import Shape
-from service.query.tree import Tree
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields
+from service.storage.ids import new_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,94 +43,6 @@ class HiddenDocument:
 
 Written = Document | HiddenDocument
 Change = ReplaceData | SetFields
-
-
-class CallersDocuments(Protocol):
-    """What a caller can do with the documents of one collection."""
-
-    async def create(self, data: Data, keep: "Keep[Written] | None" = None) -> Written: ...
-
-    async def list(self, query: ListQuery) -> Page: ...
-
-    async def get(self, id_: str) -> Document: ...
-
-    async def change(
-        self,
-        id_: str,
-        change: Change,
-        precondition: Precondition = NO_PRECONDITION,
-        keep: "Keep[Written] | None" = None,
-    ) -> Written: ...
-
-    async def delete(self, id_: str, versions: Versions = None) -> None: ...
-
-    @property
-    def shows_by_version(self) -> bool:
-        """Whether what is shown of a document changes with its version only."""
-
-
-class DocumentPermits:
-    """Gives callers the documents that they may use."""
-
-    def __init__(self, documents: Documents, access: AccessControl, conflicts: ConflictLimit) -> None:
-        self._documents = documents
-        self._access = access
-        self._conflicts = conflicts
-
-    async def permit(self, caller: ProjectCaller, name: str, action: str) -> CallersDocuments:
-        """The documents of a collection, for an action on some of them: read, create, update or delete.
-
-        Raises what `AccessControl.permissions` raises; Unauthorized and Forbidden where no rule lets the caller do it.
-        """
-        if isinstance(caller, SecretKeyCaller):
-            return AllDocuments(self._documents, caller.project, name)
-        permissions = await self._access.permissions(caller, name)
-        require(_whatever_the_document(permissions, action), caller)
-        return PermittedDocuments(self._documents, self._access, self._conflicts, caller, name, permissions)
-
-
-def _whatever_the_document(permissions: Permissions, action: str) -> Tree:
-    """False where the action is refused whatever the document."""
-    match action:
-        case "create":
-            return permissions.create
-        case "update":
-            return permissions.may_update
-        case "delete":
-            return permissions.delete
-    return permissions.read
-
-
-@dataclass(frozen=True, slots=True)
-class AllDocuments:
-    """For the secret key: `Documents`, of one collection."""
-
-    documents: Documents
-    project: Project
-    name: str
-
-    async def create(self, data: Data, keep: Keep[Written] | None = None) -> Document:
-        return await self.documents.create(self.project, self.name, data, keep)
-
-    async def list(self, query: ListQuery) -> Page:
-        return await self.documents.list(self.project, self.name, query)
-
-    async def get(self, id_: str) -> Document:
-        return await self.documents.get(self.project, self.name, id_)
-
-    async def change(
-        self, id_: str, change: Change, precondition: Precondition = NO_PRECONDITION, keep: Keep[Written] | None = None
-    ) -> Document:
-        return await self.documents.write(
-            self.project, self.name, Update(id_, change, precondition=precondition, keep=keep)
-        )
-
-    async def delete(self, id_: str, versions: Versions = None) -> None:
-        await self.documents.delete(self.project, self.name, id_, versions=versions)
-
-    @property
-    def shows_by_version(self) -> bool:
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +60,10 @@ class PermittedDocuments:
     def project(self) -> Project:
         return self.caller.project
 
-    async def create(self, data: Data, keep: Keep[Written] | None = None) -> Written:
+    async def create(self, data: Data, keep: Keep[Written] | None = None, *, id_: str | None = None) -> Written:
         approval = self._approval()
         sent = creation_data(self.permissions, data)
-        return await self._write(Create(sent, approval, _as_seen(approval, keep)), approval)
+        return await self._write(Create(sent, approval, _as_seen(approval, keep), id_ or new_id()), approval)
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query, self._see)
@@ -160,6 +78,39 @@ class PermittedDocuments:
         update = Update(id_, change, approval=approval, precondition=precondition, keep=_as_seen(approval, keep))
         return await self._write(update, approval)
 
+    async def upsert(self, upsert: Upsert) -> Upserted[Written]:
+        """Of the documents that the caller may read one is changed; else one is made, whose value may be taken.
+
+        Raises as `create` and `change` do.
+        """
+        fields = await self.documents.fields(self.project, self.name)
+        check_key(upsert, self._approval().readable_fields(fields))
+        for _ in range(ATTEMPTS):
+            found = await self._find_by(upsert)
+            try:
+                if found is not None:
+                    return Upserted(await self._change_found(found, upsert), is_created=False)
+                return Upserted(await self.create(upsert.data, id_=upsert.id), is_created=True)
+            except (ConditionFailed, DocumentNotFound):
+                continue
+            except DuplicateValue as error:
+                if error.field != f"data.{upsert.by}" or found is not None or not await self._find_by(upsert):
+                    raise
+        raise Unavailable(CHANGED)
+
+    async def _find_by(self, upsert: Upsert) -> Document | None:
+        query = ListQuery(where=_where(upsert), limit=1, count=Count.NONE)
+        found = (await self.list(query)).documents
+        return found[0] if found else None
+
+    async def _change_found(self, found: Document, upsert: Upsert) -> Written:
+        if upsert.on_conflict is OnConflict.IGNORE:
+            return found
+        require(self.permissions.may_update, self.caller)
+        is_whole = upsert.on_conflict is OnConflict.REPLACE
+        change = ReplaceData(upsert.data) if is_whole else SetFields(upsert.data)
+        return await self.change(found.id, change, Precondition(where=_where(upsert)))
+
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
 
@@ -168,7 +119,7 @@ class PermittedDocuments:
         """Rules of fields show more or less as the caller's roles and sets change."""
         return not self.permissions.has_field_rules
 
-    async def _write(self, write: Write, approval: Approval) -> Written:
+    async def _write(self, write: Create | Update, approval: Approval) -> Written:
         if await self.documents.names_unique(self.project, self.name, write.names):
             async with self.conflicts.count(self.caller):
                 document = await self.documents.write(self.project, self.name, write)
@@ -201,6 +152,12 @@ class PermittedDocuments:
             return None if permissions is None or permissions.read is False else see_shape(shape, permissions)
 
         return seen
+
+
+def _where(upsert: Upsert) -> Where:
+    """That a document has the value by which it is sought."""
+    by = upsert.by
+    return Where((JsonCondition(("body", "data", by), ("data", by), "eq", upsert.data[by]),))
 
 
 def _as_seen(approval: Approval, keep: Keep[Written] | None) -> Keep[Document] | None:

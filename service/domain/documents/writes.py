@@ -1,14 +1,17 @@
 """What is asked of documents, as values: a new one, or a change of one that is there."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, TypeVar
 
 from service.domain.documents.approval import Approval
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.idempotency import Keep
 from service.storage.documents import Document, ReplaceData, SetFields
+from service.storage.ids import new_id
 
+Outcome = TypeVar("Outcome")
 Data = Mapping[str, Any]
 Change = ReplaceData | SetFields
 
@@ -20,11 +23,39 @@ class Create:
     data: Data
     approval: Approval | None = None
     keep: Keep[Document] | None = None
+    id: str = field(default_factory=new_id)
 
     @property
     def names(self) -> Iterable[str]:
         """The top-level fields that are written."""
         return self.data
+
+
+class OnConflict(Enum):
+    """What an upsert does to a document that is there."""
+
+    REPLACE = "replace"
+    MERGE = "merge"
+    IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Upsert:
+    """A new document, or a change of the one that has the same value of the unique field `by`."""
+
+    data: Data
+    by: str
+    on_conflict: OnConflict = OnConflict.REPLACE
+    id: str = field(default_factory=new_id)
+    keep: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Upserted(Generic[Outcome]):
+    """What came of an upsert."""
+
+    document: Outcome
+    is_created: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +83,4 @@ class Update:
         return [*self.data, *(operation.field for operation in operations)]
 
 
-Write = Create | Update
+Write = Create | Update | Upsert

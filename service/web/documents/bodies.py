@@ -1,5 +1,6 @@
 """What the endpoints of documents read and answer: specification section 2.3."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired
 
@@ -10,7 +11,8 @@ from service.domain.documents.documents import Document as StoredDocument
 from service.domain.documents.documents import Page, SetFields
 from service.domain.documents.permitted import HiddenDocument, Written
 from service.domain.documents.preconditions import NO_CONDITIONS
-from service.errors import Invalid
+from service.domain.documents.writes import OnConflict
+from service.errors import Invalid, Violation
 from service.query.nodes import Where as Conditions
 from service.query.where import read_where
 from service.schema.operations import OPERATORS, ORDER, read_operations
@@ -26,6 +28,7 @@ class DocumentForm(BaseModel):
     data: Annotated[dict[str, Any], ShownAs(Data)]
 
 
+ON_CONFLICT = [each.value for each in OnConflict]
 Numbers = Annotated[dict[str, Annotated[Any, ShownAs(float)]], Field(description="Field → number")]
 Values = Annotated[
     dict[str, Any], Field(description='Field → a value, or `{"each": [...]}` of several. In arrays that are the fields')
@@ -75,6 +78,24 @@ def read_change(sent: dict[str, Any]) -> SentChange:
     if violations:
         raise Invalid(violations)
     return SentChange(SetFields(form.data, operations), read_where(form.where, ("body", "where")))
+
+
+def read_upsert(pairs: Iterable[tuple[str, str]]) -> tuple[str, OnConflict]:
+    """The unique field, and what becomes of a document that is there, of a query string. Raises Invalid."""
+    sent = dict(pairs)
+    violations = [
+        Violation(("query", name), "This endpoint takes only by and on_conflict", "extra_forbidden")
+        for name in sent
+        if name not in {"by", "on_conflict"}
+    ]
+    if "by" not in sent:
+        violations.append(Violation(("query", "by"), "Field required", "missing"))
+    on_conflict = sent.get("on_conflict", OnConflict.REPLACE.value)
+    if on_conflict not in ON_CONFLICT:
+        violations.append(Violation(("query", "on_conflict"), f"Must be one of {', '.join(ON_CONFLICT)}", "enum"))
+    if violations:
+        raise Invalid(violations)
+    return sent["by"], OnConflict(on_conflict)
 
 
 class Document(TypedDict):

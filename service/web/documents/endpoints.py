@@ -8,16 +8,19 @@ from starlette.responses import Response
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.documents.documents import ReplaceData
-from service.domain.documents.permitted import CallersDocuments, Written
+from service.domain.documents.permits import CallersDocuments
+from service.domain.documents.permitted import Written
 from service.domain.documents.preconditions import Precondition
+from service.domain.documents.writes import Upsert
 from service.domain.idempotency import Keep
-from service.query.parse import parse_distinct, parse_query
+from service.query.parse import parse_distinct, parse_pairs, parse_query
 from service.services import Services
 from service.web.documents.bodies import (
     DocumentForm,
     document_view,
     list_view,
     read_change,
+    read_upsert,
     written_version,
     written_view,
 )
@@ -73,6 +76,14 @@ async def replace_document(request: Request, caller: ProjectCaller, services: Se
     documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
     change = ReplaceData(_data(await read_object(request)))
     return _answer(await documents.change(id_, change, Precondition(read_if_match(request.headers))))
+
+
+async def upsert_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
+    """Create a document, or change the one with the same value of a unique field."""
+    documents = await _permitted(request, caller, services, "create")
+    by, on_conflict = read_upsert(parse_pairs(request.scope["query_string"]))
+    upserted = await documents.upsert(Upsert(_data(await read_object(request)), by, on_conflict))
+    return _answer(upserted.document, 201 if upserted.is_created else 200)
 
 
 async def merge_document(request: Request, caller: ProjectCaller, services: Services) -> Response:

@@ -11,11 +11,18 @@ from service.errors import (
     QueryTooSlow,
     VersionConflict,
 )
-from service.web.documents.bodies import Document, DocumentChange, DocumentForm, DocumentList, WrittenDocument
+from service.web.documents.bodies import (
+    ON_CONFLICT,
+    Document,
+    DocumentChange,
+    DocumentForm,
+    DocumentList,
+    WrittenDocument,
+)
 from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
-from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
 
@@ -121,6 +128,35 @@ REPLACE = replace(
         ),
     ),
     errors=(*CREATE.errors, DocumentNotFound, CHANGED_MEANWHILE),
+)
+UPSERT = replace(
+    CREATE,
+    id="upsertDocument",
+    description=f"In one step, whoever else writes. {CONFORM}",
+    parameters=(
+        Parameter(
+            name="by",
+            description="A unique field, of which `data` has a value.",
+            schema={"type": "string"},
+            example="isbn",
+            required=True,
+        ),
+        Parameter(
+            name="on_conflict",
+            description="What becomes of a document that has this value: all its data is replaced, the fields sent are "
+            "set, or it stays as it is.",
+            schema={"type": "string", "enum": ON_CONFLICT, "default": ON_CONFLICT[0]},
+        ),
+    ),
+    body=(
+        Content(type=DocumentForm, examples={"a book": {"data": {"isbn": "2253096334", "title": "Les Misérables"}}}),
+    ),
+    answers=(
+        SuccessResponse(
+            status=201, description="The new document, defaults filled in", content=(WRITTEN,), headers=ETAG
+        ),
+        SuccessResponse(description="The document that was there, as it is now", content=(WRITTEN,), headers=ETAG),
+    ),
 )
 MERGE = replace(
     REPLACE,

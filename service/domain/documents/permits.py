@@ -1,0 +1,116 @@
+"""Documents as one caller may use them: all of them with the secret key, by the project's rules otherwise.
+
+Whoever may not do what is asked whatever the document is refused before the query string and the body are looked at.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.control import AccessControl, require
+from service.domain.access.permissions import Permissions
+from service.domain.documents.conflicts import ConflictLimit
+from service.domain.documents.documents import Data, Documents, Page, Update
+from service.domain.documents.permitted import Change, PermittedDocuments, Written
+from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
+from service.domain.documents.writes import Upsert, Upserted
+from service.domain.idempotency import Keep
+from service.domain.projects.lookup import Project
+from service.query.nodes import ListQuery
+from service.query.tree import Tree
+from service.schema.versions import Versions
+from service.storage.documents import Document
+
+
+class CallersDocuments(Protocol):
+    """What a caller can do with the documents of one collection."""
+
+    async def create(self, data: Data, keep: "Keep[Written] | None" = None) -> Written: ...
+
+    async def list(self, query: ListQuery) -> Page: ...
+
+    async def get(self, id_: str) -> Document: ...
+
+    async def change(
+        self,
+        id_: str,
+        change: Change,
+        precondition: Precondition = NO_PRECONDITION,
+        keep: "Keep[Written] | None" = None,
+    ) -> Written: ...
+
+    async def upsert(self, upsert: Upsert) -> Upserted[Written]: ...
+
+    async def delete(self, id_: str, versions: Versions = None) -> None: ...
+
+    @property
+    def shows_by_version(self) -> bool:
+        """Whether what is shown of a document changes with its version only."""
+
+
+class DocumentPermits:
+    """Gives callers the documents that they may use."""
+
+    def __init__(self, documents: Documents, access: AccessControl, conflicts: ConflictLimit) -> None:
+        self._documents = documents
+        self._access = access
+        self._conflicts = conflicts
+
+    async def permit(self, caller: ProjectCaller, name: str, action: str) -> CallersDocuments:
+        """The documents of a collection, for an action on some of them: read, create, update or delete.
+
+        Raises what `AccessControl.permissions` raises; Unauthorized and Forbidden where no rule lets the caller do it.
+        """
+        if isinstance(caller, SecretKeyCaller):
+            return AllDocuments(self._documents, caller.project, name)
+        permissions = await self._access.permissions(caller, name)
+        require(_whatever_the_document(permissions, action), caller)
+        return PermittedDocuments(self._documents, self._access, self._conflicts, caller, name, permissions)
+
+
+def _whatever_the_document(permissions: Permissions, action: str) -> Tree:
+    """False where the action is refused whatever the document."""
+    match action:
+        case "create":
+            return permissions.create
+        case "update":
+            return permissions.may_update
+        case "delete":
+            return permissions.delete
+    return permissions.read
+
+
+@dataclass(frozen=True, slots=True)
+class AllDocuments:
+    """For the secret key: `Documents`, of one collection."""
+
+    documents: Documents
+    project: Project
+    name: str
+
+    async def create(self, data: Data, keep: Keep[Written] | None = None) -> Document:
+        return await self.documents.create(self.project, self.name, data, keep)
+
+    async def list(self, query: ListQuery) -> Page:
+        return await self.documents.list(self.project, self.name, query)
+
+    async def get(self, id_: str) -> Document:
+        return await self.documents.get(self.project, self.name, id_)
+
+    async def change(
+        self, id_: str, change: Change, precondition: Precondition = NO_PRECONDITION, keep: Keep[Written] | None = None
+    ) -> Document:
+        return await self.documents.write(
+            self.project, self.name, Update(id_, change, precondition=precondition, keep=keep)
+        )
+
+    async def upsert(self, upsert: Upsert) -> Upserted[Written]:
+        document = await self.documents.write(self.project, self.name, upsert)
+        return Upserted(document, document.id == upsert.id)
+
+    async def delete(self, id_: str, versions: Versions = None) -> None:
+        await self.documents.delete(self.project, self.name, id_, versions=versions)
+
+    @property
+    def shows_by_version(self) -> bool:
+        return True

@@ -1,0 +1,55 @@
+"""Upserts: a document is written by the value of a unique field, whether it is there or not, in one step."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.references import LOC, Target, check_completed
+from service.domain.documents.writes import OnConflict, Upsert
+from service.errors import DuplicateValue, Invalid
+from service.schema.documents import complete, read
+from service.schema.fields import Fields
+from service.schema.values import check_data, now
+from service.storage.documents import Document, Insertion
+
+# Two that insert at once are none's fault: the second finds the first.
+ATTEMPTS = 5
+
+
+async def upsert_document(target: Target, upsert: Upsert, judge: PatternJudge) -> Document:
+    """The document afterwards, which has the id of `upsert` where it is new. Raises Invalid, DuplicateValue."""
+    fields = target.collection.fields
+    check_key(upsert, fields)
+    if violations := check_data(upsert.data, LOC):
+        raise Invalid(violations)
+    moment, completed = now(), complete(upsert.data, fields)
+    await check_completed(target, completed, judge)
+    insertion = Insertion(upsert.by, Document(upsert.id, completed, moment, moment), _changed(upsert, fields))
+    attempts = 1 if target.project.database.session is not None else ATTEMPTS
+    for _ in range(attempts - 1):
+        try:
+            return await target.store.upsert(insertion)
+        except DuplicateValue as error:
+            if error.field != f"data.{upsert.by}":
+                raise
+    return await target.store.upsert(insertion)
+
+
+def check_key(upsert: Upsert, fields: Fields) -> None:
+    """Raises Invalid unless `by` is a unique field, and the data has a value of it."""
+    if upsert.by not in fields or not fields[upsert.by].unique:
+        raise Invalid.one(("query", "by"), "Must be a unique field of this collection")
+    if upsert.by not in upsert.data:
+        raise Invalid.one((*LOC, upsert.by), "Field required", type_="missing")
+    if upsert.data[upsert.by] is None:
+        raise Invalid.one((*LOC, upsert.by), "By null no document can be found")
+
+
+def _changed(upsert: Upsert, fields: Fields) -> Mapping[str, Any] | None:
+    """The fields of a document that is there that are set; None for all of its data."""
+    match upsert.on_conflict:
+        case OnConflict.MERGE:
+            return read(upsert.data, fields)
+        case OnConflict.IGNORE:
+            return {}
+    return None
