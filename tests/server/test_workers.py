@@ -64,6 +64,31 @@ def test_n24_workers_end_with_their_parent_and_serve_starts_again(tmp_path: Path
         again.terminate()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found under /proc")
+def test_n24_a_command_does_not_stop_mongodb_under_workers_without_a_parent(tmp_path: Path) -> None:
+    """They are halted, so that they live for as long as it takes to see."""
+    service = _serve(tmp_path, free_port())
+    workers = service.workers()
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    os.kill(service.process.pid, signal.SIGKILL)
+    service.process.wait()
+    try:
+        with embedded_mongodb(tmp_path / "data") as uri, MongoClient[dict[str, object]](uri) as client:
+            started = client.admin.command("serverStatus")["pid"]
+        with MongoClient[dict[str, object]](uri) as client:
+            assert client.admin.command("serverStatus")["pid"] == started
+    finally:
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
+    killed = time.monotonic()
+    while any(_lives(pid) for pid in workers):
+        assert time.monotonic() - killed < GONE_SECONDS
+        time.sleep(0.05)
+    with embedded_mongodb(tmp_path / "data"):
+        pass
+
+
 def test_n24_nobody_stops_mongodb_under_a_worker(tmp_path: Path) -> None:
     """As a command does that comes after the parent was killed: it is the last to leave but for the worker."""
     with embedded_mongodb(tmp_path):

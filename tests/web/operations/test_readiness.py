@@ -8,12 +8,15 @@ from pathlib import Path
 import httpx2
 import pytest
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from faults.commands import free_port
 from faults.processes import running_service
 from service.app import create_app
 from service.embedded.mongod import mongod_binary
+from service.services import Services
 from service.settings import Settings
+from service.storage.databases import Databases, ServerState
 from tests.conftest import BASE_URL, MakeApi
 
 
@@ -39,6 +42,24 @@ def test_n28_a_standalone_is_never_ready(standalone: str, tmp_path: Path) -> Non
         assert "standalone" not in answer.text
         while "standalone" not in service.log.read_text():
             httpx2.get(f"{service.url}/health/ready", timeout=30)
+
+
+async def test_n28_a_member_that_takes_no_writes_is_not_ready(
+    http: httpx2.AsyncClient, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A secondary answers reads, the canary's among them."""
+    assert (await http.get("/health/ready")).status_code == 200
+
+    async def hello(_: Databases) -> ServerState:
+        return ServerState("replica set", is_writable=False)
+
+    monkeypatch.setattr(Databases, "hello", hello)
+    with capture_logs() as logs:
+        answer = await http.get("/health/ready")
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert [line["cause"] for line in logs if line["event"] == "unavailable"] == [
+        "this member of MongoDB takes no writes"
+    ]
 
 
 async def test_n28_nobody_is_ready_with_another_secret_key(make_api: MakeApi, settings: Settings) -> None:
