@@ -13,8 +13,10 @@ from service.domain.projects import deletion, lookup
 from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, InvalidApiKey, ProjectNotFound
 from service.services import Services
+from service.storage.files import uploads
 from service.storage.leases import Leases
 from service.storage.projects import ProjectStore
+from service.web.http import forms
 from tests.conftest import Api, MakeApi
 
 BOUNDARY = "frontier"
@@ -193,6 +195,49 @@ async def test_n5_a_body_that_comes_slowly_looks_again_for_its_project(
     go_on.set()
     assert (await signup).status_code == 404
     assert not await api.project.database.is_there()
+
+
+@pytest.mark.parametrize("late", ["data", "file"])
+async def test_n5_a_form_that_comes_slowly_looks_again_for_its_project(
+    api: Api, admin: ProjectAdmin, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """The first bytes of a file are written as they come, so it is looked before them."""
+    monkeypatch.setattr(forms, "CACHE_SECONDS", 0)
+    monkeypatch.setattr(uploads, "CONFIRM_AFTER", 0)
+    go_on, begun = asyncio.Event(), asyncio.Event()
+    whole = b"".join([piece async for piece in form(_set_event(), asyncio.Event())])
+    place = {"data": whole.index(b"\r\n--"), "file": whole.index(PNG)}[late]
+    rest = f"\r\n--{BOUNDARY}--\r\n".encode() if late == "data" else whole[place:]
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield whole[:place]
+        begun.set()
+        await go_on.wait()
+        yield rest
+
+    signup = asyncio.create_task(api.request("POST", "/auth-collections/signup", content=slow(), headers=FORM))
+    await begun.wait()
+    await asyncio.sleep(0.2)
+    await asyncio.wait_for(admin.delete(api.project.id), 20)
+    go_on.set()
+    assert (await signup).status_code == 404
+    assert not await api.project.database.is_there()
+
+
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
+async def test_n5_keys_and_tokens_are_refused_from_the_first_write(api: Api, services: Services) -> None:
+    """Before anything is removed."""
+    token = (await api.signup()).json()["access_token"]
+    assert await ProjectStore(services.databases).begin_deletion(api.project.id)
+    services.projects.forget_all()
+    assert (await api.users()).status_code == 401
+    assert (await api.as_user(token, "GET", "/auth-collections/user")).status_code == 401
+    assert api.database["users"].count_documents({}) == 1
 
 
 async def test_n5_a_key_is_not_found_again(api: Api, admin: ProjectAdmin, services: Services) -> None:
