@@ -22,7 +22,10 @@ def bind_where(where: Where, shape: Shape, violations: list[Violation], *, negat
     """
     own = [*_bind_conditions(where.conditions, shape, 0, violations, negated=negated)]
     joined = [_bind_joined(each, shape, violations, negated=negated) for each in where.joined]
-    return any_of([*own, *joined]) if negated else all_of([*own, *joined])
+    trees = [*own, *joined]
+    if len(trees) == 1:
+        return trees[0]
+    return any_of(trees) if negated else all_of(trees)
 
 
 def _bind_joined(joined: Joined, shape: Shape, violations: list[Violation], *, negated: bool) -> Tree:
@@ -67,7 +70,8 @@ def _bind_own(condition: AnyCondition, shape: Shape, depth: int, violations: lis
     except BadValue as error:
         violations.append(Violation(condition.place, f"The value {error}", "value_error"))
         return True
-    return all_of((field.guard, negate(found) if negated else found))
+    found = negate(found) if negated else found
+    return found if field.guard is True else all_of((field.guard, found))
 
 
 def _bind_relation(

@@ -31,7 +31,7 @@ def _translate(tree: Tree, collection: str, urls: FileUrls) -> Tree:
             return replace(leaf, tree=_translate(leaf.tree, leaf.collection, urls))
         return _with_names(leaf, urls) if isinstance(leaf, Leaf) and collection == USERS.collection else leaf
 
-    return decide(tree, with_names)
+    return with_names(tree) if isinstance(tree, Leaf) else decide(tree, with_names)
 
 
 def _with_names(leaf: Leaf, urls: FileUrls) -> Leaf:
@@ -55,7 +55,7 @@ def _with_names(leaf: Leaf, urls: FileUrls) -> Leaf:
 
 
 def _names(values: Sequence[Any], urls: FileUrls) -> Iterator[str]:
-    found = (urls.name(value) for value in values if isinstance(value, str))
+    found = (urls.name(value) for value in values if isinstance(value, str) and value.startswith(urls.prefix))
     return (name for name in found if name is not None)
 
 

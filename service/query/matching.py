@@ -16,7 +16,12 @@ def matching(match: Match) -> list[Stage]:
 
 def is_streamed(match: Match) -> bool:
     """Whether records must be looked up one after the other to tell which of them match."""
-    return bool(match.relations) or any(map(has_relations, match.trees))
+    return bool(match.relations) or not all(map(_is_own, match.trees))
+
+
+def _is_own(tree: Tree) -> bool:
+    """Whether a record tells by itself if it satisfies `tree`; most trees are leaves, which need no further look."""
+    return isinstance(tree, Leaf) or not has_relations(tree)
 
 
 def filtered(match: Match) -> list[Stage]:
@@ -25,7 +30,7 @@ def filtered(match: Match) -> list[Stage]:
 
 def whole_filter(match: Match) -> Filter:
     """What the records say themselves."""
-    return _all_of((*match.filters, *(to_filter(tree) for tree in match.trees if not has_relations(tree))))
+    return _all_of((*match.filters, *(to_filter(tree) for tree in match.trees if _is_own(tree))))
 
 
 def _all_of(filters: Sequence[Filter]) -> Filter:
@@ -36,7 +41,7 @@ def _all_of(filters: Sequence[Filter]) -> Filter:
 
 def streamed(match: Match) -> list[Stage]:
     related = [stage for relation in match.relations for stage in exists(relation.local, relation)]
-    return [*related, *(stage for tree in match.trees if has_relations(tree) for stage in _joined(tree))]
+    return [*related, *(stage for tree in match.trees if not _is_own(tree) for stage in _joined(tree))]
 
 
 def _joined(tree: Tree) -> list[Stage]:
