@@ -64,6 +64,13 @@ MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")
+MAX_TRANSFERS = Bound(2, "imports and exports under way of a project in a worker", protects=MONGODB, past="503 busy")
+MAX_IMPORT_BYTES = Bound(
+    1_073_741_824, "bytes of an import", protects="the disk", past="413 too_large, and what came before is stored"
+)
+MAX_LINE_ERRORS = Bound(
+    100, "refused lines that the answer to an import lists", protects=MEMORY, past="`refused` counts all of them"
+)
 MAX_LOG_BYTES = Bound(
     1_048_576, "bytes of log lines that wait for their reader", protects=MEMORY, past="dropped, and counted"
 )
@@ -92,7 +99,9 @@ MAX_NAMES = Bound(
 MAX_OPERATIONS = Bound(1_000, "fields that the operators of one change name", protects=MONGODB, past=INVALID)
 MAX_ELEMENTS = Bound(500, "elements that `add` or `pull` compares with an array's", protects=MONGODB, past=INVALID)
 MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)
-MAX_ROW_BYTES = Bound(1_048_576, "bytes of a row of a seed", protects=MEMORY, past="the row is refused")
+MAX_ROW_BYTES = Bound(
+    1_048_576, "bytes of a row of a seed, and of a line of an import", protects=MEMORY, past="the row is refused"
+)
 
 # Of a list.
 MAX_CONDITIONS = Bound(50, "conditions of a query, those of its `where` included", protects=MONGODB, past=INVALID)

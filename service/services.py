@@ -19,6 +19,8 @@ from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Documents
+from service.domain.documents.exports import Exports, make_transfer_shares
+from service.domain.documents.imports import Imports
 from service.domain.documents.permits import DocumentPermits
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
@@ -81,6 +83,8 @@ class Services:
     pattern_judge: PatternJudge
     documents: Documents
     permits: DocumentPermits
+    exports: Exports
+    imports: Imports
     idempotency: Idempotency
     files: Files
     file_signing: FileSigning
@@ -164,6 +168,7 @@ def build_services(settings: Settings) -> Services:
     signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
     protection = FileProtection(access, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
+    transfers = make_transfer_shares()
     return Services(
         databases=databases,
         projects=projects,
@@ -178,6 +183,8 @@ def build_services(settings: Settings) -> Services:
         pattern_judge=pattern_judge,
         documents=documents,
         permits=DocumentPermits(documents, access, ConflictLimit(limits)),
+        exports=Exports(catalogs, lists, transfers),
+        imports=Imports(documents, catalogs, projects, transfers),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),

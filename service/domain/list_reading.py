@@ -70,6 +70,11 @@ class Reading:
         self._show = show or database.file_urls.show
         self._deadline = time.monotonic() + LIST_SECONDS
 
+    async def resolve(self, query: BoundQuery) -> BoundQuery:
+        """The query with each relation that few records satisfy replaced by their ids, and file URLs by names."""
+        match = find_by_names(query.match, query.collection, self._database.file_urls)
+        return replace(query, match=await self._resolve(match) if is_streamed(match) else match)
+
     async def run(self, query: BoundQuery) -> Listing:
         match = find_by_names(query.match, query.collection, self._database.file_urls)
         streams = is_streamed(match)

@@ -38,6 +38,11 @@ class Lists:
         async with self._shares.take(database.database.name):
             return await Reading(database).distinct(query)
 
+    async def resolve(self, database: ProjectDatabase, query: BoundQuery) -> BoundQuery:
+        """The query by the related records as they are now. Raises Busy, QueryTooSlow."""
+        async with self._shares.take(database.database.name):
+            return await Reading(database).resolve(query)
+
     async def find(
         self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str], whole: bool = False
     ) -> Row | None:

@@ -95,6 +95,16 @@ def total(collection: str, match: Match, most: int | None = None) -> Command:
     return _aggregate(collection, stages, 1)
 
 
+def stages_of_all(query: BoundQuery) -> list[Stage]:
+    """All records that match, in order, for a pipeline without an end."""
+    return [
+        *filtered(query.match),
+        {"$sort": dict(query.sort)},
+        *streamed(query.match),
+        {"$project": _shown_fields(query)},
+    ]
+
+
 def window(query: BoundQuery) -> int:
     """How many records to look at first, when a relation is streamed."""
     return (query.offset + query.size) * WINDOW_FACTOR

@@ -53,6 +53,17 @@ def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
     return pairs
 
 
+def parse_filters(pairs: Iterable[tuple[str, str]]) -> ListQuery:
+    """The query that `pairs` spell, which are conditions and nothing else. Raises Invalid."""
+    found = list(pairs)
+    options = [name for name, _ in found if name in OPTIONS and name != "where"]
+    if options:
+        raise Invalid(
+            Violation(("query", name), "This endpoint takes filters only", "extra_forbidden") for name in options
+        )
+    return parse(found)
+
+
 def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
     """The query that `pairs` spell. Raises Invalid that names every parameter it cannot read."""
     options, conditions, violations = dict[str, Any](), list[Condition](), list[Violation]()

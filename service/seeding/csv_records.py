@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import IO, AnyStr, TextIO
 
 from service.bounds import MAX_ROW_BYTES
-
-# A cell may be as long as a record; the default of the standard library is 128 KiB, for the whole process.
-csv.field_size_limit(int(MAX_ROW_BYTES))
-
-TOO_LONG = "has more than 1 MiB; is a quote not closed?"
-# What the standard library says, and what we say.
-FAULTS = {
-    "unexpected end of data": "a quote is not closed",
-    "new-line character seen": "a carriage return stands in a cell without quotes around it",
-    "expected after": "a quote stands inside a cell; put quotes around the cell, and write each inside it twice",
-}
+from service.schema.csv_text import TOO_LONG, explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +68,7 @@ def read_records(path: Path) -> Iterator[Record]:
             except StopIteration:
                 return
             except csv.Error as error:
-                yield Record(line, [], _explain(str(error)))
+                yield Record(line, [], explain(str(error)))
                 continue
             if len(cells) > 1 or (cells and cells[0].strip()):
                 yield Record(line, cells)
-
-
-def _explain(message: str) -> str:
-    return next((ours for theirs, ours in FAULTS.items() if theirs in message), message)

@@ -1,12 +1,12 @@
 """A row → the fields of a record: mapped names, and cells of text read as their types. Pure."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from service.errors import Invalid
-from service.schema.strict_json import INT64_MAX, INT64_MIN, loads
-from service.schema.values import Kind, parse_number, read_time
+from service.schema.csv_text import read_cell, type_of
+from service.schema.values import Kind
 from service.seeding.manifest import Source
 
 ABSENT = object()
@@ -25,7 +25,7 @@ def fields_of(row: Mapping[str, Any], source: Source, kinds: Mapping[str, Kind])
     taken = {name: _at(row, path) for name, path in source.fields.items()} if source.fields else dict(row)
     present = {name: value for name, value in taken.items() if value is not ABSENT}
     if source.file is not None and source.file.suffix == ".csv":
-        types = {name: KIND_TYPES.get(kind, "string") for name, kind in kinds.items()} | source.types
+        types = {name: type_of(kind) for name, kind in kinds.items()} | source.types
         return {name: _read(name, value, types.get(name, "string")) for name, value in present.items() if value != ""}
     named = {name: _read(name, _text(present[name]), type_) for name, type_ in source.types.items() if name in present}
     return present | {name: value for name, value in named.items() if present[name] is not None}
@@ -45,52 +45,10 @@ def _at(row: Mapping[str, Any], path: str) -> Any:
 
 def _read(name: str, text: str, type_: str) -> Any:
     try:
-        return READERS[type_](text)
+        return read_cell(text, type_)
     except (ValueError, KeyError, Invalid):
         raise BadCell(f"{name}: {json.dumps(text[:40], ensure_ascii=False)} is not {type_}") from None
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _time(text: str) -> str:
-    """ISO 8601, also where the source has slashes in its dates."""
-    moment = text.replace("/", "-")
-    read_time(moment)
-    return moment
-
-
-def _number(text: str) -> int | float:
-    number = parse_number(text)
-    if number is None:
-        raise ValueError(text)
-    return number
-
-
-def _integer(text: str) -> int:
-    number = _number(text)
-    if number != int(number) or not INT64_MIN <= number <= INT64_MAX:
-        raise ValueError(text)
-    return int(number)
-
-
-def _boolean(text: str) -> bool:
-    return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
-
-
-READERS: dict[str, Callable[[str], Any]] = {
-    "string": str,
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "datetime": _time,
-    "json": lambda text: loads(text.encode()),
-}
-KIND_TYPES = {
-    Kind.INTEGER: "integer",
-    Kind.NUMBER: "number",
-    Kind.BOOLEAN: "boolean",
-    Kind.ARRAY: "json",
-    Kind.OBJECT: "json",
-}

@@ -3,7 +3,7 @@
 A row is decided before its handler runs; `web/openapi/api_route` says what each of its columns does.
 """
 
-from service.bounds import MAX_JSON_BYTES
+from service.bounds import MAX_IMPORT_BYTES, MAX_JSON_BYTES
 from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, DAILY_BY_RULE, FILES, LOGIN, SIGNUP
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
@@ -14,6 +14,7 @@ from service.web.docs_ui import endpoints as docs
 from service.web.docs_ui import openapi as describe_docs
 from service.web.documents import endpoints as documents
 from service.web.documents import openapi as describe_documents
+from service.web.documents import transfers
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
@@ -86,6 +87,10 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("PUT", DOCUMENTS, documents.upsert_document, BY_RULE, DAILY, describe_documents.UPSERT,
              query=READ, max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", f"{COLLECTION}/export", transfers.export_documents, KEY, DAILY, describe_documents.EXPORT,
+             query=READ, answer_seconds=transfers.EXPORT_ANSWER_SECONDS, takes_head=False),
+    ApiRoute("POST", f"{COLLECTION}/import", transfers.import_documents, KEY, DAILY, describe_documents.IMPORT,
+             query=READ, max_body=MAX_IMPORT_BYTES, answer_seconds=transfers.IMPORT_ANSWER_SECONDS),
     ApiRoute("GET", DOCUMENT, documents.get_document, BY_RULE, DAILY, describe_documents.READ),
     ApiRoute("PUT", DOCUMENT, documents.replace_document, BY_RULE, DAILY, describe_documents.REPLACE, max_body=MAX_JSON_BYTES),
     ApiRoute("PATCH", DOCUMENT, documents.merge_document, BY_RULE, DAILY, describe_documents.MERGE,

@@ -13,7 +13,7 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import Approval
 from service.domain.documents.changes import Misfit, change_document, find_record, store_write
 from service.domain.documents.preconditions import check_record
-from service.domain.documents.references import LOC, Target, check_completed, faults_of
+from service.domain.documents.references import LOC, Target, check_completed, faults_of, map_in_turns
 from service.domain.documents.upserts import upsert_document
 from service.domain.documents.writes import Create as Create
 from service.domain.documents.writes import Update as Update
@@ -83,7 +83,7 @@ class Documents:
         It asks twice of the database, whatever the number of rows.
         """
         target = await self._target(project, name)
-        documents = [_new_document(Create(row), target.collection) for row in rows]
+        documents = await map_in_turns(lambda row: _new_document(Create(row), target.collection), rows)
         faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
         sent = [number for number, fault in enumerate(faults) if not fault]
         refused = await target.store.insert_each([documents[number] for number in sent]) if sent else {}

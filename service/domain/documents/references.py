@@ -1,8 +1,9 @@
 """Where a write goes, and the rules of it that no validator can hold: names, depth, patterns, and that references resolve."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
@@ -17,6 +18,9 @@ from service.storage.references import missing
 LOC: Location = ("body", "data")
 
 Data = Mapping[str, Any]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+AT_ONCE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,18 @@ async def faults_of(
 ) -> list[list[Violation]]:
     """For each of `rows`, in one command: what is wrong with its names and, once completed, with its references."""
     found = await _faults(target, completed, judge)
-    return [[*check_data(row, LOC), *faults] for row, faults in zip(rows, found, strict=True)]
+    named = await map_in_turns(lambda row: check_data(row, LOC), rows)
+    return [[*violations, *faults] for violations, faults in zip(named, found, strict=True)]
+
+
+async def map_in_turns(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """`function` of each item; after every few, others have their turn on the event loop."""
+    results: list[Result] = []
+    for number, item in enumerate(items, start=1):
+        results.append(function(item))
+        if number % AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return results
 
 
 async def _faults(

@@ -6,7 +6,7 @@ Knows nothing of HTTP, and nothing of what record the files are for beyond the i
 
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -111,7 +111,7 @@ class Files:
         project, file = await self.find(name)
         return file, await self._protection.check(project, file, link)
 
-    async def read(self, project: Project, file: StoredFile, start: int, stop: int) -> AsyncIterator[bytes]:
+    async def read(self, project: Project, file: StoredFile, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` up to, and without, `stop`, the first of them fetched already.
 
         Raises FileNotFound when the file is gone or damaged at the start, and FileDamaged while the bytes are read.
@@ -189,7 +189,7 @@ def _project_of(name: str) -> str | None:
     return found.group(1) if found else None
 
 
-async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     yield first
     async for piece in rest:
         yield piece

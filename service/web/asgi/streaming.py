@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -34,14 +35,24 @@ class Streams:
                 del counts[address]
 
 
+class Pieces(Protocol):
+    """What is sent: an async generator, or what holds something that must be given back."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+    async def aclose(self) -> None: ...
+
+
 class Streamed(Response):
     """Bytes as they come, until all are sent or the client at `address` has left. No longer among the requests in flight.
+
+    `pieces` are closed, whatever happens.
 
     Starlette's own cancels what reads them when the client leaves, at each turn of the event loop anew. The driver must not
     be cancelled so (see `storage/client`); here the departure is noticed between two pieces.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], status: int, headers: Mapping[str, str], *, address: str) -> None:
+    def __init__(self, pieces: Pieces, status: int, headers: Mapping[str, str], *, address: str) -> None:
         self.status_code = status
         self.background = None
         self.init_headers(headers)
@@ -50,10 +61,13 @@ class Streamed(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         streams: Streams = scope["app"].streams
-        with streams.count(self._address):
-            deadline: RequestDeadline = scope["state"]["deadline"]
-            deadline.leave()
-            await self._send(receive, send)
+        try:
+            with streams.count(self._address):
+                deadline: RequestDeadline = scope["state"]["deadline"]
+                deadline.leave()
+                await self._send(receive, send)
+        finally:
+            await self._pieces.aclose()
 
     async def _send(self, receive: Receive, send: Send) -> None:
         departure = asyncio.ensure_future(_departure(receive))

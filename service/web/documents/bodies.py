@@ -7,8 +7,10 @@ from typing import Annotated, Any, NotRequired
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from service.bounds import MAX_LINE_ERRORS
 from service.domain.documents.documents import Document as StoredDocument
 from service.domain.documents.documents import Page, SetFields
+from service.domain.documents.imports import ImportReport
 from service.domain.documents.permitted import HiddenDocument, Written
 from service.domain.documents.preconditions import NO_CONDITIONS
 from service.domain.documents.writes import OnConflict
@@ -18,8 +20,10 @@ from service.query.where import read_where
 from service.schema.operations import OPERATORS, ORDER, read_operations
 from service.web.http.json_body import validated
 from service.web.http.list_body import Where
+from service.web.http.violations import list_violations
+from service.web.openapi.failures import BrokenRule
 from service.web.openapi.lists import Next, TotalIs, describe_page
-from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version
+from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
 
 
 class DocumentForm(BaseModel):
@@ -125,6 +129,18 @@ class DocumentList(TypedDict):
     next: NotRequired[Next]
 
 
+class LineRefusal(TypedDict):
+    line: Annotated[int, Field(ge=1, description="The first line of the row; blank lines count")]
+    errors: list[BrokenRule]
+
+
+class ImportResult(TypedDict):
+    created: WholeNumber
+    updated: WholeNumber
+    refused: WholeNumber
+    errors: Annotated[list[LineRefusal], Field(max_length=MAX_LINE_ERRORS, description="The first refused rows")]
+
+
 def document_view(document: StoredDocument) -> Document:
     return {
         "id": document.id,
@@ -146,3 +162,10 @@ def written_version(written: Written) -> int | None:
 def list_view(page: Page) -> DocumentList:
     documents = [document_view(document) for document in page.documents]
     return {"documents": documents, **describe_page(page.listing)}
+
+
+def import_view(report: ImportReport) -> ImportResult:
+    errors: list[LineRefusal] = [
+        {"line": each.line, "errors": list_violations(Invalid(each.violations))["detail"]} for each in report.errors
+    ]
+    return {"created": report.created, "updated": report.updated, "refused": report.refused, "errors": errors}

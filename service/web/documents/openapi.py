@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from service.errors import (
+    Busy,
     CollectionNotFound,
     ConditionFailed,
     DocumentNotFound,
     DuplicateValue,
     Forbidden,
+    ProjectNotFound,
     QueryTooSlow,
     VersionConflict,
 )
@@ -17,6 +19,7 @@ from service.web.documents.bodies import (
     DocumentChange,
     DocumentForm,
     DocumentList,
+    ImportResult,
     WrittenDocument,
 )
 from service.web.http.list_body import ListForm
@@ -24,7 +27,7 @@ from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
-from service.web.openapi.query_parameters import distinct_parameters, list_parameters
+from service.web.openapi.query_parameters import distinct_parameters, filters, list_parameters, where_parameter
 
 EXAMPLE_DATA = {"title": "Les Misérables", "in_print": True, "author_id": shapes.EXAMPLE_ID}
 EXAMPLE = {
@@ -186,4 +189,94 @@ DELETE = replace(
     parameters=(IF_MATCH,),
     answers=(SuccessResponse(status=204, description="It is gone"),),
     errors=(*READ.errors, CHANGED_MEANWHILE),
+)
+NDJSON_LINE = (
+    '{"id":"66f0c1a2b3c4d5e6f7a8b9c2","data":{"title":"Les Misérables"},"created_at":"2026-01-31T12:00:00.000Z",'
+    '"updated_at":"2026-01-31T12:00:00.000Z","version":1}\n'
+)
+EXPORT = Operation(
+    id="exportDocuments",
+    tag=tags.DOCUMENTS,
+    description="All documents that the filters find, as they were at one moment, in the order of their ids: NDJSON, one "
+    "document a line, or CSV, a column for each field of the schema. An answer that ends before its last chunk is not whole.",
+    parameters=(
+        Parameter(
+            name="format",
+            description="What is sent.",
+            schema={"type": "string", "enum": ["ndjson", "csv"], "default": "ndjson"},
+        ),
+        where_parameter("title_eq"),
+        filters({"title_icontains": "les", "in_print_eq": "true"}),
+    ),
+    answers=(
+        SuccessResponse(
+            description="The documents",
+            content=(
+                Content(media_type="application/x-ndjson", schema={"type": "string"}, examples={"a book": NDJSON_LINE}),
+                Content(
+                    media_type="text/csv",
+                    schema={"type": "string"},
+                    examples={"a book": "title,in_print\r\nLes Misérables,true\r\n"},
+                ),
+            ),
+            headers={"Content-Disposition": "A name to save it under"},
+        ),
+    ),
+    errors=(CollectionNotFound, QueryTooSlow, Busy),
+)
+IMPORT = Operation(
+    id="importDocuments",
+    tag=tags.DOCUMENTS,
+    description='NDJSON (`application/x-ndjson`), one `{"data": {...}}` a line, or CSV (`text/csv`) whose header names fields. '
+    "`application/octet-stream` is taken with `format`. A row that is refused stops no other.",
+    parameters=(
+        Parameter(
+            name="mode",
+            description="`create`: each row is a new document. `upsert`: it replaces the one that has its value of `by`.",
+            schema={"type": "string", "enum": ["create", "upsert"], "default": "create"},
+        ),
+        Parameter(
+            name="by",
+            description="A field that is declared unique; with `upsert` only, and needed there.",
+            schema={"type": "string", "minLength": 1},
+            example="sku",
+        ),
+        Parameter(
+            name="format",
+            description="What an `application/octet-stream` is.",
+            schema={"type": "string", "enum": ["ndjson", "csv"]},
+            example="ndjson",
+        ),
+    ),
+    body=(Content(media_type="application/octet-stream", schema={"type": "string", "format": "binary"}),),
+    answers=(
+        SuccessResponse(
+            description="What became of the rows",
+            content=(
+                Content(
+                    type=ImportResult,
+                    examples={
+                        "one refused": {
+                            "created": 499,
+                            "updated": 0,
+                            "refused": 1,
+                            "errors": [
+                                {
+                                    "line": 17,
+                                    "errors": [
+                                        {
+                                            "loc": ["body", "data", "title"],
+                                            "msg": "Field required",
+                                            "type": "missing",
+                                        }
+                                    ],
+                                }
+                            ],
+                        }
+                    },
+                ),
+            ),
+        ),
+    ),
+    errors=(CollectionNotFound, Busy, ProjectNotFound),
 )

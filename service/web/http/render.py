@@ -39,6 +39,11 @@ class Json(Response):
                 self.raw_headers.append((b"etag", b'"v%d"' % version))
 
 
+def write_json(content: Any) -> bytes:
+    """The JSON of a part of an answer, for one that is sent in pieces."""
+    return orjson.dumps(content, _write, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
 def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Json(content, status, headers)
 

@@ -1,0 +1,75 @@
+"""All documents that a query finds, as they were at one moment, as fast as somebody takes them."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from service.bounds import MAX_TRANSFERS
+from service.domain.collections.catalog import Catalogs
+from service.domain.lists import Lists
+from service.domain.projects.lookup import Project
+from service.domain.shares import Shares
+from service.query.bind import bind
+from service.query.commands import stages_of_all
+from service.query.matching import is_streamed, whole_filter
+from service.query.nodes import BoundQuery, ListQuery
+from service.storage.documents import Document, read_document
+from service.storage.snapshots import Snapshot
+
+
+def make_transfer_shares() -> Shares:
+    """How many imports and exports of a project a worker has under way."""
+    return Shares(MAX_TRANSFERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An export that has begun, and holds a place and a cursor until it is closed. `fields` are those of the collection."""
+
+    fields: Sequence[str]
+    documents: AsyncIterator[Document]
+    held: AsyncExitStack
+
+    async def close(self) -> None:
+        """May be called again."""
+        await self.held.aclose()
+
+
+class Exports:
+    """The exports of all projects."""
+
+    def __init__(self, catalogs: Catalogs, lists: Lists, shares: Shares) -> None:
+        self._catalogs = catalogs
+        self._lists = lists
+        self._shares = shares
+
+    async def open(self, project: Project, name: str, query: ListQuery) -> Export:
+        """The first documents are read before this returns, so that what goes wrong at once is an answer.
+
+        Raises CollectionNotFound, Invalid, Busy, QueryTooSlow, Unavailable.
+        """
+        fields = (await self._catalogs.get(project, name)).fields
+        bound = bind(query, await self._catalogs.shape(project, name, query))
+        async with AsyncExitStack() as held:
+            await held.enter_async_context(self._shares.take(project.id))
+            resolved = await self._lists.resolve(project.database, bound)
+            snapshot = Snapshot(project.database, bound.collection)
+            held.push_async_callback(snapshot.close)
+            await _begin(snapshot, resolved)
+            first = await snapshot.next_batch()
+            return Export(list(fields), _documents(snapshot, first), held.pop_all())
+
+
+async def _begin(snapshot: Snapshot, query: BoundQuery) -> None:
+    if is_streamed(query.match):
+        await snapshot.aggregate(stages_of_all(query))
+    else:
+        snapshot.find(whole_filter(query.match), dict.fromkeys(query.fields, 1), dict(query.sort))
+
+
+async def _documents(snapshot: Snapshot, batch: Iterator[Mapping[str, Any]] | None) -> AsyncIterator[Document]:
+    while batch is not None:
+        for row in batch:
+            yield read_document(row)
+        batch = await snapshot.next_batch()

@@ -1,0 +1,159 @@
+"""The body of an import, NDJSON or CSV, as rows: the `data` of a document each, or why a line is none."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from service.bounds import MAX_IMPORT_BYTES, MAX_ROW_BYTES, MAX_VALUES
+from service.errors import Invalid, Location, TooLarge, Violation
+from service.schema.csv_text import BadRecord, parse_record, read_cells
+from service.schema.fields import Fields
+from service.schema.lines import LineCutter, RecordJoiner, TextLine
+from service.schema.strict_json import loads
+
+BODY: Location = ("body",)
+DATA: Location = ("body", "data")
+# What an export has beside `data`, and an import does not read.
+IGNORED = frozenset({"id", "created_at", "updated_at", "version"})
+# After so many lines, others have their turn.
+LINES_AT_ONCE = 50
+TOO_LONG = f"The line has more than {MAX_ROW_BYTES:,} bytes"
+
+
+class FileFormat(Enum):
+    NDJSON = "ndjson"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRow:
+    """A row and the number of its first line; one that is no document has no `data` but `violations`. `size` is in bytes."""
+
+    line: int
+    data: Mapping[str, Any]
+    violations: list[Violation] = field(default_factory=list)
+    size: int = 0
+
+
+ReadLine = Callable[[TextLine], ImportRow | None]
+
+
+async def read_rows(stream: AsyncIterator[bytes], format_: FileFormat, fields: Fields) -> AsyncIterator[ImportRow]:
+    """The rows of a body. Raises TooLarge; and Invalid for a CSV header that names what is no field."""
+    read: ReadLine = _read_json if format_ is FileFormat.NDJSON else CsvReader(fields).read
+    number = 0
+    async for line in _lines(stream, format_):
+        if (row := read(line)) is not None:
+            yield row
+        number += 1
+        if number % LINES_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    if format_ is FileFormat.CSV and not number:
+        raise Invalid.one(BODY, "The header is missing: the first line names the fields", type_="missing")
+
+
+async def _lines(stream: AsyncIterator[bytes], format_: FileFormat) -> AsyncIterator[TextLine]:
+    cutter, joiner, received = LineCutter(), RecordJoiner() if format_ is FileFormat.CSV else None, 0
+    async for chunk in stream:
+        received += len(chunk)
+        if received > MAX_IMPORT_BYTES:
+            raise TooLarge(f"An import may have at most {MAX_IMPORT_BYTES:,} bytes")
+        for line in _joined(cutter.feed(chunk), joiner):
+            yield line
+    for line in _joined(cutter.end(), joiner):
+        yield line
+    if joiner is not None:
+        for line in joiner.end():
+            yield line
+
+
+def _joined(lines: Iterator[TextLine], joiner: RecordJoiner | None) -> Iterator[TextLine]:
+    if joiner is None:
+        yield from lines
+        return
+    for line in lines:
+        yield from joiner.feed(line)
+
+
+def _read_json(line: TextLine) -> ImportRow | None:
+    """`{"data": {...}}`; None of a blank line."""
+    if line.raw is None:
+        return _refused(line, BODY, TOO_LONG, "too_long")
+    if not line.raw.strip():
+        return None
+    try:
+        return ImportRow(line.number, _data(loads(line.raw, max_values=MAX_VALUES)), size=len(line.raw))
+    except Invalid as error:
+        return ImportRow(line.number, {}, error.violations)
+
+
+def _data(value: Any) -> dict[str, Any]:
+    """Raises Invalid."""
+    if not isinstance(value, dict):
+        raise Invalid.one(BODY, "The line must be a JSON object", type_="dict_type")
+    if unknown := value.keys() - IGNORED - {"data"}:
+        msg = "A line has data, and may have the other names of a document, which are not read"
+        raise Invalid([Violation((*BODY, name), msg, "extra_forbidden") for name in sorted(unknown)])
+    if "data" not in value:
+        raise Invalid.one(DATA, "Field required", type_="missing")
+    if not isinstance(value["data"], dict):
+        raise Invalid.one(DATA, "Input should be a valid dictionary", type_="dict_type")
+    data: dict[str, Any] = value["data"]
+    return data
+
+
+class CsvReader:
+    """Rows of CSV, whose first record names the fields."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._kinds = {name: each.kind for name, each in fields.items()}
+        self._names: list[str] | None = None
+
+    def read(self, record: TextLine) -> ImportRow | None:
+        """None of the header and of blank lines. Raises Invalid for a header that is none."""
+        try:
+            cells = _cells(record)
+        except BadRecord as error:
+            if self._names is None:
+                raise Invalid.one(BODY, f"The header {error}", type_="csv_invalid") from None
+            return _refused(record, BODY, f"The record {error}", "csv_invalid")
+        if self._names is None:
+            self._names = self._header(cells)
+            return None
+        return self._row(record, cells) if cells else None
+
+    def _header(self, names: list[str]) -> list[str]:
+        unknown = [name for name in names if name not in self._kinds]
+        repeated = sorted({name for name in names if names.count(name) > 1} - set(unknown)) if not unknown else []
+        if violations := [
+            *(Violation((*BODY, name), "The collection has no such field", "unknown_column") for name in unknown),
+            *(Violation((*BODY, name), "A column may stand once in the header", "repeated") for name in repeated),
+        ]:
+            raise Invalid(violations)
+        if not names:
+            raise Invalid.one(BODY, "The header is missing: the first line names the fields", type_="missing")
+        return names
+
+    def _row(self, record: TextLine, cells: list[str]) -> ImportRow:
+        names = self._names or []
+        if len(cells) != len(names):
+            msg = f"The record has {len(cells)} cells, and the header has {len(names)}"
+            return _refused(record, BODY, msg, "csv_ragged")
+        data = read_cells(dict(zip(names, cells, strict=True)), self._kinds)
+        return ImportRow(record.number, data, size=len(record.raw or b""))
+
+
+def _cells(record: TextLine) -> list[str]:
+    """Raises BadRecord."""
+    if record.raw is None:
+        raise BadRecord(f"has more than {MAX_ROW_BYTES:,} bytes; is a quote not closed?")
+    try:
+        return parse_record(record.raw.decode("utf-8-sig" if record.number == 1 else "utf-8"))
+    except UnicodeDecodeError:
+        raise BadRecord("is not UTF-8") from None
+
+
+def _refused(line: TextLine, loc: Location, msg: str, type_: str) -> ImportRow:
+    return ImportRow(line.number, {}, [Violation(loc, msg, type_)])

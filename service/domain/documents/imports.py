@@ -1,0 +1,213 @@
+"""Documents of a file, created or replaced in batches by the one way that every write takes. A bad line stops no other."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.bounds import MAX_LINE_ERRORS
+from service.domain.collections.catalog import Catalogs
+from service.domain.documents.documents import CreateResult, Documents, ReplaceData, Update
+from service.domain.documents.import_rows import FileFormat, ImportRow, read_rows
+from service.domain.projects.lookup import Project, Projects
+from service.domain.shares import Shares
+from service.errors import Busy, DocumentNotFound, DuplicateValue, Invalid, ServiceError, Unavailable, Violation
+from service.schema.documents import read
+from service.schema.fields import Fields
+
+BATCH = 500
+# A batch ends with the row that makes it so large.
+BATCH_BYTES = 4 * 1_048_576
+# Of one line.
+LISTED_VIOLATIONS = 10
+# A record that is created or deleted by somebody else meanwhile is looked for again so often.
+ATTEMPTS = 5
+CHANGED = "Another record took or left this value at the same time; try again"
+
+
+@dataclass(frozen=True, slots=True)
+class LineErrors:
+    line: int
+    violations: list[Violation]
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of the lines so far. The first refused ones are listed in the order of lines."""
+
+    created: int = 0
+    updated: int = 0
+    refused: int = 0
+    errors: list[LineErrors] = field(default_factory=list)
+
+    def refuse(self, refused: Mapping[int, list[Violation]]) -> None:
+        """Line → what is wrong with it, of one batch."""
+        self.refused += len(refused)
+        for line in sorted(refused)[: max(0, MAX_LINE_ERRORS - len(self.errors))]:
+            self.errors.append(LineErrors(line, refused[line][:LISTED_VIOLATIONS]))
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """Where rows go: each is a new document, or with a unique field `by` takes the place of the one with its value."""
+
+    project: Project
+    name: str
+    by: str | None
+    fields: Fields
+
+
+class Imports:
+    """The imports of all projects."""
+
+    def __init__(self, documents: Documents, catalogs: Catalogs, projects: Projects, shares: Shares) -> None:
+        self._documents = documents
+        self._catalogs = catalogs
+        self._projects = projects
+        self._shares = shares
+
+    async def run(
+        self, project: Project, name: str, stream: AsyncIterator[bytes], *, format_: FileFormat, by: str | None
+    ) -> ImportReport:
+        """Stores the documents in `stream`. Raises CollectionNotFound, Busy, Invalid, TooLarge, Unavailable.
+
+        What batches before stored stays stored, whatever is raised.
+        """
+        async with self._shares.take(project.id):
+            fields = (await self._catalogs.refresh(project, name)).fields
+            if by is not None:
+                _check_unique(by, fields)
+            target, report = ImportTarget(project, name, by, fields), ImportReport()
+            async for rows in _batches(read_rows(stream, format_, fields)):
+                # The project may be gone by now: clients may be slow.
+                await self._projects.by_id(project.id)
+                report.refuse(await self._store(target, rows, report))
+            return report
+
+    async def _store(
+        self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
+    ) -> dict[int, list[Violation]]:
+        """The lines that were refused, and why."""
+        refused = {row.line: row.violations for row in rows if row.violations}
+        left = [row for row in rows if not row.violations]
+        if target.by is None:
+            return refused | await self._create(target, left, report)
+        refused |= {row.line: [fault] for row in left if (fault := _key_fault(row, target.by)) is not None}
+        left = [row for row in left if row.line not in refused]
+        for _ in range(ATTEMPTS + len(left)):
+            if not left:
+                return refused
+            some, later = _first_of_each(left, target)
+            again, found = await self._upsert(target, some, report)
+            refused |= found
+            left = sorted([*again, *later], key=lambda row: row.line)
+        return refused | {row.line: [Violation(("body",), CHANGED, Busy.code)] for row in left}
+
+    async def _create(
+        self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
+    ) -> dict[int, list[Violation]]:
+        outcomes = await self._create_each(target, rows)
+        refused = {row.line: _violations(each) for row, each in outcomes if isinstance(each, ServiceError)}
+        report.created += len(rows) - len(refused)
+        return refused
+
+    async def _create_each(
+        self, target: ImportTarget, rows: Sequence[ImportRow]
+    ) -> list[tuple[ImportRow, CreateResult]]:
+        if not rows:
+            return []
+        outcomes = await self._documents.create_each(target.project, target.name, [row.data for row in rows])
+        return list(zip(rows, outcomes, strict=True))
+
+    async def _upsert(
+        self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
+    ) -> tuple[list[ImportRow], dict[int, list[Violation]]]:
+        """The rows to try again, because another came between, and the lines that were refused. No two have one value."""
+        by, refused, again = target.by or "", dict[int, list[Violation]](), list[ImportRow]()
+        values = [_stored(row, target) for row in rows]
+        found = await self._documents.find_by_values(target.project, target.name, {by: values})
+        ids = {_key(document.data.get(by)): document.id for document in found}
+        new = [row for row, value in zip(rows, values, strict=True) if _key(value) not in ids]
+        for row, value in zip(rows, values, strict=True):
+            if (id_ := ids.get(_key(value))) is not None:
+                error = await self._replace(target, id_, row)
+                if error is None:
+                    report.updated += 1
+                elif isinstance(error, DocumentNotFound):
+                    again.append(row)
+                else:
+                    refused[row.line] = _violations(error)
+        for row, outcome in await self._create_each(target, new):
+            if isinstance(outcome, DuplicateValue) and outcome.field == f"data.{by}":
+                again.append(row)
+            elif isinstance(outcome, ServiceError):
+                refused[row.line] = _violations(outcome)
+            else:
+                report.created += 1
+        return again, refused
+
+    async def _replace(self, target: ImportTarget, id_: str, row: ImportRow) -> ServiceError | None:
+        """Why the document was not replaced. Raises Unavailable."""
+        try:
+            await self._documents.write(target.project, target.name, Update(id_, ReplaceData(row.data)))
+        except Unavailable:
+            raise
+        except ServiceError as error:
+            return error
+        return None
+
+
+def _check_unique(by: str, fields: Fields) -> None:
+    """Raises Invalid."""
+    if by not in fields or not fields[by].unique:
+        raise Invalid.one(("query", "by"), "Must be a field that is declared unique", type_="not_unique")
+
+
+def _key_fault(row: ImportRow, by: str) -> Violation | None:
+    """Why no document can be looked for by the row's value."""
+    value = row.data.get(by)
+    if value is None:
+        return Violation(("body", "data", by), "Field required", "missing")
+    if isinstance(value, dict | list):
+        return Violation(("body", "data", by), "Must be one value, for the document is found by it", "value_error")
+    return None
+
+
+async def _batches(rows: AsyncIterator[ImportRow]) -> AsyncIterator[list[ImportRow]]:
+    batch: list[ImportRow] = []
+    size = 0
+    async for row in rows:
+        batch.append(row)
+        size += row.size
+        if len(batch) == BATCH or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _first_of_each(rows: Sequence[ImportRow], target: ImportTarget) -> tuple[list[ImportRow], list[ImportRow]]:
+    """The first row of each value, and those that come after one with theirs."""
+    first: dict[Any, ImportRow] = {}
+    for row in rows:
+        first.setdefault(_key(_stored(row, target)), row)
+    lines = {row.line for row in first.values()}
+    return list(first.values()), [row for row in rows if row.line not in lines]
+
+
+def _stored(row: ImportRow, target: ImportTarget) -> Any:
+    """The value that says which document the row is, as it is stored."""
+    by = target.by or ""
+    return read({by: row.data[by]}, target.fields)[by]
+
+
+def _key(value: Any) -> Any:
+    """What stands for a value in a dict: MongoDB's unique index has 1 and 1.0 as one, and true as another."""
+    return (isinstance(value, bool), value) if isinstance(value, int | float) else repr(value)
+
+
+def _violations(error: ServiceError) -> list[Violation]:
+    if isinstance(error, Invalid):
+        return error.violations
+    if isinstance(error, DuplicateValue):
+        return [Violation(("body", *error.field.split(".")), error.detail, error.code)]
+    return [Violation(("body",), error.detail, error.code)]

@@ -1,0 +1,64 @@
+"""Records as they all were at one moment, read as fast as somebody takes them, whatever is written meanwhile.
+
+MongoDB keeps the past for `minSnapshotHistoryWindowInSeconds`, 300 by default: who takes longer loses what is left.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import bson
+from pymongo import timeout
+
+from service.storage.client import Document as Row
+from service.storage.databases import ProjectDatabase
+from service.storage.records import translated
+
+# What MongoDB may work on all batches together, and how long one may be waited for.
+WORK_SECONDS = 120
+BATCH_SECONDS = 20.0
+BATCH = 500
+
+
+class Snapshot:
+    """The rows of one `find`, or of a pipeline, with a session and a cursor of its own. To be closed, whatever happens."""
+
+    def __init__(self, database: ProjectDatabase, collection: str) -> None:
+        self._collection = database.database[collection]
+        self._session = self._collection.database.client.start_session(snapshot=True)
+        self._cursor: Any = None
+
+    def find(self, match: Mapping[str, Any], fields: Mapping[str, int], sort: Mapping[str, int]) -> None:
+        """What `next_batch` reads."""
+        self._cursor = self._collection.find_raw_batches(
+            match,
+            fields,
+            sort=list(sort.items()),
+            batch_size=BATCH,
+            max_time_ms=WORK_SECONDS * 1000,
+            session=self._session,
+        )
+
+    async def aggregate(self, stages: Sequence[Mapping[str, Any]]) -> None:
+        """Begins. Raises as `next_batch`."""
+        with translated("read the records"), timeout(0):
+            self._cursor = await self._collection.aggregate_raw_batches(
+                list(stages), batchSize=BATCH, maxTimeMS=WORK_SECONDS * 1000, session=self._session
+            )
+
+    async def next_batch(self) -> Iterator[Row] | None:
+        """Up to BATCH rows, at most 16 MB, each decoded as it is taken; None at the end. Raises Unavailable."""
+        # The driver's own time would be that of MongoDB's work on all batches together.
+        with translated("read the records"), timeout(0):
+            async with asyncio.timeout(BATCH_SECONDS):
+                try:
+                    raw = await self._cursor.next()
+                except StopAsyncIteration:
+                    return None
+        return bson.decode_iter(raw, self._collection.codec_options)
+
+    async def close(self) -> None:
+        with translated("close a cursor"):
+            if self._cursor is not None:
+                await self._cursor.close()
+            await self._session.end_session()
