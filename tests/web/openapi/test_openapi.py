@@ -107,7 +107,8 @@ def test_each_example_of_a_parameter_conforms_to_its_schema() -> None:
         examples = [each["value"] for each in parameter.get("examples", {}).values()]
         for example in [*examples, *([parameter["example"]] if "example" in parameter else [])]:
             jsonschema_rs.validator_for(parameter["schema"]).validate(example)
-    assert [p["examples"]["no filter"]["value"] for p in parameters if p["name"] == "filters"] == [{}] * 4
+    begins = [p["examples"]["no filter"]["value"] for p in parameters if p["name"] == "filters"]
+    assert begins == [{}] * len(begins)
 
 
 def test_an_endpoint_without_a_body_shows_what_is_wrong_with_a_query() -> None:
