@@ -169,6 +169,28 @@ MAX_PATTERN_WAITING = Bound(
 )
 MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
 
+# Of an aggregation.
+MAX_GROUP_KEYS = Bound(8, "keys of an aggregation's `group`", protects=MONGODB, past=INVALID)
+MAX_GROUP_VALUES = Bound(16, "`values` of an aggregation", protects=MONGODB, past=INVALID)
+MAX_ROWS = Bound(1_000, "rows of an aggregation", protects=MEMORY, past="the others are cut off")
+MAX_GROUPED_BYTES = Bound(
+    1_000,
+    "bytes of a text, an object or an array that is a key of an aggregation, or its `min` or `max`",
+    protects=MEMORY,
+    past="422 aggregation_too_large",
+)
+MAX_AGGREGATIONS_UNDER_WAY = Bound(
+    2, "aggregations under way of a project in a worker", protects=MONGODB, past="503 busy"
+)
+MAX_AGGREGATIONS_WAITING = Bound(
+    16, "aggregations of a project that wait, up to 2 seconds", protects=MEMORY, past="503 busy"
+)
+MAX_AGGREGATIONS = Bound(100, "saved aggregations of a project", protects=MEMORY, past="409 aggregation_limit")
+MAX_AGGREGATION_BYTES = Bound(
+    65_536, "bytes of a saved aggregation's definition", protects=MEMORY, past="413 too_large"
+)
+MAX_PARAMETERS = Bound(20, "parameters of a saved aggregation", protects=LOOP, past=INVALID)
+
 # Of access rules.
 MAX_RULE_CONDITIONS = Bound(30, "conditions of an access rule", protects=MONGODB, past=INVALID)
 MAX_WHERE_DEPTH = Bound(5, "objects of conditions inside one another", protects=LOOP, past=INVALID)

@@ -4,12 +4,12 @@ ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired
-├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound
+├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, AggregationNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
-│                  SchemaConflict, RuleTestsFailed, RuleConflict
+│                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
-├── Invalid 422 ── IdempotencyKeyReused; RejectedByValidator 422 (translated into Invalid before it is sent)
+├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
@@ -168,6 +168,13 @@ class ProjectNotFound(NotFound):
     detail = "Project not found"
 
 
+class AggregationNotFound(NotFound):
+    """No such saved aggregation in this project, or none that its definition lets this caller run."""
+
+    code = "aggregation_not_found"
+    detail = "Aggregation not found"
+
+
 class Conflict(ServiceError):
     """The change contradicts what is stored."""
 
@@ -289,6 +296,32 @@ class RuleConflict(Conflict):
         return {**super().body(), "rules": self.rules}
 
 
+class AggregationLimit(Conflict):
+    """The project has as many saved aggregations as it may have."""
+
+    code = "aggregation_limit"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The project may have at most {most} saved aggregations")
+
+
+class AggregationConflict(Conflict):
+    """A saved aggregation names what its collection does not have any more, or what its caller may not read.
+
+    `errors` is [{loc, msg, type}], for the secret key.
+    """
+
+    code = "aggregation_conflict"
+    detail = "This aggregation names what is not there, or not to be read, any more; save it anew"
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        self.errors = [violation.as_dict() for violation in violations]
+        super().__init__()
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "errors": self.errors}
+
+
 class VersionConflict(ServiceError):
     """What is stored is not what the client went by (RFC 9110 section 13.1.1)."""
 
@@ -360,6 +393,16 @@ class IdempotencyKeyReused(Invalid):
         super().__init__([Violation(("header", "idempotency-key"), msg, "idempotency_key_reused")])
 
 
+class AggregationTooLarge(Invalid):
+    """The groups do not fit into memory, the rows not into one answer, or a value not into a row."""
+
+    code = "aggregation_too_large"
+
+    def __init__(self, place: Location = ("body",), msg: str = "") -> None:
+        msg = msg or "The groups take more memory than an aggregation may have; make fewer, or narrow it with where"
+        super().__init__([Violation(place, msg, "aggregation_too_large")])
+
+
 def page_too_large(reason: str) -> Invalid:
     """What a list would answer is larger than its bounds; `reason` says which, without its full stop."""
     return Invalid.one(("query", "limit"), f"{reason}; ask for fewer", type_="page_too_large")
@@ -402,7 +445,7 @@ class Busy(Unavailable):
 
 
 class QueryTooSlow(Unavailable):
-    """A list took more than 2 seconds of database time."""
+    """A list took more than 2 seconds of database time, or an aggregation more than it has."""
 
     code = "query_too_slow"
     detail = "The query took longer than 2 seconds of database time; filter more narrowly or send count=false"

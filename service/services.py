@@ -12,6 +12,7 @@ from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
+from service.domain.aggregations.aggregations import Aggregations
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
@@ -82,6 +83,7 @@ class Services:
     schema_changes: SchemaChanges
     pattern_judge: PatternJudge
     documents: Documents
+    aggregations: Aggregations
     permits: DocumentPermits
     exports: Exports
     imports: Imports
@@ -182,6 +184,7 @@ def build_services(settings: Settings) -> Services:
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,
         documents=documents,
+        aggregations=Aggregations(catalogs, access),
         permits=DocumentPermits(documents, access, ConflictLimit(limits)),
         exports=Exports(catalogs, lists, transfers),
         imports=Imports(documents, catalogs, projects, transfers),

@@ -18,9 +18,9 @@ import structlog
 from starlette.applications import Starlette
 
 from faults.samples import FORM_TYPE, file_part, form
-from service.errors import RuleConflict, RuleTestsFailed, SchemaConflict
+from service.errors import AggregationConflict, RuleConflict, RuleTestsFailed, SchemaConflict
 from tests.conftest import Api, MakeApi
-from tests.fuzz.drafts import ENDPOINTS, RULES, SCHEMA, WEIGHTS, Scene, draft
+from tests.fuzz.drafts import ENDPOINTS, RULES, SAVED, SCHEMA, WEIGHTS, Scene, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
 from tests.fuzz.mutations import MUTATIONS
 from tests.threats.conftest import INTERNALS
@@ -45,7 +45,12 @@ SETTINGS = {
     "IDP_USERINFO_URL": "https://provider.example/userinfo",
 }
 # What refuses a change says with what it does not go together.
-MORE = {SchemaConflict.code: {"conflicts"}, RuleTestsFailed.code: {"failed"}, RuleConflict.code: {"rules"}}
+MORE = {
+    SchemaConflict.code: {"conflicts"},
+    RuleTestsFailed.code: {"failed"},
+    RuleConflict.code: {"rules"},
+    AggregationConflict.code: {"errors"},
+}
 # The tests' service has no token for it.
 NEVER_GOOD = {"/metrics"}
 
@@ -66,6 +71,8 @@ class Target:
         assert (await self.api.request("PUT", "/api/rules", json=RULES)).status_code == 200
         made = await self.api.request("POST", "/api/collections", json={"name": "things", "schema": SCHEMA})
         document = await self.api.request("POST", "/api/collections/things/documents", json={"data": {"name": "Ann"}})
+        saved = await self.api.request("PUT", "/api/aggregations/things", json=SAVED)
+        assert saved.status_code in {200, 201}
         stored = await self.api.as_user(
             self.token, "PUT", "/auth-collections/user", content=form(file_part("picture")), headers=FORM_TYPE
         )

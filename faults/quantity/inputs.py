@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from faults.quantity.groups import largest_aggregations, largest_definition
 from faults.quantity.site import JSON, RELATIONS, Site
 from faults.quantity.trees import largest_trees
 from faults.quantity.values import DATA, encode
@@ -41,6 +42,7 @@ def every_input(site: Site) -> Iterator[Input]:
     yield from patterns(site)
     yield from relations(site)
     yield from rules(site)
+    yield from aggregations(site)
 
 
 def bodies(site: Site) -> Iterator[Input]:
@@ -259,3 +261,14 @@ def rules(site: Site) -> Iterator[Input]:
         body = encode({"collections": {"things": {"read": rule}}, **more})
         yield Input(f"rules, {bound}", bound, "PUT", "/api/rules", key, body)
     yield Input("no rules again", "MAX_RULE_TESTS", "PUT", "/api/rules", key, b"{}")
+
+
+def aggregations(site: Site) -> Iterator[Input]:
+    key = site.hostile.key | JSON
+    for bound, body in largest_aggregations(RELATIONS):
+        # What takes too long, or too much memory, is refused, and that is what its bounds are for.
+        refused = (200, 422, 503)
+        yield Input(f"aggregation, {bound}", bound, "POST", f"{USERS}/aggregate", key, encode(body), refused)
+    saved = encode(largest_definition())
+    yield Input("saved aggregation", "MAX_AGGREGATION_BYTES", "PUT", "/api/aggregations/large", key, saved)
+    yield Input("saved aggregation, parameters", "MAX_PARAMETERS", "PUT", "/api/aggregations/large", key, saved)

@@ -38,5 +38,8 @@ REASONS: Mapping[str, str] = {
     "MAX_ROLES": "as the stored tests, whose users have as many",
     "MAX_SIGNED_URLS": "one signature for each, as in a page of records with files",
     "MAX_CONFLICTS": ADDED_UP,
+    "MAX_AGGREGATIONS_UNDER_WAY": MANY,
+    "MAX_AGGREGATIONS_WAITING": MANY,
+    "MAX_AGGREGATIONS": ADDED_UP,
     "MAX_CAN_DEPTH": "each is a condition of one rule",
 }

@@ -1,22 +1,20 @@
 """Runs a bound query: probes relations, then asks for the page, then for the total. One command at a time."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from service.bounds import MAX_CAPPED
-from service.errors import Invalid, QueryTooSlow
+from service.domain.timed_reading import TimedReading
+from service.errors import Invalid
 from service.query import commands
 from service.query.bind import BoundDistinct
 from service.query.cursor import write_cursor
 from service.query.distinct import distinct
-from service.query.file_filters import find_by_names
-from service.query.matcher import decide
 from service.query.matching import is_streamed
-from service.query.nodes import BoundQuery, Count, Match, RelationMatch
+from service.query.nodes import BoundQuery, Count, Match
 from service.query.populate import Row, ShowFiles, attach, select_rows, show_rows
-from service.query.tree import Filter, Leaf, Related, Tree, leaves
+from service.query.tree import Filter
 from service.storage.databases import ProjectDatabase
 
 # All of a list's database time together.
@@ -63,22 +61,20 @@ class _Page:
 class Reading:
     """One list under way. Its commands follow each other, so that their times add up to no more than the list's."""
 
-    __slots__ = ("_database", "_deadline", "_show")
+    __slots__ = ("_database", "_show", "_timed")
 
     def __init__(self, database: ProjectDatabase, show: ShowFiles | None = None) -> None:
         self._database = database
         self._show = show or database.file_urls.show
-        self._deadline = time.monotonic() + LIST_SECONDS
+        self._timed = TimedReading(database, LIST_SECONDS)
 
     async def resolve(self, query: BoundQuery) -> BoundQuery:
         """The query with each relation that few records satisfy replaced by their ids, and file URLs by names."""
-        match = find_by_names(query.match, query.collection, self._database.file_urls)
-        return replace(query, match=await self._resolve(match) if is_streamed(match) else match)
+        return replace(query, match=await self._timed.resolve(query.match, query.collection))
 
     async def run(self, query: BoundQuery) -> Listing:
-        match = find_by_names(query.match, query.collection, self._database.file_urls)
-        streams = is_streamed(match)
-        query = replace(query, match=await self._resolve(match) if streams else match)
+        streams = is_streamed(query.match)
+        query = replace(query, match=await self._timed.resolve(query.match, query.collection))
         page = query if query.after is None else _behind(query, query.after)
         found = await (self._streamed_page(page) if streams else self._page(page))
         next_ = None
@@ -89,10 +85,8 @@ class Reading:
         return Listing(rows, total, query.limit, query.offset, total_is, query.cursor is not None, next_)
 
     async def distinct(self, query: BoundDistinct) -> list[Any]:
-        match = find_by_names(query.match, query.collection, self._database.file_urls)
-        if is_streamed(match):
-            match = await self._resolve(match)
-        records, seconds = self._database.records(query.collection), self._left()
+        match = await self._timed.resolve(query.match, query.collection)
+        records, seconds = self._database.records(query.collection), self._timed.left()
         try:
             found = await records.page(distinct(replace(query, match=match)), seconds=seconds)
         except Invalid:
@@ -121,13 +115,6 @@ class Reading:
             total, total_is = await self._total(query)
         return total, None if query.count is Count.EXACT else total_is
 
-    def _left(self) -> float:
-        """The seconds that the next command may take. Raises QueryTooSlow."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise QueryTooSlow
-        return left
-
     async def _streamed_page(self, query: BoundQuery) -> "_Page":
         """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
         if is_streamed(query.match) and query.offset <= LARGEST_OFFSET:
@@ -137,7 +124,7 @@ class Reading:
         return await self._page(query)
 
     async def _page(self, query: BoundQuery, *, window: int | None = None) -> "_Page":
-        seconds, records = self._left(), self._database.records(query.collection)
+        seconds, records = self._timed.left(), self._database.records(query.collection)
         found = await records.page(commands.page(query, window=window), seconds=seconds)
         if not query.expansions:
             return _Page(found, {})
@@ -155,47 +142,12 @@ class Reading:
         return (total, EXACT) if most is None or total < most else (most, AT_LEAST)
 
     async def _counted(self, query: BoundQuery, most: int | None) -> int:
-        records, seconds = self._database.records(query.collection), self._left()
+        records, seconds = self._database.records(query.collection), self._timed.left()
         command = commands.total(query.collection, query.match, most)
         if "count" in command:
             return await records.count(command, seconds=seconds)
         counted = await records.page(command, seconds=seconds)
         return int(counted[0]["n"]) if counted else 0
-
-    async def _resolve(self, match: Match) -> Match:
-        """`match` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
-        resolved = [await self._resolve_relation(relation) for relation in match.relations]
-        filters = tuple(r for r in resolved if not isinstance(r, RelationMatch))
-        trees = [await self._resolve_tree(tree) for tree in match.trees]
-        return Match(
-            (*match.filters, *filters), tuple(r for r in resolved if isinstance(r, RelationMatch)), tuple(trees)
-        )
-
-    async def _resolve_tree(self, tree: Tree) -> Tree:
-        """`tree` with each relation that few records satisfy replaced by their ids, from the far end inwards."""
-        known: dict[int, Tree] = {}
-        for leaf in leaves(tree):
-            if isinstance(leaf, Related):
-                known[id(leaf)] = await self._resolve_leaf(leaf)
-        return decide(tree, lambda leaf: known.get(id(leaf), leaf))
-
-    async def _resolve_leaf(self, leaf: Related) -> Tree:
-        leaf = replace(leaf, tree=await self._resolve_tree(leaf.tree))
-        related = RelationMatch(leaf.local, leaf.collection, Match(trees=(leaf.tree,)))
-        seconds, records = self._left(), self._database.records(leaf.collection)
-        found = await records.page(commands.probe(related), seconds=seconds)
-        if len(found) > commands.PROBE_LIMIT:
-            return leaf
-        return Leaf(leaf.local, "in", tuple(record["_id"] for record in found), leaf.negated)
-
-    async def _resolve_relation(self, relation: RelationMatch) -> Filter | RelationMatch:
-        if is_streamed(relation.match):
-            relation = replace(relation, match=await self._resolve(relation.match))
-        seconds, records = self._left(), self._database.records(relation.collection)
-        found = await records.page(commands.probe(relation), seconds=seconds)
-        if len(found) > commands.PROBE_LIMIT:
-            return relation
-        return commands.by_ids(relation, (record["_id"] for record in found))
 
 
 def _behind(query: BoundQuery, after: Filter) -> BoundQuery:

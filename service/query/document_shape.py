@@ -12,6 +12,8 @@ NAMED = {
     "created_at": Field("created_at", Kind.DATETIME, single=True),
     "updated_at": Field("updated_at", Kind.DATETIME, single=True),
 }
+# Kinds of what may be an array, or have one inside.
+LOOSE = frozenset({Kind.OBJECT, Kind.ANY})
 
 
 class DocumentShape:
@@ -33,8 +35,11 @@ class DocumentShape:
         if len(path) == 1 and path[0] in NAMED:
             return NAMED[path[0]]
         names = path[1:] if path[0] == "data" and len(path) > 1 else path
-        found = _kind(self._fields, names)
-        return Field(".".join(("data", *names)), found[0], single=found[1]) if found is not None else None
+        found = _find(self._fields, names)
+        if found is None:
+            return None
+        kind, many = found
+        return Field(".".join(("data", *names)), kind, single=not many and kind not in LOOSE, many=many)
 
     sort_field = field
 
@@ -46,19 +51,18 @@ class DocumentShape:
         return tuple(self._targets)
 
 
-def _kind(fields: declared.Fields, names: tuple[str, ...]) -> tuple[Kind, bool] | None:
-    """What the values at a path are, and whether there is at most one; None where nothing is declared there."""
+def _find(fields: declared.Fields, names: tuple[str, ...], *, many: bool = False) -> tuple[Kind, bool] | None:
+    """What the values at a path are, and whether they stand in an array; None where nothing is declared there."""
     field = fields.get(names[0])
-    return _within(field, names[1:]) if field is not None else None
+    return _within(field, names[1:], many=many) if field is not None else None
 
 
-def _within(field: declared.Field, names: tuple[str, ...]) -> tuple[Kind, bool] | None:
+def _within(field: declared.Field, names: tuple[str, ...], *, many: bool) -> tuple[Kind, bool] | None:
     """An array is asked for by its elements. Inside what declares no parts, a value may be anything."""
     if field.kind is Kind.ARRAY:
-        found = _within(field.items, names) if field.items is not None else (Kind.ANY, False)
-        return found and (found[0], False)
+        return _within(field.items, names, many=True) if field.items is not None else (Kind.ANY, True)
     if not names:
-        return field.kind, field.kind not in {Kind.OBJECT, Kind.ANY}
+        return field.kind, many
     if field.properties is not None:
-        return _kind(field.properties, names)
-    return (Kind.ANY, False) if field.kind in {Kind.OBJECT, Kind.ANY} else None
+        return _find(field.properties, names, many=many)
+    return (Kind.ANY, many) if field.kind in LOOSE else None

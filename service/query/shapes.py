@@ -22,13 +22,14 @@ class Field:
     """Where a field is kept, as a dotted MongoDB path, and what its values are.
 
     `guard` says of which records the field may be seen at all: of the others, no condition on it holds. `single`: a record
-    has at most one value there, which is of this kind, or null.
+    has at most one value there, which is of this kind, or null. `many`: it has an array of them.
     """
 
     path: str
     kind: Kind
     guard: Tree = True
     single: bool = False
+    many: bool = False
 
 
 ID = Field("_id", Kind.ID, single=True)

@@ -9,7 +9,7 @@ ours, and it is timed.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -158,17 +158,24 @@ class Records:
             cursor = await self.collection.aggregate(stages, batchSize=size + 1, session=self.session)
             return await cursor.to_list()
 
-    async def page(self, command: Document, *, seconds: float) -> list[Document]:
+    async def page(
+        self,
+        command: Document,
+        *,
+        seconds: float,
+        known: KnownErrors = PAGE_ERRORS,
+        too_large: Callable[[], ServiceError] = _page_too_large,
+    ) -> list[Document]:
         """All rows of a `find` or `aggregate` whose batch holds them, in one reply of MongoDB, which holds 16 MB.
 
-        So a worker's memory is bounded however large the records are. Raises Invalid where they do not fit, and
-        QueryTooSlow after so many seconds.
+        So a worker's memory is bounded however large the records are. Raises Invalid, or what `too_large` says, where they
+        do not fit, QueryTooSlow after so many seconds, and what else is `known`.
         """
-        reply = await read(self.collection, self.session, command, seconds=seconds, known=PAGE_ERRORS)
+        reply = await read(self.collection, self.session, command, seconds=seconds, known=known)
         cursor = reply["cursor"]
         if cursor["id"]:
             await self._close(cursor["id"])
-            raise _page_too_large()
+            raise too_large()
         found: list[Document] = cursor["firstBatch"]
         return found
 

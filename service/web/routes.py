@@ -3,10 +3,12 @@
 A row is decided before its handler runs; `web/openapi/api_route` says what each of its columns does.
 """
 
-from service.bounds import MAX_IMPORT_BYTES, MAX_JSON_BYTES
+from service.bounds import MAX_AGGREGATION_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
 from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, DAILY_BY_RULE, FILES, LOGIN, SIGNUP
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
+from service.web.aggregations import endpoints as aggregations
+from service.web.aggregations import openapi as describe_aggregations
 from service.web.auth.authenticate import Credential
 from service.web.collections import endpoints as collections
 from service.web.collections import openapi as describe_collections
@@ -41,6 +43,8 @@ DOCUMENTS = f"{COLLECTION}/documents"
 QUERY_DOCUMENTS = f"{COLLECTION}/query"
 DOCUMENT = f"{DOCUMENTS}/{{id}}"
 RULES = "/api/rules"
+AGGREGATIONS = "/api/aggregations"
+AGGREGATION = f"{AGGREGATIONS}/{{name}}"
 
 # fmt: off
 ROUTES: list[ApiRoute] = [
@@ -96,6 +100,15 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("PATCH", DOCUMENT, documents.merge_document, BY_RULE, DAILY, describe_documents.MERGE,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("DELETE", DOCUMENT, documents.delete_document, BY_RULE, DAILY, describe_documents.DELETE),
+    ApiRoute("POST", f"{COLLECTION}/aggregate", aggregations.aggregate_documents, KEY, DAILY,
+             describe_aggregations.AGGREGATE_DOCUMENTS, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"{USERS}/aggregate", aggregations.aggregate_users, KEY, AUTH, describe_aggregations.AGGREGATE_USERS,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", AGGREGATIONS, aggregations.list_aggregations, KEY, DAILY, describe_aggregations.LIST),
+    ApiRoute("PUT", AGGREGATION, aggregations.save_aggregation, KEY, DAILY, describe_aggregations.SAVE,
+             max_body=MAX_AGGREGATION_BYTES),
+    ApiRoute("GET", AGGREGATION, aggregations.run_aggregation, BY_RULE, DAILY, describe_aggregations.RUN, query=READ),
+    ApiRoute("DELETE", AGGREGATION, aggregations.delete_aggregation, KEY, DAILY, describe_aggregations.DELETE),
     ApiRoute("GET", RULES, rules.read_rules, KEY, DAILY, describe_rules.READ),
     ApiRoute("PUT", RULES, rules.save_rules, KEY, DAILY, describe_rules.SAVE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=rules.SAVE_ANSWER_SECONDS),

@@ -35,6 +35,30 @@ BODIES: tuple[dict[str, Any], ...] = (
     {"where": {"and": [{"name_startswith": "A"}, {"tags_hasall": ["a"]}], "id_in": ["a"]}, "populate": ["*"]},
     {"fields": ["name"], "sort_by": ["-created_at", "name"], "count": "capped", "cursor": "*", "limit": 1},
 )
+AGGREGATIONS: tuple[dict[str, Any], ...] = (
+    {"values": {"n": "count", "m": {"max": "number"}, "a": {"avg": "number"}}},
+    {"group": {"k": "name"}, "values": {"d": {"count_distinct": "tags"}}, "having": {"d_gte": 0}, "sort_by": ["-d"]},
+    {
+        "where": {"or": [{"name_eq": "Ann"}, {"not": {"number_gt": 0}}]},
+        "group": {"t": {"field": "tags", "each": True}, "n": {"field": "number", "step": 10}},
+        "limit": 5,
+    },
+    {
+        "group": {"d": {"field": "created_at", "every": "month", "timezone": "Europe/Paris"}},
+        "values": {
+            "n": "count",
+            "s": {"sum": "number"},
+            "x": {"count_distinct": "id"},
+            "y": {"count_distinct": "name"},
+        },
+    },
+)
+SAVED: dict[str, Any] = {
+    "collection": "things",
+    "aggregate": {"where": {"number_gte": "$least"}, "group": {"k": "name"}, "values": {"n": "count"}},
+    "parameters": {"least": {"type": "number"}},
+    "run": {"$user.roles_eq": "editor"},
+}
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,8 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
         made.query = chance.choice(QUERIES)
     if pattern.endswith("/distinct"):
         made.query = chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
+    if endpoint == ("GET", "/api/aggregations/{name}"):
+        made.query = "least=1"
     if pattern == "/files/{file_name}":
         made.query = scene.file_url.partition("?")[2]
     made.content = _content(endpoint, scene, chance)
@@ -102,8 +128,19 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
         case "PATCH", "/api/collections/{name}":
             return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
         case "POST" | "PUT" | "PATCH", path:
-            return _access_content(path, scene) or {"data": deepcopy(DATA)}
+            return _access_content(path, scene) or _aggregation(path, chance) or {"data": deepcopy(DATA)}
     return ...
+
+
+def _aggregation(path: str, chance: random.Random) -> Any:
+    match path:
+        case "/api/collections/{name}/aggregate":
+            return deepcopy(chance.choice(AGGREGATIONS))
+        case "/auth-collections/users/aggregate":
+            return {"group": {"k": "picture"}, "values": {"n": "count", "m": {"max": "data.picture"}}}
+        case "/api/aggregations/{name}":
+            return deepcopy(SAVED)
+    return None
 
 
 def _access_content(path: str, scene: Scene) -> Any:

@@ -70,6 +70,11 @@ class AccessControl:
     async def rules(self, project: Project) -> CompiledRules:
         return await self._rules.get_or_load(project.id, lambda: self._load(project))
 
+    async def require_rules(self, project: Project) -> None:
+        """Raises InvalidApiKey in a project without rules, where everything is for the secret key alone."""
+        if not (await self.rules(project)).rules.exist:
+            raise InvalidApiKey
+
     async def refresh(self, project: Project) -> CompiledRules:
         """The rules as they are stored now, for the worker that changed them."""
         return await self._rules.reload(project.id, lambda: self._load(project))

@@ -5,6 +5,7 @@ SIGN_IN = "Sign-in"
 USERS = "Users"
 COLLECTIONS = "Collections"
 DOCUMENTS = "Documents"
+AGGREGATIONS = "Aggregations"
 FILES = "Files"
 ACCESS = "Access"
 OPERATIONS = "Operations"
@@ -16,6 +17,7 @@ TAGS = {
     USERS: "List and query a project's users.",
     COLLECTIONS: "Declare containers for documents, each with a schema that the database enforces.",
     DOCUMENTS: "Create, query and change the documents of a collection.",
+    AGGREGATIONS: "Group documents or users, and compute counts, sums and the like; save such questions.",
     ACCESS: "Say who may do what, and learn why.",
     FILES: "Read what users uploaded, and sign URLs of it.",
     OPERATIONS: "For those who run the service.",

@@ -1,0 +1,1 @@
+"""Random aggregations over random documents, and what each gives by a program that is slow and plain."""

@@ -1,0 +1,67 @@
+"""`scripts/fuzz aggregations`: random aggregations beside a plain program, then large ones that must not make anything fail."""
+
+import argparse
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+from pydantic import SecretStr
+from pymongo import MongoClient
+
+from faults.aggregations.compare import Outcome, Target, attack, compare
+from faults.aggregations.shop import Record
+from faults.commands import KEY
+from faults.processes import headers, make_key
+from faults.restarts import UNLIMITED
+from service.app import create_app
+from service.embedded.mongod import embedded_mongodb
+from service.observe.logging import configure_logging
+from service.settings import Settings
+
+PREFIX = "f_aggregations_"
+SEED = 20261121
+SHOWN = 10
+
+
+@asynccontextmanager
+async def running_target(uri: str) -> AsyncIterator[Target]:
+    """A project on a service of its own in this process."""
+    settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=PREFIX, secret_key=SecretStr(KEY), bcrypt_cost=4)
+    project, key = await make_key(uri, PREFIX, **UNLIMITED)
+    app = create_app(settings)
+    transport = httpx2.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
+        with MongoClient[Record](uri) as client:
+            target = Target(http, headers(key), client[f"{PREFIX}p_{project}"])
+            await target.declare()
+            yield target
+
+
+async def run(uri: str, arguments: argparse.Namespace) -> list[Outcome]:
+    async with running_target(uri) as target:
+        compared = await compare(target, count=arguments.count, seed=arguments.seed)
+        return [compared, await attack(target, count=arguments.large, seed=arguments.seed, records=arguments.records)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/fuzz aggregations", description=__doc__)
+    parser.add_argument("--count", type=int, default=5_000, help="aggregations beside the reference")
+    parser.add_argument("--large", type=int, default=500, help="aggregations of large records")
+    parser.add_argument("--records", type=int, default=40, help="how many large records")
+    parser.add_argument("--seed", type=int, default=SEED)
+    arguments = parser.parse_args()
+    configure_logging("error", "json")
+    with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
+        outcomes = asyncio.run(run(uri, arguments))
+    for outcome in outcomes:
+        print(outcome)  # noqa: T201 - figures for a person
+        for fault in outcome.faults[:SHOWN]:
+            print(fault)  # noqa: T201
+    return int(any(outcome.faults for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

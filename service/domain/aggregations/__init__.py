@@ -1,0 +1,1 @@
+"""Aggregations of the records of a project, ad hoc and saved."""

@@ -1,0 +1,187 @@
+"""What the secret key can do with aggregations: run one as it is sent, save one, run a saved one; and who else runs those.
+
+A saved one is tried when it is saved, with a value in the place of each parameter. It is read anew each time that it is run,
+so what its collection has lost since is found then.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from service.bounds import MAX_AGGREGATIONS
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.control import AccessControl
+from service.domain.aggregations.runners import allow_run, check_run_rule
+from service.domain.aggregations.runs import AggregationRuns, Rows
+from service.domain.aggregations.shapes import AggregationShapes
+from service.domain.collections.catalog import Catalogs
+from service.domain.projects.lookup import Project
+from service.errors import (
+    AggregationConflict,
+    AggregationLimit,
+    AggregationNotFound,
+    Invalid,
+    Location,
+    Violation,
+)
+from service.query.aggregate.bind import bind_aggregation
+from service.query.aggregate.grammar import read_aggregation
+from service.query.aggregate.nodes import BoundAggregation
+from service.query.aggregate.parameters import Filling, Kinds, read_declared, read_values, sample_values
+from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
+from service.schema.strict_json import shown
+from service.storage.aggregations import SavedAggregation, SavedAggregations
+
+AD_HOC_SECONDS, SAVED_SECONDS = 2.0, 10.0
+BODY: Location = ("body",)
+AGGREGATE = "aggregate"
+PARTS = ("collection", AGGREGATE, "parameters", "run")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A saved aggregation. `run` says who may run it besides the secret key: nobody, where it is None."""
+
+    name: str
+    collection: str
+    aggregate: Mapping[str, Any]
+    parameters: Mapping[str, Mapping[str, str]]
+    run: Any
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def kinds(self) -> Kinds:
+        return {name: each["type"] for name, each in self.parameters.items()}
+
+    @property
+    def is_new(self) -> bool:
+        return self.created_at == self.updated_at
+
+
+class Aggregations:
+    """The aggregations of all projects."""
+
+    def __init__(self, catalogs: Catalogs, access: AccessControl) -> None:
+        self._access = access
+        self._shapes = AggregationShapes(catalogs, access)
+        self._runs = AggregationRuns()
+
+    async def run(self, caller: SecretKeyCaller, collection: str, body: Mapping[str, Any]) -> Rows:
+        """Of the documents of a collection, or of `users`. Raises Invalid, CollectionNotFound, and as `AggregationRuns.run`."""
+        bound = await self._bind(caller, collection, body, BODY)
+        return await self._runs.run(caller.project.database, bound, seconds=AD_HOC_SECONDS, place=BODY)
+
+    async def list(self, project: Project) -> list[Definition]:
+        return [_define(saved) for saved in await SavedAggregations(project.database).list()]
+
+    async def save(self, caller: SecretKeyCaller, name: str, body: Mapping[str, Any]) -> Definition:
+        """Raises Invalid with what is wrong, CollectionNotFound, AggregationLimit."""
+        if not COLLECTION_NAME.fullmatch(name):
+            raise Invalid.one(("path", "name"), COLLECTION_NAME_RULE)
+        await self.check(caller, body)
+        store = SavedAggregations(caller.project.database)
+        text = {part: body[part] for part in PARTS if part in body and part != "collection"}
+        saved = _define(await store.put(name, body["collection"], json.dumps(text)))
+        # Counted after it was written, so that of two at once who would pass the limit none does.
+        if saved.is_new and await store.count() > MAX_AGGREGATIONS:
+            await store.delete(name)
+            raise AggregationLimit(MAX_AGGREGATIONS)
+        return saved
+
+    async def check(self, caller: SecretKeyCaller, body: Mapping[str, Any]) -> None:
+        """Whether a definition could be saved. Raises as `save`."""
+        _check_form(body)
+        await check_run_rule(self._access, caller.project, body.get("run"), (*BODY, "run"))
+        kinds = read_declared(body.get("parameters", {}), (*BODY, "parameters"))
+        filling, place = Filling(sample_values(kinds)), (*BODY, AGGREGATE)
+        filled = filling.fill(body[AGGREGATE], place)
+        unused = sorted(kinds.keys() - filling.places.values())
+        filling.violations += (
+            Violation((*BODY, "parameters", name), "Nothing in where or having names this parameter", "unused")
+            for name in unused
+        )
+        if filling.violations:
+            raise Invalid(filling.violations)
+        bound = await self._bind(caller, body["collection"], filled, place)
+        await self._runs.check(caller.project.database, bound, place=place)
+
+    async def delete(self, project: Project, name: str) -> None:
+        """Raises AggregationNotFound."""
+        if not await SavedAggregations(project.database).delete(name):
+            raise AggregationNotFound
+
+    async def run_saved(self, caller: ProjectCaller, name: str, pairs: Sequence[tuple[str, str]]) -> Rows:
+        """With the parameters of `pairs`, over the records and fields that the caller may read.
+
+        Raises AggregationNotFound, also where the caller may not know of it; Unauthorized and Forbidden by the rules; Invalid
+        for parameters, AggregationConflict where the collection lacks what the definition names; and as `AggregationRuns.run`.
+        """
+        if not isinstance(caller, SecretKeyCaller):
+            await self._access.require_rules(caller.project)
+        saved = await SavedAggregations(caller.project.database).find(name)
+        if saved is None:
+            raise AggregationNotFound
+        definition = _define(saved)
+        await allow_run(self._access, caller, definition.run)
+        filling = Filling(read_values(pairs, definition.kinds))
+        body = filling.fill(definition.aggregate, (AGGREGATE,))
+        try:
+            bound = await self._bind(caller, definition.collection, body, (AGGREGATE,))
+        except Invalid as invalid:
+            raise await self._explain(caller, definition, filling, invalid) from None
+        return await self._runs.run(caller.project.database, bound, seconds=SAVED_SECONDS, place=("path", "name"))
+
+    async def _explain(
+        self, caller: ProjectCaller, definition: Definition, filling: Filling, invalid: Invalid
+    ) -> Invalid | AggregationConflict:
+        """What is wrong with the values that were sent; or with the definition, where other values would not do either."""
+        try:
+            body = Filling(sample_values(definition.kinds)).fill(definition.aggregate, (AGGREGATE,))
+            await self._bind(caller, definition.collection, body, (AGGREGATE,))
+        except Invalid as conflict:
+            # To others than the developers it says nothing of fields, which they may not know of.
+            return AggregationConflict(conflict.violations if isinstance(caller, SecretKeyCaller) else [])
+        return Invalid(filling.at_parameter(each) or each for each in invalid.violations)
+
+    async def _bind(
+        self, caller: ProjectCaller, collection: str, body: Mapping[str, Any], place: Location
+    ) -> BoundAggregation:
+        aggregation = read_aggregation(body, place)
+        shape = await self._shapes.find(caller, collection, aggregation)
+        prefix = caller.project.database.file_urls.prefix
+        return bind_aggregation(aggregation, shape, place, file_prefix=prefix)
+
+
+def _check_form(body: Mapping[str, Any]) -> None:
+    """Raises Invalid."""
+    violations = [
+        Violation((*BODY, shown(name)[1:-1]), f"Must be one of {', '.join(PARTS)}", "extra_forbidden")
+        for name in body
+        if name not in PARTS
+    ]
+    for name, type_, what in (
+        ("collection", str, "the name of a collection, or users"),
+        (AGGREGATE, dict, "an object"),
+    ):
+        if not isinstance(body.get(name), type_):
+            violations.append(
+                Violation((*BODY, name), f"Must be {what}", "missing" if name not in body else "type_error")
+            )
+    if violations:
+        raise Invalid(violations)
+
+
+def _define(saved: SavedAggregation) -> Definition:
+    parts = json.loads(saved.text)
+    return Definition(
+        name=saved.name,
+        collection=saved.collection,
+        aggregate=parts[AGGREGATE],
+        parameters=parts.get("parameters", {}),
+        run=parts.get("run"),
+        created_at=saved.created_at,
+        updated_at=saved.updated_at,
+    )

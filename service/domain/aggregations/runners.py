@@ -1,0 +1,43 @@
+"""Who may run a saved aggregation besides the secret key: `"anyone"`, `"users"`, or a rule on who asks alone."""
+
+from typing import Any
+
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.control import AccessControl, require
+from service.domain.access.grammar import Scope, read_rule
+from service.domain.access.ruleset import CollectionRules
+from service.domain.access.templates import SET_PREFIX, VARIABLE_KINDS, bind
+from service.domain.projects.lookup import Project
+from service.errors import AggregationNotFound, Invalid, Location
+from service.query.tree import Tree
+
+NOBODY = None
+
+
+async def check_run_rule(access: AccessControl, project: Project, rule: Any, place: Location) -> None:
+    """Raises Invalid where it is no rule, or one that looks at records."""
+    if rule is not NOBODY:
+        _, violations = read_rule(rule, place, await _scope(access, project))
+        if violations:
+            raise Invalid(violations)
+
+
+async def allow_run(access: AccessControl, caller: ProjectCaller, rule: Any) -> None:
+    """Raises AggregationNotFound where nobody but the secret key may; Unauthorized and Forbidden by the rule."""
+    if isinstance(caller, SecretKeyCaller):
+        return
+    if rule is NOBODY:
+        raise AggregationNotFound
+    template, violations = read_rule(rule, (), await _scope(access, caller.project))
+    require(False if violations else await _bound(access, caller, template), caller)
+
+
+async def _bound(access: AccessControl, caller: ProjectCaller, template: Tree) -> Tree:
+    compiled = await access.rules(caller.project)
+    return bind(template, await access.values(caller, compiled, CollectionRules()))
+
+
+async def _scope(access: AccessControl, project: Project) -> Scope:
+    """No fields, and the variables that are the caller's own."""
+    known = (await access.rules(project)).rules.variables or VARIABLE_KINDS
+    return Scope(None, {name: kind for name, kind in known.items() if not name.startswith(SET_PREFIX)})

@@ -1,0 +1,98 @@
+"""What the endpoints of aggregations read and answer. The domain judges what is sent; these are its form for the document."""
+
+from typing import Annotated, Any, Literal, NotRequired, Required
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from service.bounds import MAX_GROUP_KEYS, MAX_GROUP_VALUES, MAX_ROWS, MAX_SORT_KEYS
+from service.domain.aggregations.aggregations import Definition
+from service.domain.aggregations.runs import Rows
+from service.web.openapi.shapes import Time, WholeNumber
+
+RowLimit = Annotated[int, Field(ge=1, le=MAX_ROWS)]
+ParameterType = Literal["string", "integer", "number", "boolean", "datetime"]
+
+
+class GroupKey(TypedDict, total=False):
+    """A field, also along relations; of an array each element; of dates and numbers the bucket."""
+
+    field: Required[str]
+    each: bool
+    every: Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
+    timezone: Annotated[str, Field(description="As in Europe/Paris, or +05:30; UTC where none is sent")]
+    step: Annotated[float, Field(gt=0)]
+
+
+class GroupValue(TypedDict, total=False):
+    """One of them, of a field."""
+
+    count_distinct: str
+    sum: str
+    avg: str
+    min: str
+    max: str
+
+
+class Aggregation(TypedDict, total=False):
+    """docs/aggregations.md has the language."""
+
+    where: Annotated[dict[str, Any], Field(description="Which records, as in a query")]
+    group: Annotated[dict[str, str | GroupKey], Field(max_length=MAX_GROUP_KEYS)]
+    values: Annotated[dict[str, Literal["count"] | GroupValue], Field(max_length=MAX_GROUP_VALUES)]
+    having: Annotated[dict[str, Any], Field(description="Which rows, by their columns")]
+    sort_by: Annotated[list[str], Field(max_length=MAX_SORT_KEYS, description="Columns; behind a - they descend")]
+    limit: RowLimit
+
+
+class AggregationRows(TypedDict):
+    rows: Annotated[list[dict[str, Any]], Field(description="Each with the keys of the group, and the values")]
+    limit: RowLimit
+
+
+class AggregationParameter(TypedDict):
+    type: ParameterType
+
+
+class AggregationDefinition(TypedDict, total=False):
+    """`run` says who may run it besides the secret key: "anyone", "users", or a rule on `$user`."""
+
+    collection: Required[Annotated[str, Field(description="The name of a collection, or users")]]
+    aggregate: Required[Aggregation]
+    parameters: dict[str, AggregationParameter]
+    run: Any
+
+
+class SavedAggregation(TypedDict):
+    name: str
+    collection: str
+    aggregate: dict[str, Any]
+    parameters: dict[str, Any]
+    run: NotRequired[Any]
+    created_at: Time
+    updated_at: Time
+
+
+class AggregationList(TypedDict):
+    aggregations: list[SavedAggregation]
+    total: WholeNumber
+
+
+def rows_view(found: Rows) -> AggregationRows:
+    return {"rows": found.rows, "limit": found.limit}
+
+
+def definition_view(saved: Definition) -> SavedAggregation:
+    view: SavedAggregation = {
+        "name": saved.name,
+        "collection": saved.collection,
+        "aggregate": dict(saved.aggregate),
+        "parameters": dict(saved.parameters),
+        "created_at": saved.created_at,
+        "updated_at": saved.updated_at,
+    }
+    return view if saved.run is None else {**view, "run": saved.run}
+
+
+def list_view(saved: list[Definition]) -> AggregationList:
+    return {"aggregations": [definition_view(each) for each in saved], "total": len(saved)}
