@@ -40,11 +40,15 @@ class Violation:
 
 
 class ServiceError(Exception):
-    """Base of all; a subclass carries `status`, `code` and the `detail` a client is shown."""
+    """Base of all; a subclass carries `status`, `code` and the `detail` a client is shown.
+
+    `operation` is the position of the operation of a batch that failed.
+    """
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     detail: str = "The service failed to answer this request"
+    operation: int | None = None
 
     def __init__(self, detail: str | None = None, *, headers: Mapping[str, str] | None = None) -> None:
         self.detail = detail if detail is not None else type(self).detail

@@ -13,6 +13,7 @@ from service.domain.access.roles import Roles
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
 from service.domain.aggregations.aggregations import Aggregations
+from service.domain.batches.batches import Batches
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
@@ -87,6 +88,7 @@ class Services:
     permits: DocumentPermits
     exports: Exports
     imports: Imports
+    batches: Batches
     idempotency: Idempotency
     files: Files
     file_signing: FileSigning
@@ -171,6 +173,8 @@ def build_services(settings: Settings) -> Services:
     protection = FileProtection(access, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers = make_transfer_shares()
+    accounts = Accounts(passwords, tokens, lists, access=access, protection=protection)
+    permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
         projects=projects,
@@ -179,15 +183,16 @@ def build_services(settings: Settings) -> Services:
         canary=base.canary,
         tokens=tokens,
         passwords=passwords,
-        accounts=Accounts(passwords, tokens, lists, access=access, protection=protection),
+        accounts=accounts,
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,
         documents=documents,
         aggregations=Aggregations(catalogs, access),
-        permits=DocumentPermits(documents, access, ConflictLimit(limits)),
         exports=Exports(catalogs, lists, transfers),
         imports=Imports(documents, catalogs, projects, transfers),
+        permits=permits,
+        batches=Batches(documents, permits, accounts),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),

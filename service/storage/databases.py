@@ -97,6 +97,11 @@ class ProjectDatabase:
             found = self._records[collection] = Records(self.database[collection], self.session)
         return found
 
+    @property
+    def outside(self) -> "ProjectDatabase":
+        """The same data as all see it, for what is remembered beyond a transaction."""
+        return self if self.session is None else ProjectDatabase(self.database, file_urls=self.file_urls)
+
     async def in_transaction(self, work: Callable[["ProjectDatabase"], Awaitable[Result]]) -> Result:
         """What `work` returns, once all that it wrote through the database it is handed is committed.
 

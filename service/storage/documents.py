@@ -86,6 +86,10 @@ class DocumentStore:
         """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
         return await self._records.insert_each([_record(document) for document in documents])
 
+    async def insert_all(self, documents: Sequence[Document]) -> None:
+        """Stores all, in their order. Raises the error of the first that is refused, with its position in `operation`."""
+        await self._records.insert_all([_record(document) for document in documents])
+
     async def find(self, id_: str) -> Document | None:
         record = await self._records.find({"_id": id_})
         return read_document(record) if record is not None else None

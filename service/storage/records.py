@@ -86,6 +86,18 @@ class Records:
                 return {each["index"]: write_error(each) for each in error.details["writeErrors"]}
         return {}
 
+    async def insert_all(self, records: Sequence[Document]) -> None:
+        """Stores all in one command, as part of a transaction. What refuses one of them has its position in `operation`."""
+        with translated("store records"):
+            try:
+                await self.collection.insert_many(records, ordered=True, session=self.session)
+            except BulkWriteError as error:
+                if error.details["writeConcernErrors"] or not error.details["writeErrors"]:
+                    raise
+                refused = write_error(error.details["writeErrors"][0])
+                refused.operation = error.details["writeErrors"][0]["index"]
+                raise refused from error
+
     async def find(self, match: Document, fields: Projection | None = None) -> Document | None:
         command: Document = {"find": self.name, "filter": match, "limit": 1, "singleBatch": True}
         if fields is not None:

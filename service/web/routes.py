@@ -10,6 +10,8 @@ from service.web.accounts import openapi as describe_accounts
 from service.web.aggregations import endpoints as aggregations
 from service.web.aggregations import openapi as describe_aggregations
 from service.web.auth.authenticate import Credential
+from service.web.batches import endpoints as batches
+from service.web.batches import openapi as describe_batches
 from service.web.collections import endpoints as collections
 from service.web.collections import openapi as describe_collections
 from service.web.docs_ui import endpoints as docs
@@ -109,6 +111,8 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_AGGREGATION_BYTES),
     ApiRoute("GET", AGGREGATION, aggregations.run_aggregation, BY_RULE, DAILY, describe_aggregations.RUN, query=READ),
     ApiRoute("DELETE", AGGREGATION, aggregations.delete_aggregation, KEY, DAILY, describe_aggregations.DELETE),
+    ApiRoute("POST", "/api/batch", batches.run_batch, BY_RULE, DAILY, describe_batches.RUN,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("GET", RULES, rules.read_rules, KEY, DAILY, describe_rules.READ),
     ApiRoute("PUT", RULES, rules.save_rules, KEY, DAILY, describe_rules.SAVE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=rules.SAVE_ANSWER_SECONDS),

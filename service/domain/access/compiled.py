@@ -43,7 +43,7 @@ async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
     document = json.loads(stored.text)
     if not document:
         return CompiledRules(stored.revision, Rules())
-    shapes = await find_shapes(project.database)
+    shapes = await find_shapes(project.database.outside)
     return CompiledRules(stored.revision, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
 
 

@@ -28,7 +28,7 @@ from service.query.tree import Tree, to_filter
 from service.schema.values import now
 from service.storage.rules import find_rules
 from service.storage.sets import find_values
-from service.storage.users import UserFacts
+from service.storage.users import UserFacts, Users
 
 USERS = "users"
 CACHED_USERS = 10_000
@@ -133,7 +133,7 @@ class AccessControl:
         self._users.forget(_user_key(project, user_id))
 
     async def _load(self, project: Project) -> CompiledRules:
-        stored = await find_rules(project.database)
+        stored = await find_rules(project.database.outside)
         known = self._compiled.get(project.id)
         if known is not None and known.version == stored.revision:
             return known
@@ -181,7 +181,7 @@ class AccessControl:
 
 
 async def _load_user(caller: UserCaller) -> UserFacts:
-    facts = await caller.project.users.find_facts(caller.user_id)
+    facts = await Users(caller.project.database.outside).find_facts(caller.user_id)
     if facts is None:
         raise InvalidToken
     return facts
@@ -195,7 +195,7 @@ async def _load_set(caller: ProjectCaller, rule: SetRule, facts: UserFacts | Non
     where = bind(rule.where, Values(_known(caller, facts, {}), is_user=facts is not None))
     if where is False:
         return UNKNOWN
-    return await find_values(caller.project.database, rule.collection, rule.take, to_filter(where))
+    return await find_values(caller.project.database.outside, rule.collection, rule.take, to_filter(where))
 
 
 def _principal(caller: ProjectCaller) -> str:

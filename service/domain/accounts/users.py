@@ -244,9 +244,13 @@ class Accounts:
         require(permissions.read, caller)
         return VisibleUsers(USERS, permissions)
 
+    async def server_fields(self, project: Project) -> frozenset[str]:
+        """The fields of users' data that only servers write."""
+        return await self._access.server_fields(project)
+
     async def _not_writable(self, project: Project, data: Mapping[str, Any]) -> Violations:
         """The fields in `data` that the project's rules leave to servers."""
-        kept = await self._access.server_fields(project)
+        kept = await self.server_fields(project)
         return [
             Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
         ]
@@ -254,6 +258,12 @@ class Accounts:
     async def _signed_in(self, project: Project, user: User) -> SignedIn:
         shown = await self._sign_files(project, user)
         return SignedIn(self._tokens.issue(project, user.id, user.version), shown)
+
+    async def row_of(self, project: Project, user: User) -> Row:
+        """A user as `find` gives one, URLs of files signed."""
+        shown = await self._sign_files(project, user)
+        times = {"created_at": shown.created_at, "updated_at": shown.updated_at}
+        return {"_id": shown.id, "email": shown.email, "data": shown.data, **times}
 
     async def _sign_files(self, project: Project, user: User) -> User:
         """The user with the URLs of protected files signed."""

@@ -122,9 +122,10 @@ async def _load(project: Project, name: str) -> Collection:
     """A change that its worker did not live to finish is finished first."""
     if not COLLECTION_NAME.fullmatch(name):
         raise CollectionNotFound
-    definitions = Definitions(project.database)
+    database = project.database.outside
+    definitions = Definitions(database)
     record = await definitions.find(name)
-    if record is not None and is_changing(record) and await _finish(project.database, name):
+    if record is not None and is_changing(record) and await _finish(database, name):
         record = await definitions.find(name)
     if record is None or not is_visible(record):
         raise CollectionNotFound

@@ -44,6 +44,7 @@ class Misfit(Exception):
 
     def __init__(self, violations: list[Violation]) -> None:
         self.violations = violations
+        self.operation: int | None = None
         super().__init__()
 
 

@@ -98,6 +98,20 @@ class Documents:
             outcomes[sent[position]] = _as_client_error(error)
         return outcomes
 
+    async def create_all(self, project: Project, name: str, creates: Sequence[Create]) -> Sequence[Document]:
+        """Creates all in one command, within a transaction. Raises as `create`, with the position in `operation`."""
+        target = await self._target(project, name)
+        documents = [_new_document(create, target.collection) for create in creates]
+        rows = [create.data for create in creates]
+        faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
+        for position, fault in enumerate(faults):
+            if fault:
+                error = Invalid(fault)
+                error.operation = position
+                raise error
+        await target.store.insert_all(documents)
+        return documents
+
     async def list(self, project: Project, name: str, query: ListQuery, see: See | None = None) -> Page:
         """Documents as `see` lets them be seen, which is all of them without it. Raises Invalid, and as `Lists.read`."""
         shape = await self._catalogs.shape(project, name, query, see)
@@ -160,6 +174,9 @@ class Documents:
         Raises DocumentNotFound, VersionConflict, Invalid, DuplicateValue, and what the rules refuse with.
         """
         target = await self._target(project, name)
+        if project.database.session is not None:
+            # What is refused ends the transaction, and whoever began it looks again.
+            return await self._attempt(target, write)
         try:
             return await self._attempt(target, write)
         except (Misfit, RejectedByValidator) as refusal:
@@ -168,6 +185,14 @@ class Documents:
             return await self._attempt(newest, write)
         except (Misfit, RejectedByValidator) as refusal:
             raise _as_client_error(refusal) from None
+
+    async def look_again(self, project: Project, name: str, refusal: Misfit | RejectedByValidator) -> None:
+        """Raises what the client is told, unless what was refused in a transaction is worth another one."""
+        await self._look_again(await self._target(project, name), refusal)
+
+    def explain(self, refusal: Misfit | RejectedByValidator) -> ServiceError:
+        """What the client is told."""
+        return _as_client_error(refusal)
 
     async def _look_again(self, target: Target, refusal: Misfit | RejectedByValidator) -> Target:
         """The target by which a refused write is worth another attempt. Raises what the client is told where there is none."""

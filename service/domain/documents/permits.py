@@ -3,14 +3,14 @@
 Whoever may not do what is asked whatever the document is refused before the query string and the body are looked at.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.documents.conflicts import ConflictLimit
-from service.domain.documents.documents import Data, Documents, Page, Update
+from service.domain.documents.documents import Create, Data, Documents, Page, Update
 from service.domain.documents.permitted import Change, PermittedDocuments, Written
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.documents.writes import Upsert, Upserted
@@ -20,12 +20,13 @@ from service.query.nodes import ListQuery
 from service.query.tree import Tree
 from service.schema.versions import Versions
 from service.storage.documents import Document
+from service.storage.ids import new_id
 
 
 class CallersDocuments(Protocol):
     """What a caller can do with the documents of one collection."""
 
-    async def create(self, data: Data, keep: "Keep[Written] | None" = None) -> Written: ...
+    async def create(self, data: Data, keep: "Keep[Written] | None" = None, *, id_: str | None = None) -> Written: ...
 
     async def list(self, query: ListQuery) -> Page: ...
 
@@ -42,6 +43,9 @@ class CallersDocuments(Protocol):
     async def upsert(self, upsert: Upsert) -> Upserted[Written]: ...
 
     async def delete(self, id_: str, versions: Versions = None) -> None: ...
+
+    def within(self, project: Project) -> "CallersDocuments":
+        """The same on the project's database as a transaction sees it."""
 
     @property
     def shows_by_version(self) -> bool:
@@ -65,7 +69,9 @@ class DocumentPermits:
             return AllDocuments(self._documents, caller.project, name)
         permissions = await self._access.permissions(caller, name)
         require(_whatever_the_document(permissions, action), caller)
-        return PermittedDocuments(self._documents, self._access, self._conflicts, caller, name, permissions)
+        return PermittedDocuments(
+            self._documents, self._access, self._conflicts, caller, caller.project, name, permissions
+        )
 
 
 def _whatever_the_document(permissions: Permissions, action: str) -> Tree:
@@ -88,8 +94,9 @@ class AllDocuments:
     project: Project
     name: str
 
-    async def create(self, data: Data, keep: Keep[Written] | None = None) -> Document:
-        return await self.documents.create(self.project, self.name, data, keep)
+    async def create(self, data: Data, keep: Keep[Written] | None = None, *, id_: str | None = None) -> Document:
+        create = Create(data, keep=keep, id=id_ or new_id())
+        return await self.documents.write(self.project, self.name, create)
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query)
@@ -110,6 +117,9 @@ class AllDocuments:
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete(self.project, self.name, id_, versions=versions)
+
+    def within(self, project: Project) -> "AllDocuments":
+        return replace(self, project=project)
 
     @property
     def shows_by_version(self) -> bool:

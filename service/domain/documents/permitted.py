@@ -53,12 +53,13 @@ class PermittedDocuments:
     access: AccessControl
     conflicts: ConflictLimit
     caller: ProjectCaller
+    project: Project
     name: str
     permissions: Permissions
 
-    @property
-    def project(self) -> Project:
-        return self.caller.project
+    def within(self, project: Project) -> "PermittedDocuments":
+        """The same on the project's database as a transaction sees it; who the caller is, is asked outside of it."""
+        return replace(self, project=project)
 
     async def create(self, data: Data, keep: Keep[Written] | None = None, *, id_: str | None = None) -> Written:
         approval = self._approval()
@@ -94,7 +95,8 @@ class PermittedDocuments:
             except (ConditionFailed, DocumentNotFound):
                 continue
             except DuplicateValue as error:
-                if error.field != f"data.{upsert.by}" or found is not None or not await self._find_by(upsert):
+                is_other = error.field != f"data.{upsert.by}" or found is not None
+                if is_other or self.project.database.session is not None or not await self._find_by(upsert):
                     raise
         raise Unavailable(CHANGED)
 

@@ -46,6 +46,13 @@ class Lease:
         self.left -= 1
         return True
 
+    def spend_many(self, amount: int, now: float) -> int:
+        """Takes up to `amount` of what is left; returns how many that were."""
+        self.used_at = now
+        spent = min(amount, self.left)
+        self.left -= spent
+        return spent
+
     def next_slice(self, now: float, limit: int) -> int:
         """How large the next slice should be; how much of it there is, is the counter's to say."""
         return next_size(self.size, now - self.taken_at, limit) if self.size else 1

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -119,6 +119,14 @@ def seconds_until(end: int, now: float) -> int:
     return max(1, math.ceil(end - now))
 
 
+class Share(NamedTuple):
+    """How many requests at once are counted under a policy, of a project or of an address."""
+
+    policy: Policy
+    address: str
+    amount: int
+
+
 class Limits:
     """Counts requests. One for each worker; the counters in MongoDB make all workers agree."""
 
@@ -190,6 +198,46 @@ class Limits:
             lease.receive(granted, wanted=wanted, free=max(0, limit - used), now=self._clock())
         finally:
             lease.pending = None
+
+    async def count_many(self, project: Project, shares: Sequence[Share]) -> list[Quota]:
+        """Counts all of `shares`, or none; the quotas of those that are leased. Raises LimitExceeded."""
+        quotas: list[Quota] = []
+        taken: list[tuple[Part, Share]] = []
+        for share in shares:
+            limit = share.policy.limit(project.settings)
+            if not limit or not share.amount:
+                continue
+            part = (project.id, share.policy.name, share.address, limit)
+            quota = await self._take_many(part, share)
+            if quota.exceeded:
+                for other in taken:
+                    await self._return_many(*other)
+                raise exceeded(quota.policy, limit, quota.reset)
+            quotas += [quota] if share.policy.leased else []
+            taken.append((part, share))
+        return quotas
+
+    async def _take_many(self, part: Part, share: Share) -> Quota:
+        """What this worker's slice lacks is taken from the counter, as a whole."""
+        now, limit, policy = self._clock(), part[-1], share.policy
+        end = window_end(now, policy.seconds)
+        lease = self._lease(part, end=end, now=now) if policy.leased else None
+        own = lease.spend_many(share.amount, now) if lease is not None else 0
+        wanted, until = share.amount - own, _keep_until(end)
+        passed = not wanted or await self._counters.take_all(_key(part, end), wanted=wanted, limit=limit, until=until)
+        if lease is not None:
+            lease.left += 0 if passed else own
+            lease.free = max(0, lease.free - wanted)
+        remaining = lease.left + lease.free if lease is not None else 0
+        return Quota(policy, limit, remaining, seconds_until(end, now), exceeded=not passed)
+
+    async def _return_many(self, part: Part, share: Share) -> None:
+        end = window_end(self._clock(), share.policy.seconds)
+        if share.policy.leased:
+            self._lease(part, end=end, now=self._clock()).left += share.amount
+        else:
+            with suppress(ServiceError):
+                await self._counters.give_back(_key(part, end), share.amount)
 
     async def take_one(self, project: Project, policy: Policy, address: str) -> str:
         """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises LimitExceeded."""

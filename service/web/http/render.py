@@ -90,5 +90,7 @@ async def render_error(request: Request, error: Exception) -> Response:
     if isinstance(error, Unavailable):
         log.warning("unavailable", request_id=request_id, code=error.code, cause=_cause(error))
         return json_response({**error.body(), "request_id": request_id}, error.status, error.headers)
-    body = list_violations(error) if isinstance(error, Invalid) else error.body()
-    return json_response(body, error.status, error.headers)
+    rendered: dict[str, Any] = list_violations(error) if isinstance(error, Invalid) else error.body()
+    if error.operation is not None:
+        rendered["operation"] = error.operation
+    return json_response(rendered, error.status, error.headers)

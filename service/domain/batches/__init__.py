@@ -1,0 +1,1 @@
+"""Many operations in one request, together or each for itself."""

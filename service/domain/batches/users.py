@@ -1,0 +1,100 @@
+"""Users in a batch: one is read, or the fields of one's `data` are changed, by a server or by the user."""
+
+from dataclasses import replace
+from typing import Any
+
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
+from service.domain.accounts.users import RESERVED, Accounts, check_profile
+from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
+from service.domain.documents.approval import CHANGED
+from service.domain.documents.changes import ATTEMPTS
+from service.domain.documents.preconditions import check_record
+from service.errors import Forbidden, Invalid, Unauthorized, Unavailable, UserNotFound, Violation
+from service.query.conditions import bind_where
+from service.query.images import apply_operations
+from service.query.shapes import USERS
+from service.query.tree import Tree, has_relations
+from service.storage.databases import ProjectDatabase
+from service.storage.documents import SetFields
+from service.storage.profiles import ProfileUpdate, update_profile
+from service.storage.users import User
+
+NAMES = (*RESERVED, "password", "email")
+
+
+async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, database: ProjectDatabase) -> Done:
+    """Raises UserNotFound, VersionConflict, ConditionFailed, Invalid, Forbidden, Unauthorized."""
+    bound = replace(caller, project=replace(caller.project, database=database))
+    if isinstance(step, GetStep):
+        return Done(200, user=await accounts.find(bound, step.id))
+    if not isinstance(step, ChangeStep) or not isinstance(step.change, SetFields):
+        raise Invalid.one(("body", "op"), "Users take update and get", type_="value_error")
+    _check_writer(caller, step.id)
+    where = _bind_where(step)
+    await _check_names(accounts, caller, step.change)
+    for _ in range(ATTEMPTS):
+        user = await bound.project.users.find_profile(step.id)
+        if user is None:
+            raise UserNotFound
+        check_record(_as_record(user), step.precondition.versions, where)
+        update = ProfileUpdate(user.id, user.version, _change_data(database, user, step.change), None, (user.revision,))
+        if (changed := await update_profile(database, update)) is not None:
+            return Done(200, user=await accounts.row_of(caller.project, changed))
+    raise Unavailable(CHANGED)
+
+
+def _check_writer(caller: ProjectCaller, user_id: str) -> None:
+    if isinstance(caller, SecretKeyCaller):
+        return
+    if not isinstance(caller, UserCaller):
+        raise Unauthorized
+    if caller.user_id != user_id:
+        raise Forbidden
+
+
+def _bind_where(step: ChangeStep) -> Tree:
+    violations = list[Violation]()
+    tree = bind_where(step.precondition.where, USERS, violations)
+    if violations:
+        raise Invalid(violations)
+    if has_relations(tree):
+        raise Invalid.one(("body", "where"), "A condition names fields of the user's own")
+    return tree
+
+
+async def _check_names(accounts: Accounts, caller: ProjectCaller, change: SetFields) -> None:
+    """Raises Invalid for fields that cannot be changed so."""
+    violations = check_profile(change.data, reserved=NAMES, loc=("body", "data"))
+    for operation in change.operations:
+        if operation.field in NAMES:
+            violations.append(Violation(operation.place, f"{operation.field} cannot be set here", "reserved"))
+        elif operation.operator == "unset" and len(operation.path) == 1:
+            violations.append(Violation(operation.place, "A field of a user's data cannot be removed", "value_error"))
+    if isinstance(caller, UserCaller):
+        kept = await accounts.server_fields(caller.project)
+        names = (*change.data, *(operation.field for operation in change.operations))
+        violations += [
+            Violation(("body", "data", name), f"{name} cannot be set here", "not_writable")
+            for name in names
+            if name in kept
+        ]
+    if violations:
+        raise Invalid(violations)
+
+
+def _change_data(database: ProjectDatabase, user: User, change: SetFields) -> dict[str, Any]:
+    """The fields of `data` that are set. Raises Invalid."""
+    image, violations = apply_operations({**user.data, **change.data}, change.operations)
+    names = dict.fromkeys((*change.data, *(operation.field for operation in change.operations)))
+    violations += [
+        Violation(("body", "data", name), "This field holds a file, which PUT /auth-collections/user replaces", "file")
+        for name in names.keys() & database.file_urls.names(user.data).keys()
+    ]
+    if violations:
+        raise Invalid(violations)
+    return {name: image[name] for name in names if name in image}
+
+
+def _as_record(user: User) -> dict[str, Any]:
+    times = {"created_at": user.created_at, "updated_at": user.updated_at}
+    return {"_id": user.id, "email": user.email, "data": user.data, "version": user.revision, **times}

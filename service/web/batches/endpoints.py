@@ -1,0 +1,58 @@
+"""Batches over HTTP: `docs/writing.md` says what they promise."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, UserCaller
+from service.domain.batches.steps import Done
+from service.domain.idempotency import Keep
+from service.domain.limits.limiter import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER, Share
+from service.errors import Invalid, ServiceError
+from service.services import Services
+from service.web.batches.bodies import Batch, locate, read_batch, results_view
+from service.web.http.idempotency import LOC, Sent, answer_once
+from service.web.http.render import json_response
+
+Outcomes = list[Done] | list[Done | ServiceError]
+
+
+async def run_batch(request: Request, caller: ProjectCaller, services: Services) -> Response:
+    """Do many operations, all of them or each for itself."""
+
+    async def run(sent: Sent, keep: Keep[Outcomes] | None) -> Outcomes:
+        batch = read_batch(sent)
+        if keep is not None and not batch.is_atomic:
+            msg = "Only an atomic batch takes an Idempotency-Key"
+            raise Invalid.one(LOC, msg, type_="extra_forbidden")
+        await _count(request, caller, services, batch)
+        if not batch.is_atomic:
+            return await services.batches.run_each(caller, batch.steps)
+        try:
+            return await services.batches.run_together(caller, batch.steps, keep)
+        except Invalid as invalid:
+            raise invalid if invalid.operation is None else locate(invalid, invalid.operation) from None
+
+    return await answer_once(
+        request,
+        caller,
+        services.idempotency,
+        write=run,
+        render=lambda outcomes: json_response(results_view(outcomes)),
+    )
+
+
+async def _count(request: Request, caller: ProjectCaller, services: Services, batch: Batch) -> None:
+    """Counts the operations as if each were a request of its own; one is counted already. Raises LimitExceeded."""
+    state = request.scope["state"]
+    shares = [_auth_share(caller, batch.users), Share(DAILY, "", len(batch.steps) - 1)]
+    counted = await services.limits.count_many(caller.project, shares)
+    state["quotas"] = list({each.policy.name: each for each in (*state.get("quotas", ()), *counted)}.values())
+
+
+def _auth_share(caller: ProjectCaller, users: int) -> Share:
+    match caller:
+        case UserCaller(user_id=user_id):
+            return Share(OF_USER, user_id, users)
+        case PublishableKeyCaller(address=address):
+            return Share(OF_GUEST, address, users)
+    return Share(AUTH_BY_RULE, "", users)
