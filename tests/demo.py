@@ -16,5 +16,6 @@ async def seed_demo(services: Services, **parts: Any) -> tuple[str, Report]:
     report = Report()
     if "collections" in parts:
         parts.setdefault("rules", None)
+        parts.setdefault("aggregations", {})
     seeder = make_seeder(services, MANIFEST.parent, report)
     return (await seeder.seed_new(DEMO.model_copy(update=parts))).secret, report

@@ -56,5 +56,6 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
         "movies: 3201",
         "flights: 2000",
         "rules: 1",
+        "aggregations: 1",
     ):
         assert f"{unchanged} unchanged\n" in ran.stdout

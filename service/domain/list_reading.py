@@ -74,7 +74,7 @@ class Reading:
 
     async def run(self, query: BoundQuery) -> Listing:
         streams = is_streamed(query.match)
-        query = replace(query, match=await self._timed.resolve(query.match, query.collection))
+        query = await self.resolve(query)
         page = query if query.after is None else _behind(query, query.after)
         found = await (self._streamed_page(page) if streams else self._page(page))
         next_ = None

@@ -78,7 +78,8 @@ class FileEntry(Section):
 
 
 class Manifest(Section):
-    """A whole seed file. Users come first, then their files, collections in the order in which they stand, and the rules.
+    """A whole seed file. Users come first, then their files, collections in the order in which they stand, the rules, and
+    saved aggregations, each the body of PUT /api/aggregations/{name}.
 
     `rules` is the body of PUT /api/rules, or the path of a file with it; `rule_indexes` builds the indexes they are advised.
     """
@@ -89,6 +90,7 @@ class Manifest(Section):
     collections: dict[Name, CollectionPart] = {}
     rules: dict[str, Any] | Path | None = None
     rule_indexes: bool = False
+    aggregations: dict[Name, dict[str, Any]] = {}
 
     @field_validator("rules", mode="plain")
     @classmethod

@@ -1,4 +1,4 @@
-"""Everything in order: project, settings, users, their files, each collection with its documents, the rules.
+"""Everything in order: project, settings, users, their files, each collection with its documents, the rules, aggregations.
 
 Safe to run again.
 """
@@ -18,6 +18,7 @@ from service.domain.projects.lookup import Project
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
 from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
 from service.schema.fields import parse
+from service.seeding.aggregations import AggregationsSeeder
 from service.seeding.batches import Batches, one_behind
 from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
@@ -38,6 +39,7 @@ class Seeder:
     collections: Collections
     documents: Documents
     rules: RulesSeeder
+    aggregations: AggregationsSeeder
     files: FileSeeder
     folder: Path
     report: Report
@@ -71,6 +73,7 @@ class Seeder:
             await self._collection(project, name, part)
         if rules is not None:
             await self.rules.seed(project, manifest, rules)
+        await self.aggregations.seed(project, manifest.aggregations)
 
     async def _project(
         self, part: ProjectPart, settings: Mapping[str, str]
@@ -143,7 +146,8 @@ class Seeder:
 def make_seeder(services: Services, folder: Path, report: Report) -> Seeder:
     files = FileSeeder(services.accounts, services.files, folder, report)
     rules = RulesSeeder(services.rules, report)
-    parts = (services.collections, services.documents, rules, files)
+    aggregations = AggregationsSeeder(services.aggregations, report)
+    parts = (services.collections, services.documents, rules, aggregations, files)
     return Seeder(services.admin, services.passwords, *parts, folder, report)
 
 

@@ -14,6 +14,7 @@ from pymongo import MongoClient
 from service.domain.accounts.passwords import Passwords
 from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, ProjectNotFound
+from service.seeding.aggregations import AggregationsSeeder
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
 from service.seeding.report import Report
@@ -61,7 +62,8 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
         path.write_text(textwrap.dedent(text))
         report = Report(dry_run=dry_run)
         files = FileSeeder(services.accounts, services.files, tmp_path, report)
-        parts = (services.collections, services.documents, RulesSeeder(services.rules, report), files, tmp_path)
+        rules, aggregations = RulesSeeder(services.rules, report), AggregationsSeeder(services.aggregations, report)
+        parts = (services.collections, services.documents, rules, aggregations, files, tmp_path)
         await Seeder(admin, Passwords(4), *parts, report).seed(read_manifest(path))
         return report
 

@@ -57,6 +57,12 @@ class Definition:
         return {name: each["type"] for name, each in self.parameters.items()}
 
     @property
+    def body(self) -> dict[str, Any]:
+        """As it would be sent, with the parts that may be left out."""
+        parts = {"collection": self.collection, AGGREGATE: self.aggregate, "parameters": self.parameters}
+        return parts if self.run is None else {**parts, "run": self.run}
+
+    @property
     def is_new(self) -> bool:
         return self.created_at == self.updated_at
 
@@ -93,18 +99,8 @@ class Aggregations:
 
     async def check(self, caller: SecretKeyCaller, body: Mapping[str, Any]) -> None:
         """Whether a definition could be saved. Raises as `save`."""
-        _check_form(body)
+        filled, place = check_definition(body), (*BODY, AGGREGATE)
         await check_run_rule(self._access, caller.project, body.get("run"), (*BODY, "run"))
-        kinds = read_declared(body.get("parameters", {}), (*BODY, "parameters"))
-        filling, place = Filling(sample_values(kinds)), (*BODY, AGGREGATE)
-        filled = filling.fill(body[AGGREGATE], place)
-        unused = sorted(kinds.keys() - filling.places.values())
-        filling.violations += (
-            Violation((*BODY, "parameters", name), "Nothing in where or having names this parameter", "unused")
-            for name in unused
-        )
-        if filling.violations:
-            raise Invalid(filling.violations)
         bound = await self._bind(caller, body["collection"], filled, place)
         await self._runs.check(caller.project.database, bound, place=place)
 
@@ -153,6 +149,26 @@ class Aggregations:
         shape = await self._shapes.find(caller, collection, aggregation)
         prefix = caller.project.database.file_urls.prefix
         return bind_aggregation(aggregation, shape, place, file_prefix=prefix)
+
+
+def check_definition(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The aggregation of a definition, with a value in the place of each parameter. Raises Invalid.
+
+    What it names is looked at by who knows the collection.
+    """
+    _check_form(body)
+    kinds = read_declared(body.get("parameters", {}), (*BODY, "parameters"))
+    filling, place = Filling(sample_values(kinds)), (*BODY, AGGREGATE)
+    filled = filling.fill(body[AGGREGATE], place)
+    unused = sorted(kinds.keys() - filling.places.values())
+    filling.violations += (
+        Violation((*BODY, "parameters", name), "Nothing in where or having names this parameter", "unused")
+        for name in unused
+    )
+    if filling.violations:
+        raise Invalid(filling.violations)
+    read_aggregation(filled, place)
+    return filled
 
 
 def _check_form(body: Mapping[str, Any]) -> None:

@@ -30,8 +30,8 @@ class Rows:
 class AggregationRuns:
     """The aggregations that a worker has under way, a few at a time for each project."""
 
-    def __init__(self) -> None:
-        self._shares = Shares(MAX_AGGREGATIONS_UNDER_WAY, waiting=MAX_AGGREGATIONS_WAITING, seconds=WAIT_SECONDS)
+    def __init__(self, most: int = MAX_AGGREGATIONS_UNDER_WAY, waiting: int = MAX_AGGREGATIONS_WAITING) -> None:
+        self._shares = Shares(most, waiting=waiting, seconds=WAIT_SECONDS)
 
     async def run(
         self, database: ProjectDatabase, aggregation: BoundAggregation, *, seconds: float, place: Location

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-import pytest
 from pymongo.database import Database
 
 from service.bounds import MAX_AGGREGATIONS
@@ -63,48 +62,47 @@ async def test_a_definition_is_saved_listed_run_replaced_and_deleted(shop_api: A
         assert (gone.status_code, gone.json()) == (404, expected)
 
 
-@pytest.mark.parametrize(
-    ("change", "place", "type_"),
-    [
-        ({"collection": None}, ["collection"], "type_error"),
-        ({"aggregate": []}, ["aggregate"], "type_error"),
-        ({"query": {}}, ["query"], "extra_forbidden"),
-        ({"parameters": []}, ["parameters"], "dict_type"),
-        ({"parameters": {"least": {"type": "text"}}}, ["parameters", "least"], "enum"),
-        ({"parameters": DEFINITION["parameters"] | {"x": {"type": "string"}}}, ["parameters", "x"], "unused"),
-        (
-            {"aggregate": {"values": {"n": "count"}}, "parameters": {"x": {"type": "string"}}},
-            ["parameters", "x"],
-            "unused",
-        ),
-        (
-            {"aggregate": {"values": {"n": "count"}, "where": {"status_eq": "$x"}}, "parameters": {}},
-            ["aggregate", "where", "status_eq"],
-            "unknown_parameter",
-        ),
-        (
-            {
-                "aggregate": {"values": {"n": "count"}, "where": {"total_eq": "$x"}},
-                "parameters": {"x": {"type": "string"}},
-            },
-            ["aggregate", "where", "total_eq"],
-            "value_error",
-        ),
-        ({"aggregate": {"values": {"n": "sum"}}, "parameters": {}}, ["aggregate", "values", "n"], "value"),
-        ({"aggregate": {"group": {"k": "colour"}}, "parameters": {}}, ["aggregate", "group", "k"], "value_error"),
-        (
-            {"aggregate": {"group": {"k": {"field": "at", "every": "day", "timezone": "No/Where"}}}, "parameters": {}},
-            ["aggregate", "group"],
-            "timezone",
-        ),
-        ({"run": "everybody"}, ["run"], "rule"),
-        ({"run": {"status_eq": "paid"}}, ["run", "status_eq"], "value_error"),
-        ({"run": {"$sets.teams_eq": "a"}}, ["run", "$sets.teams_eq"], "unknown_variable"),
-    ],
-    ids=str,
-)
-async def test_a_definition_is_refused(shop_api: Api, change: dict[str, Any], place: list[str], type_: str) -> None:
-    assert await refusal(shop_api, DEFINITION | change) == (422, ["body", *place], type_)
+REFUSED: list[tuple[dict[str, Any], list[str], str]] = [
+    ({"collection": None}, ["collection"], "type_error"),
+    ({"aggregate": []}, ["aggregate"], "type_error"),
+    ({"query": {}}, ["query"], "extra_forbidden"),
+    ({"parameters": []}, ["parameters"], "dict_type"),
+    ({"parameters": {"least": {"type": "text"}}}, ["parameters", "least"], "enum"),
+    ({"parameters": DEFINITION["parameters"] | {"x": {"type": "string"}}}, ["parameters", "x"], "unused"),
+    (
+        {"aggregate": {"values": {"n": "count"}}, "parameters": {"x": {"type": "string"}}},
+        ["parameters", "x"],
+        "unused",
+    ),
+    (
+        {"aggregate": {"values": {"n": "count"}, "where": {"status_eq": "$x"}}, "parameters": {}},
+        ["aggregate", "where", "status_eq"],
+        "unknown_parameter",
+    ),
+    (
+        {
+            "aggregate": {"values": {"n": "count"}, "where": {"total_eq": "$x"}},
+            "parameters": {"x": {"type": "string"}},
+        },
+        ["aggregate", "where", "total_eq"],
+        "value_error",
+    ),
+    ({"aggregate": {"values": {"n": "sum"}}, "parameters": {}}, ["aggregate", "values", "n"], "value"),
+    ({"aggregate": {"group": {"k": "colour"}}, "parameters": {}}, ["aggregate", "group", "k"], "value_error"),
+    (
+        {"aggregate": {"group": {"k": {"field": "at", "every": "day", "timezone": "No/Where"}}}, "parameters": {}},
+        ["aggregate", "group"],
+        "timezone",
+    ),
+    ({"run": "everybody"}, ["run"], "rule"),
+    ({"run": {"status_eq": "paid"}}, ["run", "status_eq"], "value_error"),
+    ({"run": {"$sets.teams_eq": "a"}}, ["run", "$sets.teams_eq"], "unknown_variable"),
+]
+
+
+async def test_a_definition_is_refused(shop_api: Api) -> None:
+    for change, place, type_ in REFUSED:
+        assert await refusal(shop_api, DEFINITION | change) == (422, ["body", *place], type_), change
     assert (await shop_api.request("GET", "/api/aggregations")).json()["total"] == 0
 
 
@@ -136,23 +134,22 @@ async def test_a_project_has_at_most_100(shop_api: Api) -> None:
     assert (await put(shop_api, DEFINITION, "/api/aggregations/a1")).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("least=1&status=x", [(["query", "many"], "missing")]),
-        ("", [(["query", "least"], "missing"), (["query", "many"], "missing"), (["query", "status"], "missing")]),
-        ("least=x&status=x&many=1", [(["query", "least"], "value_error")]),
-        ("least=1&status=x&many=1.5", [(["query", "many"], "value_error")]),
-        ("least=1&status=x&many=1&most=9", [(["query", "most"], "value_error")]),
-        ("least=1&status=x&many=1&many=2", [(["query", "many"], "repeated")]),
-    ],
-    ids=str,
-)
-async def test_each_parameter_is_sent_once_in_its_type(shop_api: Api, query: str, expected: list[Any]) -> None:
+QUERIES: list[tuple[str, list[Any]]] = [
+    ("least=1&status=x", [(["query", "many"], "missing")]),
+    ("", [(["query", "least"], "missing"), (["query", "many"], "missing"), (["query", "status"], "missing")]),
+    ("least=x&status=x&many=1", [(["query", "least"], "value_error")]),
+    ("least=1&status=x&many=1.5", [(["query", "many"], "value_error")]),
+    ("least=1&status=x&many=1&most=9", [(["query", "most"], "value_error")]),
+    ("least=1&status=x&many=1&many=2", [(["query", "many"], "repeated")]),
+]
+
+
+async def test_each_parameter_is_sent_once_in_its_type(shop_api: Api) -> None:
     assert (await put(shop_api, DEFINITION)).status_code == 201
-    answer = await shop_api.request("GET", f"{PATH}?{query}")
-    assert answer.status_code == 422, answer.text
-    assert [(each["loc"], each["type"]) for each in answer.json()["detail"]] == expected
+    for query, expected in QUERIES:
+        answer = await shop_api.request("GET", f"{PATH}?{query}")
+        assert answer.status_code == 422, answer.text
+        assert [(each["loc"], each["type"]) for each in answer.json()["detail"]] == expected
 
 
 async def test_a_value_that_only_its_operator_refuses_is_named_by_its_parameter(shop_api: Api) -> None:
