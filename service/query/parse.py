@@ -132,11 +132,18 @@ def _lasting(query: ListQuery) -> Any:
 
 def _outline(where: Where) -> Any:
     own = {
-        f"{'.'.join(each.path)}_{each.operator}": each.value
+        f"{'.'.join(each.path)}_{each.operator}": _flat(each.value)
         for each in where.conditions
         if isinstance(each, JsonCondition)
     }
     return [own, {joined.word: [_outline(part) for part in joined.parts] for joined in where.joined}]
+
+
+def _flat(value: Any) -> Any:
+    """`value` without what no condition takes, however deep that is: the query will be refused for it."""
+    if isinstance(value, list):
+        return [None if isinstance(each, list | dict) else each for each in value]
+    return None if isinstance(value, dict) else value
 
 
 def parse_distinct(query_string: bytes) -> tuple[Path, ListQuery]:

@@ -6,7 +6,8 @@ import re
 Versions = tuple[int, ...] | None
 
 TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
-OWN = re.compile(r"v(0|[1-9][0-9]{0,18})")
+# Numbers of more digits are past 64 bits, or nearly.
+OWN = re.compile(r"v(0|[1-9][0-9]{0,17})")
 
 
 def version_tag(version: int) -> str:

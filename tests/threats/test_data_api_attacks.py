@@ -1,0 +1,40 @@
+"""Attacks on lists and writes of documents, by a client with the secret key, a user under rules, and a stranger."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Api
+from tests.declared import added, declare, violations
+
+SCHEMA: dict[str, Any] = {
+    "name": {"type": "string"},
+    "stock": {"type": "integer"},
+    "tags": {"type": "array"},
+}
+QUERY = "/api/collections/things/query"
+
+
+@pytest.fixture
+async def things(api: Api) -> Api:
+    await declare(api, SCHEMA)
+    return api
+
+
+async def test_a_tag_of_a_version_past_64_bits_is_that_of_no_document(things: Api) -> None:
+    path = f"/api/collections/things/documents/{await added(things, {'name': 'x'})}"
+    for tag in ('"v9223372036854775807"', '"v9223372036854775808"', '"v9999999999999999999"', f'"v{"9" * 4_000}"'):
+        for method in ("PUT", "PATCH", "DELETE"):
+            body = {} if method == "DELETE" else {"json": {"data": {"name": "y"}}}
+            answer = await things.request(method, path, headers={"if-match": tag}, **body)
+            assert (answer.status_code, answer.json()["code"]) == (412, "version_conflict")
+        assert (await things.request("GET", path, headers={"if-none-match": tag})).status_code == 200
+
+
+async def test_however_deep_the_value_of_a_condition_is_it_is_refused(things: Api) -> None:
+    headers = {"content-type": "application/json"}
+    for value in ("[" * 300 + "]" * 300, '{"a":' * 300 + "1" + "}" * 300):
+        for operator in ("eq", "in", "hasall"):
+            body = f'{{"where": {{"tags_{operator}": {value}}}, "cursor": "*"}}'
+            answer = await things.request("POST", QUERY, content=body, headers=headers)
+            assert violations(answer) == [("body", "where", f"tags_{operator}", "value_error")]
