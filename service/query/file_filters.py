@@ -8,7 +8,7 @@ from typing import Any
 from service.query.matcher import decide
 from service.query.nodes import Match
 from service.query.shapes import USERS
-from service.query.tree import Leaf, Node, Related, Tree, escape
+from service.query.tree import Leaf, Node, Related, Tree, all_of, escape, negate
 from service.schema.file_urls import NAME, FileUrls
 
 DATA_FIELD = re.compile(r"data\.[^.]+")
@@ -34,9 +34,12 @@ def _translate(tree: Tree, collection: str, urls: FileUrls) -> Tree:
     return with_names(tree) if isinstance(tree, Leaf) else decide(tree, with_names)
 
 
-def _with_names(leaf: Leaf, urls: FileUrls) -> Leaf:
+def _with_names(leaf: Leaf, urls: FileUrls) -> Tree:
     if not DATA_FIELD.fullmatch(leaf.path):
         return leaf
+    if leaf.operator == "hasall" and any(_names(leaf.value, urls)):
+        every = all_of(_with_names(Leaf(leaf.path, "eq", value), urls) for value in leaf.value)
+        return negate(every) if leaf.negated else every
     if leaf.operator in WHOLE:
         values = leaf.value if isinstance(leaf.value, tuple) else (leaf.value,)
         names = tuple(_names(values, urls))

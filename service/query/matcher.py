@@ -172,6 +172,7 @@ OPERATORS: Mapping[str, Callable[[list[Any], Any], bool]] = {
     "lte": _comparison(lambda value, bound: value <= bound),
     "in": _one_of,
     "nin": lambda found, values: not _one_of(found, values),
+    "hasall": lambda found, values: bool(values) and all(_equal(found, value) for value in values),
     "contains": _contains,
     "icontains": _contains_in_any_case,
     "startswith": _starts_with,

@@ -69,9 +69,7 @@ def _all_texts(path: str, kind: Kind, text: str) -> Tree:
 
 
 def _all(path: str, kind: Kind, values: Any) -> Tree:
-    """As MongoDB's `$all`, of which nothing has all of no values."""
-    leaves = [Leaf(path, "eq", operands.typed(each, kind)) for each in _list(values, MAX_HASALL)]
-    return bool(leaves) and all_of(leaves)
+    return Leaf(path, "hasall", tuple(operands.typed(each, kind) for each in _list(values, MAX_HASALL)))
 
 
 def _list(values: Any, most: int) -> Sequence[Any]:

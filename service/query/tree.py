@@ -144,6 +144,8 @@ EXPRESSIONS: Mapping[str, Any] = {
     "lte": lambda value: {"$lte": value},
     "in": lambda values: {"$in": list(values)},
     "nin": lambda values: {"$nin": list(values)},
+    # Nothing has all of no values.
+    "hasall": lambda values: {"$all": list(values)},
     "contains": lambda text: {"$regex": escape(text), "$options": ""},
     "icontains": lambda text: {"$regex": escape(text), "$options": "i"},
     "pattern": lambda pattern: {"$regex": pattern[0], "$options": pattern[1]},

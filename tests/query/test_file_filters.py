@@ -75,6 +75,14 @@ def test_typed_conditions_under_or_and_not_are_translated_too(operator: str, val
     assert to_filter(related.tree) == {"data.picture": found}
 
 
+def test_each_of_several_values_that_a_list_has_may_be_a_name() -> None:
+    condition = OPERATORS["hasall"].from_json("data.pictures", Kind.ANY, ["a", URL])
+    (tree,) = find_by_names(Match(trees=(condition,)), "users", URLS).trees
+    assert to_filter(tree) == {"$and": [{"data.pictures": {"$eq": "a"}}, {"data.pictures": {"$in": [URL, NAME]}}]}
+    (tree,) = find_by_names(Match(trees=(negate(condition),)), "users", URLS).trees
+    assert [leaf.negated for leaf in leaves(tree) if isinstance(leaf, Leaf)] == [True, True]
+
+
 @pytest.mark.parametrize("length", range(1, len(URL) + 1, 7))
 def test_every_beginning_of_a_url_finds_the_name(length: int) -> None:
     assert re.search(translated("startswith", URL[:length])["$regex"], NAME)

@@ -41,7 +41,7 @@ CONSTANTS = st.sampled_from(SCALARS)
 LEAVES = st.one_of(
     st.builds(Leaf, PATHS, st.sampled_from(["eq", "ne", "gt", "gte", "lt", "lte"]), CONSTANTS),
     st.builds(Leaf, PATHS, st.just("in"), st.lists(CONSTANTS, max_size=4).map(tuple)),
-    st.builds(Leaf, PATHS, st.just("nin"), st.lists(CONSTANTS, max_size=4).map(tuple)),
+    st.builds(Leaf, PATHS, st.sampled_from(["nin", "hasall"]), st.lists(CONSTANTS, max_size=4).map(tuple)),
     st.builds(
         Leaf, PATHS, st.sampled_from(["contains", "icontains", "startswith"]), st.sampled_from(["a", "B", "É", "1"])
     ),
