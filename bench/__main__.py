@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bench.cursors import measure_cursors
 from bench.elections import measure_elections
 from bench.figures import Figure, show
 from bench.growth import measure_growth
@@ -34,6 +35,9 @@ def main(
         bool, typer.Option("--requests", help="CPU per request, MongoDB's too, beside the bare floor.")
     ] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Lists under access rules; only when asked for.")] = False,
+    cursor: Annotated[
+        bool, typer.Option("--cursor", help="Pages by cursor and by offset, of --users documents; only when asked for.")
+    ] = False,
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
@@ -57,7 +61,9 @@ def main(
     configure_logging("warning", "json")
     asked = {"requests": requests, "uploads": uploads, "logins": logins, "growth": growth, "resources": resources}
     asked["reliability"] = reliability
-    chosen = {name for name, wanted in (asked | {"scaling": scaling, "rules": rules}).items() if wanted} or set(asked)
+    chosen = {
+        name for name, wanted in (asked | {"scaling": scaling, "rules": rules, "cursor": cursor}).items() if wanted
+    } or set(asked)
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
     with with_database(settings) as located:
@@ -81,6 +87,7 @@ def _parts(
         ("requests", lambda: measure_limiter(located, rounds=rounds, block=BLOCK)),
         ("requests", lambda: measure_round_trips(located)),
         ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK)),
+        ("cursor", lambda: measure_cursors(located, documents=many)),
         ("uploads", lambda: measure_uploads(located, rounds=few)),
         ("logins", lambda: measure_logins(located, rounds=few)),
         ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),
