@@ -1,5 +1,7 @@
 """The parameters of every list, from the query language's own operators and limits."""
 
+import json
+
 from service.bounds import (
     MAX_CAPPED,
     MAX_CHOSEN,
@@ -123,18 +125,20 @@ def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, 
             "while others write. In place of an offset; without `count` there is no total.",
             schema={"type": "string", "maxLength": MAX_CURSOR, "pattern": CURSOR},
         ),
-        where_parameter(next(iter(example))),
+        where_parameter(example),
         filters(example),
     )
 
 
-def where_parameter(condition: str) -> Parameter:
+def where_parameter(filters: dict[str, str]) -> Parameter:
+    """`filters` are examples, one of which searches text."""
+    searches = {name: text for name, text in filters.items() if name.endswith("_icontains")}
     return Parameter(
         name="where",
         description="Conditions as JSON with typed values, which `and`, `or` and `not` join: what `POST .../query` takes. "
         "They hold beside the filters.",
         schema={"type": "string", "minLength": 2, "pattern": r"^\{"},
-        example=f'{{"or": [{{"{condition}": "a"}}]}}',
+        example=json.dumps({"not": searches}),
     )
 
 
@@ -148,6 +152,6 @@ def distinct_parameters(field: str, example: dict[str, str]) -> tuple[Parameter,
             example=field,
             required=True,
         ),
-        where_parameter(next(iter(example))),
+        where_parameter(example),
         filters(example),
     )
