@@ -205,7 +205,7 @@ EXPORT = Operation(
             description="What is sent.",
             schema={"type": "string", "enum": ["ndjson", "csv"], "default": "ndjson"},
         ),
-        where_parameter("title_eq"),
+        where_parameter({"title_icontains": "les"}),
         filters({"title_icontains": "les", "in_print_eq": "true"}),
     ),
     answers=(
