@@ -1,6 +1,6 @@
 """What deleted collections leave goes after an hour, and a collection that was created again stays."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from service.services import Services
 from service.storage.closed_collections import CLOSED_FOR, sweep_closed
@@ -35,6 +35,18 @@ async def test_n36_collections_that_were_deleted_leave_nothing_after_an_hour(api
     assert api.database["collections"].count_documents({}) == 0
     assert timedelta(hours=1) == CLOSED_FOR
     await declare(api, "things0")
+
+
+async def test_n36_the_job_drops_what_was_closed_an_hour_ago(api: Api, services: Services) -> None:
+    for name, minutes in (("old", 61), ("new", 59)):
+        await declare(api, name)
+        await delete(api, name)
+        closed_at = datetime.now(UTC) - timedelta(minutes=minutes)
+        api.database.command("collMod", f"c_{name}", validator={**CLOSED, "closed_at": {"$ne": closed_at}})
+    (job,) = (job for job in services.jobs.jobs if job.name == "sweep_collections")
+    assert job.for_deployment
+    await job.run()
+    assert collections(api) == ["c_new"]
 
 
 async def test_n36_a_collection_that_was_created_again_stays(api: Api) -> None:
