@@ -68,7 +68,8 @@ def _import(server: Server, query: str, count: int) -> dict[str, Any]:
 
     headers = {"x-api-key": server.key, "content-type": "application/x-ndjson"}
     answer = httpx2.post(f"{server.url}{COLLECTION}/import{query}", content=body(), headers=headers, timeout=3_600)
-    answer.raise_for_status()
+    if answer.status_code != 200:
+        raise SystemExit(answer.text)
     found: dict[str, Any] = answer.json()
     return found
 

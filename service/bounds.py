@@ -64,7 +64,10 @@ MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")
-MAX_TRANSFERS = Bound(2, "imports and exports under way of a project in a worker", protects=MONGODB, past="503 busy")
+MAX_TRANSFERS = Bound(
+    2, "imports, exports and bulk writes under way of a project in a worker", protects=MONGODB, past="503 busy"
+)
+MAX_BULK = Bound(10_000, "documents that one bulk write changes", protects=MONGODB, past="`next` goes on")
 MAX_IMPORT_BYTES = Bound(
     1_073_741_824, "bytes of an import", protects="the disk", past="413 too_large, and what came before is stored"
 )

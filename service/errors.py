@@ -326,6 +326,19 @@ class AggregationConflict(Conflict):
         return {**super().body(), "errors": self.errors}
 
 
+class CountChanged(Conflict):
+    """A bulk write's conditions find another number of documents than was expected: `matched` of them."""
+
+    code = "count_changed"
+
+    def __init__(self, matched: int) -> None:
+        self.matched = matched
+        super().__init__(f"There are {matched} such documents; nothing was changed")
+
+    def body(self) -> dict[str, Any]:
+        return {**super().body(), "matched": self.matched}
+
+
 class VersionConflict(ServiceError):
     """What is stored is not what the client went by (RFC 9110 section 13.1.1)."""
 

@@ -19,6 +19,7 @@ from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
+from service.domain.documents.bulk import BulkWrites
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Documents
 from service.domain.documents.exports import Exports, make_transfer_shares
@@ -89,6 +90,7 @@ class Services:
     exports: Exports
     imports: Imports
     batches: Batches
+    bulk_writes: BulkWrites
     idempotency: Idempotency
     files: Files
     file_signing: FileSigning
@@ -193,6 +195,7 @@ def build_services(settings: Settings) -> Services:
         imports=Imports(documents, catalogs, projects, transfers),
         permits=permits,
         batches=Batches(documents, permits, accounts),
+        bulk_writes=BulkWrites(catalogs, lists, pattern_judge, transfers),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),

@@ -16,6 +16,7 @@ REASONS: Mapping[str, str] = {
     "MAX_PART_HEADERS": "as the row below, which has as many",
     "MAX_UPLOADS": MANY,
     "MAX_TRANSFERS": MANY,
+    "MAX_BULK": "of many documents one after the other: chunks of 1,000",
     "MAX_IMPORT_BYTES": "of many lines one after the other: `scripts/bench_transfers`",
     "MAX_LINE_ERRORS": "each as a refusal of one document",
     "MAX_LOG_BYTES": "of a reader that does not read: row N30",

@@ -112,6 +112,16 @@ class DocumentStore:
         record = await self._records.update(_with_needs(match, operations), write_change(change), known=known)
         return read_document(record) if record is not None else None
 
+    async def change_each(self, ids: Sequence[str], change: Change) -> int:
+        """How many of the documents took `change`; the others are not such that its operators fit. Raises OperatorRefused."""
+        operations = change.operations if isinstance(change, SetFields) else ()
+        match: dict[str, Any] = {"_id": {"$in": list(ids)}}
+        known = OPERATOR_ERRORS if operations else NOTHING_KNOWN
+        return await self._records.update_each(_with_needs(match, operations), write_change(change), known)
+
+    async def delete_each(self, ids: Sequence[str]) -> None:
+        await self._records.delete_many({"_id": {"$in": list(ids)}})
+
     async def upsert(self, insertion: Insertion) -> Document:
         """The document that has the value afterwards; it has the id of the new one if it is that."""
         value = insertion.document.data[insertion.by]

@@ -153,6 +153,11 @@ class Records:
         with translated("change records"):
             await self.collection.update_many(match, changes, session=self.session)
 
+    async def update_each(self, match: Document, changes: Document, known: KnownErrors = NOTHING_KNOWN) -> int:
+        """How many records there were to change."""
+        with translated("change records", known):
+            return (await self.collection.update_many(match, changes, session=self.session)).matched_count
+
     async def put(self, record: Document) -> None:
         """Stores `record` in the place of the one with its `_id`, or as a new one."""
         with translated("store a record"):
@@ -162,6 +167,10 @@ class Records:
         """Whether there was a record to delete."""
         with translated("delete a record"):
             return (await self.collection.delete_one(match, session=self.session)).deleted_count == 1
+
+    async def delete_many(self, match: Document) -> None:
+        with translated("delete records"):
+            await self.collection.delete_many(match, session=self.session)
 
     async def aggregate(self, stages: Sequence[Mapping[str, Any]], *, size: int) -> list[Document]:
         """All rows of a pipeline that gives at most `size`; they come in one batch, unless they exceed 16 MB."""

@@ -56,7 +56,7 @@ async def change_document(target: Target, update: Update, judge: PatternJudge) -
     """
     where = _bind_where(target, update)
     for _ in range(ATTEMPTS):
-        approved = await _prepare(target, update, judge, where)
+        approved = await prepare_change(target, update, judge, where)
         if (document := await _change(target, update, approved)) is not None:
             return document
         if not approved.is_computed:
@@ -111,7 +111,7 @@ async def _change(target: Target, update: Update, approved: ApprovedChange) -> D
         return None
 
 
-async def _prepare(target: Target, update: Update, judge: PatternJudge, where: Tree) -> ApprovedChange:
+async def prepare_change(target: Target, update: Update, judge: PatternJudge, where: Tree) -> ApprovedChange:
     try:
         if violations := check_data(update.data, LOC):
             raise Invalid(violations)

@@ -87,7 +87,7 @@ class Documents:
         faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
         sent = [number for number, fault in enumerate(faults) if not fault]
         refused = await target.store.insert_each([documents[number] for number in sent]) if sent else {}
-        if any(_may_lack_version(error) for error in refused.values()) and await self._renew(target):
+        if any(lacks_version(error) for error in refused.values()) and await self._renew(target):
             again = list(refused)
             found = await target.store.insert_each([documents[sent[position]] for position in again])
             refused = {again[position]: error for position, error in found.items()}
@@ -95,7 +95,7 @@ class Documents:
             Invalid(fault) if fault else documents[number] for number, fault in enumerate(faults)
         ]
         for position, error in refused.items():
-            outcomes[sent[position]] = _as_client_error(error)
+            outcomes[sent[position]] = as_client_error(error)
         return outcomes
 
     async def create_all(self, project: Project, name: str, creates: Sequence[Create]) -> Sequence[Document]:
@@ -184,7 +184,7 @@ class Documents:
         try:
             return await self._attempt(newest, write)
         except (Misfit, RejectedByValidator) as refusal:
-            raise _as_client_error(refusal) from None
+            raise as_client_error(refusal) from None
 
     async def look_again(self, project: Project, name: str, refusal: Misfit | RejectedByValidator) -> None:
         """Raises what the client is told, unless what was refused in a transaction is worth another one."""
@@ -196,11 +196,11 @@ class Documents:
 
     async def _look_again(self, target: Target, refusal: Misfit | RejectedByValidator) -> Target:
         """The target by which a refused write is worth another attempt. Raises what the client is told where there is none."""
-        renewed = _may_lack_version(refusal) and await self._renew(target)
+        renewed = lacks_version(refusal) and await self._renew(target)
         collection = await self._catalogs.refresh(target.project, target.collection.name)
         newest = Target(target.project, collection, target.store)
         if not renewed and newest.collection == target.collection:
-            raise _as_client_error(refusal) from None
+            raise as_client_error(refusal) from None
         return newest
 
     async def _renew(self, target: Target) -> bool:
@@ -241,11 +241,11 @@ def _new_document(create: Create, collection: Collection) -> Document:
     return Document(create.id, complete(create.data, collection.fields), moment, moment)
 
 
-def _may_lack_version(error: Exception) -> bool:
+def lacks_version(error: Exception) -> bool:
     return isinstance(error, RejectedByValidator) and may_lack_version(error.err_info)
 
 
-def _as_client_error(error: ServiceError | Misfit) -> ServiceError:
+def as_client_error(error: ServiceError | Misfit) -> ServiceError:
     """What the client is told. While a schema is changed another validator is in force, which is no verdict."""
     if isinstance(error, Misfit):
         return Invalid(error.violations)

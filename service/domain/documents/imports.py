@@ -1,5 +1,6 @@
 """Documents of a file, created or replaced in batches by the one way that every write takes. A bad line stops no other."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ from service.schema.fields import Fields
 BATCH = 500
 # A batch ends with the row that makes it so large.
 BATCH_BYTES = 4 * 1_048_576
+# Documents that are replaced at once, each by a command of its own, which waits for the disk.
+AT_ONCE = 8
 # Of one line.
 LISTED_VIOLATIONS = 10
 # A record that is created or deleted by somebody else meanwhile is looked for again so often.
@@ -127,15 +130,14 @@ class Imports:
         found = await self._documents.find_by_values(target.project, target.name, {by: values})
         ids = {_key(document.data.get(by)): document.id for document in found}
         new = [row for row, value in zip(rows, values, strict=True) if _key(value) not in ids]
-        for row, value in zip(rows, values, strict=True):
-            if (id_ := ids.get(_key(value))) is not None:
-                error = await self._replace(target, id_, row)
-                if error is None:
-                    report.updated += 1
-                elif isinstance(error, DocumentNotFound):
-                    again.append(row)
-                else:
-                    refused[row.line] = _violations(error)
+        there = [(ids[_key(value)], row) for row, value in zip(rows, values, strict=True) if _key(value) in ids]
+        for row, error in await self._replace_each(target, there):
+            if error is None:
+                report.updated += 1
+            elif isinstance(error, DocumentNotFound):
+                again.append(row)
+            else:
+                refused[row.line] = _violations(error)
         for row, outcome in await self._create_each(target, new):
             if isinstance(outcome, DuplicateValue) and outcome.field == f"data.{by}":
                 again.append(row)
@@ -145,12 +147,24 @@ class Imports:
                 report.created += 1
         return again, refused
 
+    async def _replace_each(
+        self, target: ImportTarget, rows: Sequence[tuple[str, ImportRow]]
+    ) -> list[tuple[ImportRow, ServiceError | None]]:
+        """Each row and why it did not replace the document with the id, a few at once. Raises Unavailable."""
+        found: list[tuple[ImportRow, ServiceError | None]] = []
+        for start in range(0, len(rows), AT_ONCE):
+            some = rows[start : start + AT_ONCE]
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._replace(target, id_, row)) for id_, row in some]
+            found += [(row, task.result()) for (_, row), task in zip(some, tasks, strict=True)]
+            if (lost := next((error for _, error in found if isinstance(error, Unavailable)), None)) is not None:
+                raise lost
+        return found
+
     async def _replace(self, target: ImportTarget, id_: str, row: ImportRow) -> ServiceError | None:
-        """Why the document was not replaced. Raises Unavailable."""
+        """Why the document was not replaced."""
         try:
             await self._documents.write(target.project, target.name, Update(id_, ReplaceData(row.data)))
-        except Unavailable:
-            raise
         except ServiceError as error:
             return error
         return None

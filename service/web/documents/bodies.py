@@ -63,6 +63,28 @@ class DocumentChange(BaseModel):
         return {name: sent for name in ORDER if (sent := getattr(self, name))}
 
 
+Expected = Annotated[
+    int | None,
+    Field(ge=0, description="How many documents there are, as `dry_run` said; not needed there, nor with a cursor"),
+]
+
+
+class BulkUpdateForm(DocumentChange):
+    """What changes in all documents that `where` finds, which are all of them where it is empty."""
+
+    where: Where
+    expect: Expected = None
+
+
+class BulkDeleteForm(BaseModel):
+    """All documents that `where` finds, which are all of them where it is empty."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    where: Where
+    expect: Expected = None
+
+
 @dataclass(frozen=True, slots=True)
 class SentChange:
     """A change, and the conditions under which it is one."""
@@ -76,12 +98,17 @@ def read_change(sent: dict[str, Any]) -> SentChange:
     if not sent.keys() & {*OPERATORS, "where"}:
         return SentChange(SetFields(validated(DocumentForm, sent).data))
     form = validated(DocumentChange, sent)
+    return SentChange(read_fields(form), read_where(form.where, ("body", "where")))
+
+
+def read_fields(form: DocumentChange) -> SetFields:
+    """What a form changes. Raises Invalid, also where that is nothing."""
     if not form.operators and "data" not in form.model_fields_set:
         raise Invalid.one(("body", "data"), "Field required", type_="missing")
     operations, violations = read_operations(form.operators, form.data)
     if violations:
         raise Invalid(violations)
-    return SentChange(SetFields(form.data, operations), read_where(form.where, ("body", "where")))
+    return SetFields(form.data, operations)
 
 
 def read_upsert(pairs: Iterable[tuple[str, str]]) -> tuple[str, OnConflict]:
@@ -127,6 +154,15 @@ class DocumentList(TypedDict):
     limit: Limit
     offset: NotRequired[Offset]
     next: NotRequired[Next]
+
+
+class BulkAnswer(TypedDict):
+    """With `dry_run` a sample, else what was changed."""
+
+    matched: Annotated[int, Field(ge=0, description="How many documents there were when the call began")]
+    sample: NotRequired[Annotated[list[Id], Field(max_length=10, description="The ids of the first")]]
+    changed: NotRequired[WholeNumber]
+    next: NotRequired[Annotated[str | None, Field(description="The `cursor` that goes on, null at the end")]]
 
 
 class LineRefusal(TypedDict):

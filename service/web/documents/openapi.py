@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from service.bounds import MAX_BULK, MAX_CURSOR
 from service.errors import (
     Busy,
     CollectionNotFound,
     ConditionFailed,
+    CountChanged,
     DocumentNotFound,
     DuplicateValue,
     Forbidden,
@@ -15,6 +17,9 @@ from service.errors import (
 )
 from service.web.documents.bodies import (
     ON_CONFLICT,
+    BulkAnswer,
+    BulkDeleteForm,
+    BulkUpdateForm,
     Document,
     DocumentChange,
     DocumentForm,
@@ -279,4 +284,53 @@ IMPORT = Operation(
         ),
     ),
     errors=(CollectionNotFound, Busy, ProjectNotFound),
+)
+BULK = (
+    "By the secret key alone. Ask with `dry_run=true` first: the answer says how many documents there are, and `expect` must "
+    f"say the same. A call changes at most {MAX_BULK:,}, in transactions of 1,000 each; `next` is then the `cursor` of the "
+    "next call, with the same body."
+)
+BULK_UPDATE = Operation(
+    id="bulkUpdateDocuments",
+    tag=tags.DOCUMENTS,
+    description=BULK,
+    parameters=(
+        Parameter(
+            name="dry_run",
+            description="`true` only counts.",
+            schema={"type": "boolean", "default": False},
+        ),
+        Parameter(
+            name="cursor",
+            description="The `next` of the call before.",
+            schema={"type": "string", "maxLength": MAX_CURSOR},
+        ),
+    ),
+    body=(
+        Content(
+            type=BulkUpdateForm,
+            examples={"a price": {"where": {"in_print_eq": False}, "unset": ["price"], "expect": 120}},
+        ),
+    ),
+    answers=(
+        SuccessResponse(
+            description="What was changed, or would be",
+            content=(
+                Content(
+                    type=BulkAnswer,
+                    examples={
+                        "done": {"matched": 120, "changed": 120, "next": None},
+                        "dry_run": {"matched": 120, "sample": [EXAMPLE["id"]]},
+                    },
+                ),
+            ),
+        ),
+    ),
+    errors=(CollectionNotFound, CountChanged(121), DuplicateValue("data.title"), QueryTooSlow, Busy),
+)
+BULK_DELETE = replace(
+    BULK_UPDATE,
+    id="bulkDeleteDocuments",
+    body=(Content(type=BulkDeleteForm, examples={"the old": {"where": {"in_print_eq": False}, "expect": 120}}),),
+    errors=(CollectionNotFound, CountChanged(121), QueryTooSlow, Busy),
 )

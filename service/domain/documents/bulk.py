@@ -1,0 +1,195 @@
+"""One change of all documents that a query finds, or their end, in chunks: each is a transaction.
+
+Whoever asks says how many documents there are, so that a condition that says something else than was meant changes nothing.
+"""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from service.bounds import MAX_BULK
+from service.domain.collections.catalog import Catalogs
+from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.approval import CHANGED
+from service.domain.documents.changes import Misfit, operations_of, prepare_change
+from service.domain.documents.documents import as_client_error, lacks_version
+from service.domain.documents.references import Target
+from service.domain.documents.writes import Change, Update
+from service.domain.lists import Lists
+from service.domain.projects.lookup import Project
+from service.domain.shares import Shares
+from service.errors import CountChanged, Invalid, RejectedByValidator, ServiceError, Unavailable, Violation
+from service.query.bind import bind
+from service.query.commands import page
+from service.query.cursor import write_cursor
+from service.query.images import apply_operations
+from service.query.nodes import BoundQuery, Count, ListQuery
+from service.storage.databases import ProjectDatabase
+from service.storage.documents import DocumentStore, OperatorRefused
+from service.storage.validator_migrations import renew_validator
+
+CHUNK = 1_000
+SAMPLE = 10
+# A call begins no further chunk after so long, and what a chunk's search may take.
+CALL_SECONDS = 20.0
+FIND_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class BulkWrite:
+    """The documents that `query` finds, in the order of their ids, get `change`; without one they are deleted.
+
+    `fingerprint` stands for what is asked, in the cursor that goes on with it.
+    """
+
+    query: ListQuery
+    change: Change | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """How many documents there are to change, and the ids of the first."""
+
+    matched: int
+    sample: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """How many documents there were when the call began, and how many of them it changed; `next` goes on, None at the end."""
+
+    matched: int
+    changed: int
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A bulk write as MongoDB can make it."""
+
+    target: Target
+    query: BoundQuery
+    change: Change | None
+
+
+class BulkWrites:
+    """The bulk writes of all projects, by their servers."""
+
+    def __init__(self, catalogs: Catalogs, lists: Lists, judge: PatternJudge, shares: Shares) -> None:
+        self._catalogs = catalogs
+        self._lists = lists
+        self._judge = judge
+        self._shares = shares
+
+    async def preview(self, project: Project, name: str, write: BulkWrite) -> Preview:
+        """Changes nothing. Raises as `run`, of all but the writes."""
+        run = await self._prepare(project, name, write)
+        return await self._count(run)
+
+    async def run(self, project: Project, name: str, write: BulkWrite, *, expect: int) -> BulkResult:
+        """At most MAX_BULK documents; what chunks before changed stays changed, whatever is raised.
+
+        Raises CollectionNotFound, Busy, CountChanged, Invalid, DuplicateValue, QueryTooSlow, Unavailable.
+        """
+        async with self._shares.take(project.id):
+            run = await self._prepare(project, name, write)
+            matched = (await self._count(run)).matched
+            if write.query.cursor is None and matched != expect:
+                raise CountChanged(matched)
+            return await self._run(run, matched, write.fingerprint)
+
+    async def _prepare(self, project: Project, name: str, write: BulkWrite) -> _Run:
+        """By the definition as it is stored now; the related records as they are now."""
+        collection = await self._catalogs.refresh(project, name)
+        target = Target(project, collection, DocumentStore(project.database, name))
+        change = write.change
+        if change is not None:
+            try:
+                change = (await prepare_change(target, Update("", change), self._judge, where=True)).change
+            except Misfit as misfit:
+                raise as_client_error(misfit) from None
+        bound = bind(write.query, await self._catalogs.shape(project, name, write.query))
+        return _Run(target, _plain(await self._lists.resolve(project.database, bound)), change)
+
+    async def _count(self, run: _Run) -> Preview:
+        query = replace(run.query, limit=SAMPLE, count=Count.EXACT)
+        found = await self._lists.read(run.target.project.database, query)
+        return Preview(found.total or 0, [row["_id"] for row in found.rows])
+
+    async def _run(self, run: _Run, matched: int, fingerprint: str) -> BulkResult:
+        changed, last, until = 0, "", time.monotonic() + CALL_SECONDS
+        more = matched > 0
+        while more and changed + CHUNK <= MAX_BULK and time.monotonic() < until:
+            ids = await self._renewing(run, partial(_write_chunk, run, _behind(run.query, last)))
+            more = len(ids) > CHUNK
+            changed += len(ids[:CHUNK])
+            last = ids[:CHUNK][-1] if ids else last
+        next_ = write_cursor(fingerprint, run.query.sort, {"_id": last}) if more else None
+        return BulkResult(matched, changed, next_)
+
+    async def _renewing(self, run: _Run, write: Callable[[], Awaitable[list[str]]]) -> list[str]:
+        """What `write` returns; once more where the validator was of an older form. Raises what the client is told."""
+        try:
+            return await write()
+        except RejectedByValidator as refusal:
+            target = run.target
+            if not lacks_version(refusal) or not await renew_validator(target.project.database, target.collection.name):
+                raise as_client_error(refusal) from None
+        try:
+            return await write()
+        except RejectedByValidator as refusal:
+            raise as_client_error(refusal) from None
+
+
+def _plain(query: BoundQuery) -> BoundQuery:
+    """The ids alone, behind the cursor."""
+    behind = query.match if query.after is None else replace(query.match, filters=(*query.match.filters, query.after))
+    return replace(query, match=behind, cursor=None, after=None, offset=0, fields=("_id",), selection=None)
+
+
+def _behind(query: BoundQuery, last: str) -> BoundQuery:
+    """A chunk, and one more that tells that there is a further one."""
+    filters = (*query.match.filters, {"_id": {"$gt": last}}) if last else query.match.filters
+    return replace(query, match=replace(query.match, filters=filters), limit=CHUNK + 1, count=Count.NONE)
+
+
+async def _write_chunk(run: _Run, query: BoundQuery) -> list[str]:
+    """The ids of the documents that were changed, and one more where there are more."""
+    ids: list[str] = []
+
+    async def write(database: ProjectDatabase) -> None:
+        nonlocal ids
+        rows = await database.records(query.collection).page(page(query), seconds=FIND_SECONDS)
+        ids = [row["_id"] for row in rows]
+        await _write(DocumentStore(database, run.target.collection.name), ids[:CHUNK], run.change)
+
+    try:
+        await run.target.project.database.in_transaction(write)
+    except OperatorRefused:
+        raise await _explain(run, ids[:CHUNK]) from None
+    return ids
+
+
+async def _write(store: DocumentStore, ids: Sequence[str], change: Change | None) -> None:
+    """Raises OperatorRefused where an operator does not fit one of the documents."""
+    if not ids:
+        return
+    if change is None:
+        await store.delete_each(ids)
+    elif await store.change_each(ids, change) < len(ids):
+        raise OperatorRefused
+
+
+async def _explain(run: _Run, ids: Sequence[str]) -> ServiceError:
+    """What is wrong with the first document that the operators do not fit."""
+    change = run.change
+    for id_ in ids if change is not None else ():
+        document = await run.target.store.find(id_)
+        if document is None or change is None:
+            continue
+        violations = apply_operations({**document.data, **change.data}, operations_of(change))[1]
+        if violations:
+            return Invalid(Violation(each.loc, f"{each.msg} (in document {id_})", each.type) for each in violations)
+    return Unavailable(CHANGED)

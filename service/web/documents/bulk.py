@@ -1,0 +1,83 @@
+"""Bulk writes over HTTP: one change of all documents that conditions find, or their end."""
+
+from dataclasses import replace
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.access.caller import SecretKeyCaller
+from service.domain.documents.bulk import BulkResult, BulkWrite, Preview
+from service.domain.documents.writes import Change
+from service.errors import Invalid, Violation
+from service.query.cursor import fingerprint, read_cursor
+from service.query.nodes import Count, ListQuery, SortKey
+from service.query.parse import parse_pairs
+from service.query.where import read_where
+from service.services import Services
+from service.web.documents.bodies import BulkAnswer, BulkDeleteForm, BulkUpdateForm, read_fields
+from service.web.http.json_body import read_object, validated
+from service.web.http.render import json_response
+
+# Twice what a call takes on, and a chunk that began before.
+ANSWER_SECONDS = 60.0
+IN_ORDER_OF_IDS = (SortKey(("id",)),)
+
+
+async def update_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Change all documents that conditions find."""
+    sent = await read_object(request)
+    form = validated(BulkUpdateForm, sent)
+    return await _write(request, caller, services, sent, form, read_fields(form))
+
+
+async def delete_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Delete all documents that conditions find."""
+    sent = await read_object(request)
+    return await _write(request, caller, services, sent, validated(BulkDeleteForm, sent), None)
+
+
+async def _write(
+    request: Request,
+    caller: SecretKeyCaller,
+    services: Services,
+    sent: dict[str, Any],
+    form: BulkUpdateForm | BulkDeleteForm,
+    change: Change | None,
+) -> Response:
+    name, options = request.path_params["name"], _read_options(request)
+    asked = fingerprint([name, change is None, {key: value for key, value in sent.items() if key != "expect"}])
+    query = ListQuery(where=read_where(form.where, ("body", "where")), sort=IN_ORDER_OF_IDS, count=Count.NONE)
+    if (cursor := options.get("cursor")) is not None:
+        query = replace(query, cursor=read_cursor(cursor, asked))
+    write = BulkWrite(query, change, asked)
+    if options.get("dry_run") == "true":
+        return json_response(_preview_view(await services.bulk_writes.preview(caller.project, name, write)))
+    if form.expect is None and cursor is None:
+        msg = "Say how many documents there are, as ?dry_run=true tells"
+        raise Invalid.one(("body", "expect"), msg, type_="missing")
+    result = await services.bulk_writes.run(caller.project, name, write, expect=form.expect or 0)
+    return json_response(_result_view(result))
+
+
+def _read_options(request: Request) -> dict[str, str]:
+    """Raises Invalid."""
+    options = dict(parse_pairs(request.scope["query_string"]))
+    violations = [
+        Violation(("query", name), "This endpoint takes only dry_run and cursor", "extra_forbidden")
+        for name in options
+        if name not in {"dry_run", "cursor"}
+    ]
+    if options.get("dry_run", "false") not in {"true", "false"}:
+        violations.append(Violation(("query", "dry_run"), "Must be true or false", "bool_parsing"))
+    if violations:
+        raise Invalid(violations)
+    return options
+
+
+def _preview_view(preview: Preview) -> BulkAnswer:
+    return {"matched": preview.matched, "sample": preview.sample}
+
+
+def _result_view(result: BulkResult) -> BulkAnswer:
+    return {"matched": result.matched, "changed": result.changed, "next": result.next}
