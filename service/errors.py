@@ -6,7 +6,8 @@ ServiceError
 ├── Forbidden 403 ── SecretKeyRequired
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, AggregationNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
-│                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict
+│                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
+│                  CountChanged
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
