@@ -192,7 +192,7 @@ class Documents:
 
     def explain(self, refusal: Misfit | RejectedByValidator) -> ServiceError:
         """What the client is told."""
-        return _as_client_error(refusal)
+        return as_client_error(refusal)
 
     async def _look_again(self, target: Target, refusal: Misfit | RejectedByValidator) -> Target:
         """The target by which a refused write is worth another attempt. Raises what the client is told where there is none."""
