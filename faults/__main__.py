@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from faults import cost, freeze, hostile, idempotency, kills, limits, restarts, soak
+from faults import batches, cost, freeze, hostile, idempotency, kills, limits, restarts, soak
 from service.embedded.mongod import embedded_mongodb
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
@@ -23,6 +23,7 @@ ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
 PROGRAMS: dict[str, Callable[[], None]] = {
     "hostile": hostile.main,
     "soak": soak.main,
+    "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),
 }
 ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}

@@ -101,14 +101,14 @@ def kill_workers_on(uri: str, kills: int, *, seed: int) -> dict[str, int]:
         senders = [threading.Thread(target=run.send_until_over, args=(number,)) for number in range(SENDERS)]
         for sender in senders:
             sender.start()
-        _kill(run, kills, random.Random(seed))  # noqa: S311 - a fixed seed repeats the draws
+        kill_at_random(run, kills, random.Random(seed))  # noqa: S311 - a fixed seed repeats the draws
         run.is_over = True
         for sender in senders:
             sender.join()
         return {**run.outcomes, **_compare(run)}
 
 
-def _kill(run: Run, kills: int, chance: random.Random) -> None:
+def kill_at_random(run: Run, kills: int, chance: random.Random) -> None:
     while run.outcomes["kills"] < kills:
         time.sleep(chance.uniform(0.0, LONGEST_PAUSE))
         if len(workers := run.server.workers()) == WORKERS:

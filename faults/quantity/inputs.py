@@ -43,6 +43,7 @@ def every_input(site: Site) -> Iterator[Input]:
     yield from relations(site)
     yield from rules(site)
     yield from aggregations(site)
+    yield from writes(site)
 
 
 def bodies(site: Site) -> Iterator[Input]:
@@ -261,6 +262,23 @@ def rules(site: Site) -> Iterator[Input]:
         body = encode({"collections": {"things": {"read": rule}}, **more})
         yield Input(f"rules, {bound}", bound, "PUT", "/api/rules", key, body)
     yield Input("no rules again", "MAX_RULE_TESTS", "PUT", "/api/rules", key, b"{}")
+
+
+def writes(site: Site) -> Iterator[Input]:
+    """Operators on as many fields as one change may name, and as many operations as a batch may have."""
+    key, path = site.hostile.key | JSON, f"{THINGS}/{site.document}"
+    elements = list(range(bounds.MAX_ELEMENTS))
+    yield Input("an empty document again", "MAX_JSON_BYTES", "PUT", path, key, encode({"data": {"value": {}}}))
+    many = {f"value.f{number}": 1 for number in range(bounds.MAX_OPERATIONS)}
+    yield Input("operators", "MAX_OPERATIONS", "PATCH", path, key, encode({"increment": many}))
+    for operator in ("push", "add", "pull"):
+        body = encode({operator: {"value.list": {"each": elements}}})
+        yield Input(f"elements to {operator}", "MAX_ELEMENTS", "PATCH", path, key, body)
+    create = {"op": "create", "collection": "things", "data": {"value": "x" * 10_000}}
+    yield Input("batch", "MAX_BATCH", "POST", "/api/batch", key, encode({"operations": [create] * bounds.MAX_BATCH}))
+    change = {"op": "update", "collection": "things", "id": site.document, "increment": {"value.f0": 1}}
+    each = encode({"operations": [change] * bounds.MAX_BATCH, "atomic": False})
+    yield Input("batch, each for itself", "MAX_BATCH", "POST", "/api/batch", key, each)
 
 
 def aggregations(site: Site) -> Iterator[Input]:
