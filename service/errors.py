@@ -19,7 +19,7 @@ ServiceError
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 Location = tuple[str | int, ...]
 
@@ -59,6 +59,13 @@ class ServiceError(Exception):
     def body(self) -> dict[str, Any]:
         """The JSON object a client receives."""
         return {"detail": self.detail, "code": self.code}
+
+    def at(self, operation: int) -> Self:
+        """The same error of an operation of a batch. Another object, for who waits for the same may be raised the same."""
+        error = type(self).__new__(type(self))
+        error.__dict__.update(self.__dict__, operation=operation)
+        error.args, error.__cause__ = self.args, self.__cause__
+        return error
 
 
 class BadRequest(ServiceError):

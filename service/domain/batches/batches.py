@@ -165,5 +165,7 @@ def _may_follow(run: Sequence[Permitted], step: Step) -> bool:
 
 
 def _located(error: ServiceError | Misfit, position: int) -> ServiceError | Misfit:
+    if isinstance(error, ServiceError):
+        return error.at(position)
     error.operation = position
     return error

@@ -217,6 +217,15 @@ async def test_a_key_makes_an_atomic_batch_happen_once(shop: Api) -> None:
     assert count(shop) == 2
 
 
+async def test_a_batch_has_its_time(shop: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.domain.batches.batches.BATCH_SECONDS", 0.000_1)
+    together = await batch(shop, [create("lines", {})])
+    assert (together.status_code, together.json()["code"]) == (503, "unavailable")
+    apart = await batch(shop, [create("lines", {})] * 3, atomic=False)
+    assert [each["status"] for each in apart.json()["results"]] == [503] * 3
+    assert apart.json()["results"][2]["error"]["detail"].startswith("The batch took longer than")
+
+
 async def test_a_batch_counts_as_its_operations(make_api: MakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProjectSettings, "requests_per_day", property(lambda _: 40))
     api = await make_api(AUTH_LIMIT="4")

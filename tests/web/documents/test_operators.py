@@ -231,6 +231,18 @@ async def test_a_guarded_change_is_one_round_trip(things: Api, commands: Command
     assert commands.names == ["findAndModify", "findAndModify", "find"]
 
 
+async def test_a_keyed_change_is_refused_as_any_other(things: Api) -> None:
+    """In a transaction MongoDB ends it with what it refuses."""
+    id_ = await added(things, {"name": "x", "price": None})
+    key = {"idempotency-key": "k"}
+    refused = await patch(things, id_, {"increment": {"price": 1}}, **key)
+    assert violations(refused) == [("body", "increment", "price", "float_type")]
+    failed = await patch(things, id_, {"increment": {"stock": 1}, "where": {"name_eq": "y"}}, **key)
+    assert failed.json()["code"] == "condition_failed"
+    for _ in range(2):
+        assert (await patch(things, id_, {"increment": {"stock": 1}}, **key)).json()["data"]["stock"] == 1
+
+
 async def test_a_field_that_was_just_declared_is_known(things: Api) -> None:
     id_ = await added(things, {"name": "x"})
     assert violations(await patch(things, id_, {"increment": {"more": 1}})) == [

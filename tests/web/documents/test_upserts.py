@@ -98,6 +98,13 @@ async def test_what_is_refused(things: Api) -> None:
     assert (merged.status_code, merged.json()["data"]["name"]) == (200, "x")
 
 
+async def test_a_precondition_is_not_passed_over(things: Api) -> None:
+    answer = await things.request(
+        "PUT", f"{PATH}?by=sku", json={"data": {"sku": "a", "name": "x"}}, headers={"if-match": '"v1"'}
+    )
+    assert violations(answer) == [("header", "if-match", "extra_forbidden")]
+
+
 async def test_an_upsert_is_one_round_trip(things: Api, commands: CommandRecorder) -> None:
     await find(things)
     commands.commands.clear()
