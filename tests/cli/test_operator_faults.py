@@ -32,6 +32,7 @@ def test_n29_nothing_is_sealed_with_another_secret_key(shell: Shell) -> None:
     assert_one_line(shell.run("project", "create", "Q", "--id", "q", SECRET_KEY=OTHER_KEY), "SECRET_KEY")
     assert_one_line(shell.run("project", "set", "p", "IDP_CLIENT_SECRET=s", SECRET_KEY=OTHER_KEY), "SECRET_KEY")
     assert [project["project_id"] for project in shell.json("project", "list")] == ["p"]
+    assert "ok    project p: SECRET_KEY opens its secrets" in shell.run("check").stdout
 
 
 def test_n29_a_service_from_before_the_canary_knows_its_key_by_its_projects(
