@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bench.aggregations import measure_aggregations
 from bench.cursors import measure_cursors
 from bench.elections import measure_elections
 from bench.figures import Figure, show
@@ -38,6 +39,9 @@ def main(
     cursor: Annotated[
         bool, typer.Option("--cursor", help="Pages by cursor and by offset, of --users documents; only when asked for.")
     ] = False,
+    aggregations: Annotated[
+        bool, typer.Option("--aggregations", help="Aggregations beside pipelines by hand; only when asked for.")
+    ] = False,
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
@@ -62,7 +66,11 @@ def main(
     asked = {"requests": requests, "uploads": uploads, "logins": logins, "growth": growth, "resources": resources}
     asked["reliability"] = reliability
     chosen = {
-        name for name, wanted in (asked | {"scaling": scaling, "rules": rules, "cursor": cursor}).items() if wanted
+        name
+        for name, wanted in (
+            asked | {"scaling": scaling, "rules": rules, "cursor": cursor, "aggregations": aggregations}
+        ).items()
+        if wanted
     } or set(asked)
     many = users or (QUICK_MANY if quick else MANY)
     settings, figures = _settings(data), list[Figure]()
@@ -88,6 +96,7 @@ def _parts(
         ("requests", lambda: measure_round_trips(located)),
         ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK)),
         ("cursor", lambda: measure_cursors(located, documents=many)),
+        ("aggregations", lambda: measure_aggregations(located, many=many, rounds=few)),
         ("uploads", lambda: measure_uploads(located, rounds=few)),
         ("logins", lambda: measure_logins(located, rounds=few)),
         ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),

@@ -1,10 +1,10 @@
-"""`scripts/fuzz aggregations`: random aggregations beside a plain program, then large ones that must not make anything fail."""
+"""`scripts/fuzz aggregations`: random ones beside a plain program, with little memory, too; and large ones; nothing fails."""
 
 import argparse
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -24,6 +24,12 @@ from service.settings import Settings
 PREFIX = "f_aggregations_"
 SEED = 20261121
 SHOWN = 10
+# Of MongoDB's two engines; in bytes.
+GROUP_MEMORY = (
+    "internalDocumentSourceGroupMaxMemoryBytes",
+    "internalQuerySlotBasedExecutionHashAggApproxMemoryUseInBytesBeforeSpill",
+)
+LITTLE_MEMORY = 6_000
 
 
 @asynccontextmanager
@@ -40,10 +46,25 @@ async def running_target(uri: str) -> AsyncIterator[Target]:
             yield target
 
 
+@contextmanager
+def starving(uri: str) -> Iterator[None]:
+    """MongoDB's groups have little memory meanwhile, so that the rewrites run out of it, and often the plain way, too."""
+    with MongoClient[Record](uri) as client:
+        before = {name: client.admin.command({"getParameter": 1, name: 1})[name] for name in GROUP_MEMORY}
+        client.admin.command({"setParameter": 1} | dict.fromkeys(GROUP_MEMORY, LITTLE_MEMORY))
+        try:
+            yield
+        finally:
+            client.admin.command({"setParameter": 1} | before)
+
+
 async def run(uri: str, arguments: argparse.Namespace) -> list[Outcome]:
     async with running_target(uri) as target:
         compared = await compare(target, count=arguments.count, seed=arguments.seed)
-        return [compared, await attack(target, count=arguments.large, seed=arguments.seed, records=arguments.records)]
+        with starving(uri):
+            starved = await compare(target, count=arguments.count // 5, seed=arguments.seed, starved=True)
+        large = await attack(target, count=arguments.large, seed=arguments.seed, records=arguments.records)
+        return [compared, starved, large]
 
 
 def main() -> int:
