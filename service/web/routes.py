@@ -19,6 +19,7 @@ from service.web.docs_ui import openapi as describe_docs
 from service.web.documents import bulk, transfers
 from service.web.documents import endpoints as documents
 from service.web.documents import openapi as describe_documents
+from service.web.documents import openapi_of_many as describe_many
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
@@ -93,13 +94,13 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("PUT", DOCUMENTS, documents.upsert_document, BY_RULE, DAILY, describe_documents.UPSERT,
              query=READ, max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", f"{COLLECTION}/export", transfers.export_documents, KEY, DAILY, describe_documents.EXPORT,
+    ApiRoute("GET", f"{COLLECTION}/export", transfers.export_documents, KEY, DAILY, describe_many.EXPORT,
              query=READ, answer_seconds=transfers.EXPORT_ANSWER_SECONDS, takes_head=False),
-    ApiRoute("POST", f"{COLLECTION}/import", transfers.import_documents, KEY, DAILY, describe_documents.IMPORT,
+    ApiRoute("POST", f"{COLLECTION}/import", transfers.import_documents, KEY, DAILY, describe_many.IMPORT,
              query=READ, max_body=MAX_IMPORT_BYTES, answer_seconds=transfers.IMPORT_ANSWER_SECONDS),
-    ApiRoute("POST", f"{COLLECTION}/update", bulk.update_documents, KEY, DAILY, describe_documents.BULK_UPDATE,
+    ApiRoute("POST", f"{COLLECTION}/update", bulk.update_documents, KEY, DAILY, describe_many.BULK_UPDATE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=bulk.ANSWER_SECONDS),
-    ApiRoute("POST", f"{COLLECTION}/delete", bulk.delete_documents, KEY, DAILY, describe_documents.BULK_DELETE,
+    ApiRoute("POST", f"{COLLECTION}/delete", bulk.delete_documents, KEY, DAILY, describe_many.BULK_DELETE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=bulk.ANSWER_SECONDS),
     ApiRoute("GET", DOCUMENT, documents.get_document, BY_RULE, DAILY, describe_documents.READ),
     ApiRoute("PUT", DOCUMENT, documents.replace_document, BY_RULE, DAILY, describe_documents.REPLACE, max_body=MAX_JSON_BYTES),
