@@ -11,6 +11,8 @@ from service.query.names import Path
 from service.query.nodes import BoundQuery, ListQuery, Match, SortKey, Where
 from service.query.shapes import ID, Field, Shape
 
+EVERYTHING = Where()
+
 
 def bind(query: ListQuery, shape: Shape) -> BoundQuery:
     """The query as MongoDB can run it on records of `shape`. Raises Invalid naming all parameters that do not fit."""
@@ -60,8 +62,9 @@ def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
 
 def _match(query: ListQuery, shape: Shape, violations: list[Violation]) -> Match:
     """What the filters of the query string demand, and its `where`, of records that the shape has at all."""
-    trees = [bind_where(where, shape, violations) for where in (Where(query.conditions), query.where)]
-    return and_match(shape.match, to_match(trees))
+    asked = (Where(query.conditions) if query.conditions else EVERYTHING, query.where)
+    trees = [bind_where(where, shape, violations) for where in asked if where != EVERYTHING]
+    return and_match(shape.match, to_match(trees)) if trees else shape.match
 
 
 def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) -> list[Key]:
@@ -69,7 +72,7 @@ def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) ->
     keys: list[Key] = []
     for wanted in sort:
         field = _sort_field(wanted.path, shape)
-        if field is None or field.path in {key.field.path for key in keys}:
+        if field is None or (keys and field.path in {key.field.path for key in keys}):
             msg = "Not a field that can be sorted by" if field is None else "A field may be sorted by once"
             violations.append(Violation(("query", "sort_by"), msg, "value_error"))
             continue

@@ -4,7 +4,6 @@ The guard of a field, which says of which records it may be seen, must hold whet
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from service.errors import Violation
@@ -42,10 +41,13 @@ def _bind_conditions(
 
     `depth` is how many relations were followed to come here: the parts of each path already used.
     """
+    hops = []
     for condition in conditions:
         if relation_name(condition.path, depth) is None:
             yield _bind_own(condition, shape, depth, violations, negated=negated)
-    hops = sorted((c for c in conditions if relation_name(c.path, depth) is not None), key=lambda c: c.path[depth])
+        else:
+            hops.append(condition)
+    hops.sort(key=lambda condition: condition.path[depth])
     for name, group in groupby(hops, key=lambda condition: condition.path[depth]):
         yield _bind_relation(name, list(group), shape, depth, violations, negated=negated)
 
@@ -106,22 +108,14 @@ def _guard(local: str, shape: Shape) -> Tree:
 
 def to_match(trees: Sequence[Tree]) -> Match:
     """What must all hold, with a relation that must be satisfied apart: its ids can be listed, or its records looked up."""
-    parts = [part for tree in trees for part in _parts(tree)]
-    related = [part for part in parts if _is_demanded(part)]
-    return Match(
-        relations=tuple(_to_relation(part) for part in related if isinstance(part, Related)),
-        trees=tuple(part for part in parts if not _is_demanded(part)),
-    )
-
-
-def _parts(tree: Tree) -> tuple[Tree, ...]:
-    if tree is True:
-        return ()
-    return tree.parts if isinstance(tree, All) else (tree,)
-
-
-def _is_demanded(tree: Tree) -> bool:
-    return isinstance(tree, Related) and not tree.negated
+    relations, rest = list[RelationMatch](), list[Tree]()
+    for tree in trees:
+        for part in tree.parts if isinstance(tree, All) else () if tree is True else (tree,):
+            if isinstance(part, Related) and not part.negated:
+                relations.append(_to_relation(part))
+            else:
+                rest.append(part)
+    return Match(relations=tuple(relations), trees=tuple(rest))
 
 
 def _to_relation(related: Related) -> RelationMatch:
@@ -129,4 +123,4 @@ def _to_relation(related: Related) -> RelationMatch:
 
 
 def and_match(match: Match, more: Match) -> Match:
-    return replace(match, relations=(*match.relations, *more.relations), trees=(*match.trees, *more.trees))
+    return Match(match.filters, (*match.relations, *more.relations), (*match.trees, *more.trees))

@@ -15,9 +15,11 @@ Paths = Sequence[Path] | None
 
 
 def bind_expansions(
-    populate: Iterable[Path], fields: Paths, shape: Shape, violations: list[Violation]
+    populate: Sequence[Path], fields: Paths, shape: Shape, violations: list[Violation]
 ) -> tuple[Expansion, ...]:
     """The trie of `populate`: a.b and a.c are one expansion of a with two inside."""
+    if not populate:
+        return ()
     names = dict.fromkeys(path[0] for path in populate)
     if EVERY_RELATION in names:
         return _every(fields, shape, violations)

@@ -20,12 +20,15 @@ def find_by_names(match: Match, collection: str, urls: FileUrls) -> Match:
     """`match`, on records of `collection`, as it finds users whose files have the URLs that it speaks of."""
     if not match.trees and not match.relations:
         return match
-    trees = (_translate(tree, collection, urls) for tree in match.trees)
+    trees = tuple(_translate(tree, collection, urls) for tree in match.trees)
     relations = (replace(each, match=find_by_names(each.match, each.collection, urls)) for each in match.relations)
-    return replace(match, trees=tuple(trees), relations=tuple(relations))
+    return Match(match.filters, tuple(relations), trees)
 
 
 def _translate(tree: Tree, collection: str, urls: FileUrls) -> Tree:
+    if isinstance(tree, Leaf):
+        return _with_names(tree, urls) if collection == USERS.collection else tree
+
     def with_names(leaf: Node) -> Tree:
         if isinstance(leaf, Related):
             return replace(leaf, tree=_translate(leaf.tree, leaf.collection, urls))

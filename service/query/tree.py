@@ -106,11 +106,14 @@ def leaves(tree: Tree) -> Iterable[Node]:
 
 
 def has_relations(tree: Tree) -> bool:
-    return any(isinstance(leaf, Related) for leaf in leaves(tree))
+    return not isinstance(tree, Leaf) and any(isinstance(leaf, Related) for leaf in leaves(tree))
 
 
 def to_filter(tree: Tree) -> Filter:
     """The filter of a tree without relations. MongoDB finds nothing by that of a false one."""
+    if isinstance(tree, Leaf):
+        expression = EXPRESSIONS[tree.operator](tree.value)
+        return {tree.path: {"$not": expression} if tree.negated else expression}
     match tree:
         case bool():
             return {} if tree else {"$alwaysFalse": 1}
@@ -118,9 +121,6 @@ def to_filter(tree: Tree) -> Filter:
             return {"$and": [to_filter(part) for part in parts]}
         case AnyOf(parts):
             return {"$or": [to_filter(part) for part in parts]}
-        case Leaf():
-            expression = EXPRESSIONS[tree.operator](tree.value)
-            return {tree.path: {"$not": expression} if tree.negated else expression}
     raise TypeError(f"{tree!r} is no condition on one record")
 
 
