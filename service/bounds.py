@@ -100,6 +100,12 @@ MAX_NAMES = Bound(
     past=INVALID,
 )
 MAX_BATCH = Bound(100, "operations of a batch", protects=MONGODB, past=INVALID)
+MAX_BATCH_ANSWER_BYTES = Bound(
+    16_777_216,
+    "bytes of records in a batch's answer, after which no further operation is begun",
+    protects=MEMORY,
+    past="413 too_large",
+)
 MAX_OPERATIONS = Bound(1_000, "fields that the operators of one change name", protects=MONGODB, past=INVALID)
 MAX_ELEMENTS = Bound(500, "elements that `add` or `pull` compares with an array's", protects=MONGODB, past=INVALID)
 MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)

@@ -38,3 +38,20 @@ async def test_however_deep_the_value_of_a_condition_is_it_is_refused(things: Ap
             body = f'{{"where": {{"tags_{operator}": {value}}}, "cursor": "*"}}'
             answer = await things.request("POST", QUERY, content=body, headers=headers)
             assert violations(answer) == [("body", "where", f"tags_{operator}", "value_error")]
+
+
+BATCH = "/api/batch"
+
+
+async def test_a_batch_does_not_answer_one_large_document_a_hundred_times(things: Api) -> None:
+    id_ = await added(things, {"name": "x" * 1_000_000})
+    document = {"collection": "things", "id": id_}
+    each = {"atomic": False, "operations": [{"op": "get", **document}] * 100}
+    results = (await things.request("POST", BATCH, json=each)).json()["results"]
+    assert [result["status"] for result in results] == [200] * 17 + [413] * 83
+    assert results[-1]["error"]["code"] == "too_large"
+    together = {"operations": [{"op": "update", "increment": {"stock": 1}, **document}] * 100}
+    refused = await things.request("POST", BATCH, json=together)
+    assert (refused.status_code, refused.json()["code"], refused.json()["operation"]) == (413, "too_large", 17)
+    stored = await things.request("GET", f"/api/collections/things/documents/{id_}")
+    assert stored.json()["version"] == 1

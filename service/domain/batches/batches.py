@@ -10,6 +10,7 @@ from time import monotonic
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts.users import Accounts
+from service.domain.batches.room import Room
 from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Step, UpsertStep
 from service.domain.batches.users import do_user_step
 from service.domain.documents.changes import Misfit
@@ -53,9 +54,12 @@ class Batches:
         permitted = [await self._permit(caller, position, step) for position, step in enumerate(steps)]
 
         async def work(database: ProjectDatabase) -> list[Done]:
-            done: list[Done] = []
+            done, room = list[Done](), Room()
             for run in split_runs(caller, permitted):
-                done += await self._do_run(caller, run, database)
+                room.check(run[0].position)
+                some = await self._do_run(caller, run, database)
+                room.take(some)
+                done += some
             if keep is not None:
                 await keep(database, done)
             return done
@@ -73,10 +77,13 @@ class Batches:
     async def run_each(self, caller: ProjectCaller, steps: Sequence[Step]) -> list[Done | ServiceError]:
         """Each of `steps` for itself, one after the other: what came of it, or why it was refused."""
         outcomes: list[Done | ServiceError] = []
-        end = monotonic() + BATCH_SECONDS
+        end, room = monotonic() + BATCH_SECONDS, Room()
         for position, step in enumerate(steps):
             try:
-                outcomes.append(await self._do_alone(caller, position, step, left=end - monotonic()))
+                room.check(position)
+                done = await self._do_alone(caller, position, step, left=end - monotonic())
+                room.take([done])
+                outcomes.append(done)
             except ServiceError as error:
                 outcomes.append(error)
         return outcomes
