@@ -66,6 +66,18 @@ async def test_x1_a_relation_tells_nothing_of_a_record_that_cannot_be_read(api: 
         assert denied.text.replace("secret", "nobody") == unknown.text
 
 
+async def test_x1_a_field_that_everybody_may_read_tells_nothing_of_a_record_that_cannot_be_read(api: Api) -> None:
+    schemas = {"boxes": {"title": TEXT, "owner_id": USER}, "items": {"text": TEXT, "owner_id": USER, "box_id": BOX}}
+    users = {"read": {"id_eq": "$user.id"}, "fields": {"data.phone": {"read": "users"}}}
+    await make(api, schemas, {"boxes": {"read": MINE}, "items": {"read": "users"}}, users=users)
+    ann, bob = await sign_up(api, "ann", phone="123"), await sign_up(api, "bob")
+    box = await stored(api, "boxes", title="t", owner_id=ann.id)
+    await stored(api, "items", text="hers", owner_id=ann.id, box_id=box)
+    for query in ("?box.title_eq=t", "?owner.phone_eq=123"):
+        assert texts(await bob.list("items", query)) == []
+        assert texts(await ann.list("items", query)) == ["hers"]
+
+
 async def test_x2_a_field_that_cannot_be_read_is_as_one_that_is_not_there(api: Api) -> None:
     fields = {"note": {"read": False}, "price": {"read": MINE}}
     await make(
