@@ -6,8 +6,8 @@ Whoever may not do what is asked whatever the document is refused before the que
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.access.control import AccessControl, require
+from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller
+from service.domain.access.control import USERS, AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
@@ -16,11 +16,14 @@ from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.documents.writes import Upsert, Upserted
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
+from service.errors import InvalidApiKey, Unauthorized
 from service.query.nodes import ListQuery
 from service.query.tree import Tree
 from service.schema.versions import Versions
 from service.storage.documents import Document
 from service.storage.ids import new_id
+
+ACTIONS = ("read", "create", "update", "delete")
 
 
 class CallersDocuments(Protocol):
@@ -72,6 +75,19 @@ class DocumentPermits:
         return PermittedDocuments(
             self._documents, self._access, self._conflicts, caller, caller.project, name, permissions
         )
+
+    async def require_any(self, caller: ProjectCaller) -> None:
+        """Refuses a guest to whom the rules give nothing, whatever will be asked. Raises InvalidApiKey, Unauthorized."""
+        if not isinstance(caller, PublishableKeyCaller):
+            return
+        rules = (await self._access.rules(caller.project)).rules
+        if not rules.exist:
+            raise InvalidApiKey
+        for name in (*rules.collections, USERS):
+            permissions = await self._access.find_permissions(caller, name)
+            if permissions and any(_whatever_the_document(permissions, each) is not False for each in ACTIONS):
+                return
+        raise Unauthorized
 
 
 def _whatever_the_document(permissions: Permissions, action: str) -> Tree:
