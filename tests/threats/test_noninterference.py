@@ -263,6 +263,24 @@ WHERES: tuple[Record, ...] = (
     {"score_isnull": True}, {"not": {"score_isnull": True}}, {"folder.owner_id_isnull": True},
 )  # fmt: skip
 FIELDS = ("status", "score", "note", "owner_id", "folder_id", "folder.title", "owner.name", "owner.city", "nothing")
+COUNT = {"n": "count"}
+# Saved ones, which anyone may run as far as the rules let them read.
+AGGREGATIONS: tuple[tuple[str, Record], ...] = (
+    (
+        "items",
+        {"group": {"k": "status"}, "values": COUNT | {"s": {"sum": "score"}, "o": {"count_distinct": "owner_id"}}},
+    ),
+    ("items", {"group": {"f": "folder.title", "o": "owner.name"}, "values": COUNT}),
+    ("items", {"group": {"c": "folder.owner.city"}, "values": COUNT | {"m": {"max": "status"}}}),
+    ("items", {"where": {"not": {"note_eq": "red"}}, "values": COUNT | {"m": {"max": "score"}}}),
+    ("items", {"where": {"not": {"folder.title_eq": "title 1"}}, "group": {"k": "note"}, "values": COUNT}),
+    ("items", {"group": {"d": {"field": "created_at", "every": "month", "timezone": "Europe/Rome"}}, "values": COUNT}),
+    (
+        "items",
+        {"where": {"score_gt": 1}, "values": {"a": {"count_distinct": "group"}, "b": {"count_distinct": "status"}}},
+    ),
+    ("users", {"group": {"k": "city"}, "values": COUNT | {"m": {"min": "email"}}}),
+)
 
 
 def random_tree(rnd: random.Random, depth: int) -> Record:
@@ -296,7 +314,7 @@ def random_body(rnd: random.Random) -> Record:
 KINDS = (
     ("list",) * 6
     + ("query",) * 5
-    + ("distinct", "users where")
+    + ("distinct", "users where", "aggregate", "aggregate", "aggregate")
     + ("get",) * 3
     + ("folders", "users", "users", "user", "create", "merge", "merge", "replace", "delete")
 )
@@ -316,6 +334,7 @@ def random_request(rnd: random.Random, ids: dict[str, list[str]]) -> tuple[str, 
         "query": (asked, QUERIES[asked], random_body(rnd)),
         "distinct": ("GET", f"/api/collections/items/distinct?field={rnd.choice(FIELDS)}", None),
         "users where": ("POST", "/auth-collections/users/query", random_users_body(rnd)),
+        "aggregate": ("GET", f"/api/aggregations/a{rnd.randrange(len(AGGREGATIONS))}", None),
         "get": ("GET", item, None),
         "folders": ("GET", "/api/collections/folders/documents?populate=owner", None),
         "users": ("GET", f"/auth-collections/users?{rnd.choice(USERS)}", None),
@@ -360,6 +379,10 @@ async def make_copy(make_api: MakeApi) -> Copy:
     api = await make_api()
     for name, schema in SCHEMAS.items():
         answer = await api.request("POST", "/api/collections", json={"name": name, "schema": schema})
+        assert answer.status_code == 201, answer.text
+    for number, (name, body) in enumerate(AGGREGATIONS):
+        definition = {"collection": name, "aggregate": body, "run": "anyone"}
+        answer = await api.request("PUT", f"/api/aggregations/a{number}", json=definition)
         assert answer.status_code == 201, answer.text
     people = {name: await sign_up(api, name, *ROLES[name], city="Rome") for name in NAMES}
     return Copy(api, {**people, "guest": guest_of(api)})
