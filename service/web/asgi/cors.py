@@ -15,10 +15,14 @@ from service.services import Services
 MAX_ORIGIN = 300
 PREFLIGHT_HEADERS = {
     "access-control-allow-methods": "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE",
-    "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-ID, Range, If-Match, If-None-Match",
+    "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-ID, Range, If-Match, If-None-Match, "
+    "Idempotency-Key",
     "access-control-max-age": "600",
 }
-EXPOSED = b"X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition, Content-Range"
+EXPOSED = (
+    b"X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, ETag, Content-Disposition, Content-Range, "
+    b"Idempotency-Replayed"
+)
 
 
 class Preflights:

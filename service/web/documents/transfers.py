@@ -37,7 +37,8 @@ FORMATS = {
 # Whose bytes say nothing of themselves: `format` does.
 ANY_BYTES = "application/octet-stream"
 MODES = ("create", "upsert")
-PIECE_BYTES = 65_536
+# Some milliseconds of work, before others have their turn.
+PIECE_BYTES = 16_384
 
 WriteLine = Callable[[Document], bytes]
 

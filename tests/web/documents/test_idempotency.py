@@ -10,7 +10,7 @@ from pymongo import MongoClient
 
 from service.errors import Unavailable
 from service.storage.answers import KeptAnswers
-from tests.conftest import Api, CommandRecorder
+from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import added, declare, violations
 from tests.domain.access.examples import RULES
 from tests.web.rules.conftest import declare as declare_examples
@@ -253,3 +253,18 @@ async def test_who_sends_a_key_pays_for_it_and_nobody_else(things: Api, commands
         commands.commands.clear()
         await things.request("POST", DOCUMENTS, json={"data": {"n": 1}}, headers=headers)
         assert commands.names == expected
+
+
+async def test_a_page_of_another_origin_may_send_a_key_and_learn_of_the_replay(make_api: MakeApi) -> None:
+    page = "https://app.example.com"
+    api = await make_api(CORS_ORIGINS=page)
+    await declare(api, SCHEMA)
+    asked = {
+        "origin": page,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "idempotency-key",
+    }
+    preflight = await api.http.options(DOCUMENTS, headers=asked)
+    assert "Idempotency-Key" in preflight.headers["access-control-allow-headers"]
+    answer = await api.request("POST", DOCUMENTS, json={"data": {}}, headers={"origin": page, "idempotency-key": "k"})
+    assert "Idempotency-Replayed" in answer.headers["access-control-expose-headers"]
