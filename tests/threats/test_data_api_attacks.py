@@ -6,6 +6,7 @@ import pytest
 
 from tests.conftest import Api
 from tests.declared import added, declare, violations
+from tests.web.rules.conftest import guest_of, save, sign_up
 
 SCHEMA: dict[str, Any] = {
     "name": {"type": "string"},
@@ -54,4 +55,66 @@ async def test_a_batch_does_not_answer_one_large_document_a_hundred_times(things
     refused = await things.request("POST", BATCH, json=together)
     assert (refused.status_code, refused.json()["code"], refused.json()["operation"]) == (413, "too_large", 17)
     stored = await things.request("GET", f"/api/collections/things/documents/{id_}")
+    assert stored.json()["version"] == 1
+
+
+# What answers with values, or writes, past the rules.
+CLOSED = (
+    ("GET", "/api/collections/things/distinct?field=name"),
+    ("GET", "/auth-collections/users/distinct?field=id"),
+    ("POST", "/api/collections/things/aggregate"),
+    ("POST", "/auth-collections/users/aggregate"),
+    ("GET", "/api/aggregations"),
+    ("PUT", "/api/aggregations/all"),
+    ("GET", "/api/collections/things/export"),
+    ("POST", "/api/collections/things/import"),
+)
+OPEN = dict.fromkeys(("read", "create", "update", "delete"), "anyone")
+
+
+async def test_rules_open_none_of_what_is_for_the_secret_key(things: Api) -> None:
+    await save(things, {"collections": {"things": OPEN}, "users": {"read": "anyone"}})
+    user, guest = await sign_up(things, "ann"), guest_of(things)
+    for method, path in CLOSED:
+        answers = [await who.ask(method, path, json={}) for who in (user, guest)]
+        codes = [(answer.status_code, answer.json()["code"]) for answer in answers]
+        assert codes == [(401, "invalid_api_key"), (403, "secret_key_required")], (method, path)
+
+
+GONE = "f" * 24
+OPERATIONS: tuple[dict[str, Any], ...] = (
+    {"op": "get"},
+    {"op": "delete"},
+    {"op": "delete", "if_match": 1},
+    {"op": "replace", "data": {"name": "x"}},
+    {"op": "update", "data": {"stock": "no number"}, "if_match": 1},
+    {"op": "update", "increment": {"stock": 1}},
+    {"op": "update", "increment": {"stock": 1}, "if_match": 1},
+    {"op": "update", "increment": {"stock": 1}, "where": {"stock_gte": 1}},
+    {"op": "update", "push": {"tags": 1}, "where": {"tags_isnull": False}},
+    {"op": "update", "min": {"hidden": 1}},
+    {"op": "update", "unset": ["name"], "where": {"hidden_gt": 1}},
+)
+
+
+async def test_no_operation_of_a_batch_tells_what_may_not_be_read_from_what_is_not_there(api: Api) -> None:
+    await declare(api, SCHEMA | {"hidden": {"type": "integer"}})
+    rule = {"name_eq": "open"}
+    fields = {"hidden": {"read": False}}
+    await save(api, {"collections": {"things": OPEN | {"read": rule, "update": rule, "fields": fields}}})
+    id_ = await added(api, {"name": "shut", "stock": 5, "hidden": 3, "tags": [1]})
+    ann = await sign_up(api, "ann")
+    for operation in OPERATIONS:
+        for atomic in (True, False):
+            answers = [
+                await ann.ask(
+                    "POST",
+                    BATCH,
+                    json={"atomic": atomic, "operations": [{**operation, "collection": "things", "id": each}]},
+                )
+                for each in (id_, GONE)
+            ]
+            assert answers[0].text == answers[1].text, operation
+            assert [answer.status_code for answer in answers] in ([404, 404], [422, 422], [200, 200])
+    stored = await api.request("GET", f"/api/collections/things/documents/{id_}")
     assert stored.json()["version"] == 1
