@@ -13,7 +13,9 @@ ENDPOINTS: list[Endpoint] = [(route.method, route.path) for route in ROUTES]
 # More can go wrong where a body is read.
 WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
 
-SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
+SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}} | {
+    "sku": {"type": "string", "unique": True}
+}
 DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
 RULES = {"users": {"read": "users", "fields": {"data.picture": {"read": "users", "protected": True}}}}
 FILES = (("a.png", PNG), ("b.svg", SVG))
@@ -101,6 +103,8 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
         made.query = chance.choice(QUERIES)
     if pattern.endswith("/distinct"):
         made.query = chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
+    if endpoint == ("PUT", "/api/collections/{name}/documents"):
+        made.query = chance.choice(("by=sku", "by=sku&on_conflict=merge"))
     if endpoint == ("GET", "/api/aggregations/{name}"):
         made.query = "least=1"
     if pattern == "/files/{file_name}":
@@ -125,6 +129,8 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
             return deepcopy(chance.choice(BODIES))
         case "POST", "/api/collections":
             return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
+        case "PUT", "/api/collections/{name}/documents":
+            return {"data": deepcopy(DATA) | {"sku": "a"}}
         case "PATCH", "/api/collections/{name}":
             return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
         case "POST" | "PUT" | "PATCH", path:

@@ -30,6 +30,7 @@ async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
         "created_at": stored["created_at"],
         "updated_at": stored["created_at"],
         "token_version": 1,
+        "version": 1,
     }
     shown = await site.user(end.token)
     assert shown.keys() == {"id", "email", "data", "created_at", "updated_at"}
