@@ -109,6 +109,10 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
         made.query = "least=1"
     if pattern == "/files/{file_name}":
         made.query = scene.file_url.partition("?")[2]
+    if pattern.endswith("/import"):
+        made.headers.append(
+            ("content-type", chance.choice((b"application/x-ndjson", b"application/x-ndjson; charset=utf-8")))
+        )
     made.content = _content(endpoint, scene, chance)
     if pattern in {"/auth-collections/signup", "/auth-collections/user"} and method != "GET" and chance.random() < 0.5:
         made.parts = [("file", *chance.choice(FILES))]
@@ -131,11 +135,23 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
             return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
         case "PUT", "/api/collections/{name}/documents":
             return {"data": deepcopy(DATA) | {"sku": "a"}}
+        case "POST", "/api/batch":
+            return {"atomic": chance.random() < 0.5, "operations": _operations(scene)}
         case "PATCH", "/api/collections/{name}":
             return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
         case "POST" | "PUT" | "PATCH", path:
             return _access_content(path, scene) or _aggregation(path, chance) or {"data": deepcopy(DATA)}
     return ...
+
+
+def _operations(scene: Scene) -> list[dict[str, Any]]:
+    things, known = {"collection": "things"}, scene.segments["id"]
+    return [
+        {"op": "create", **things, "as": "made", "data": deepcopy(DATA)},
+        {"op": "update", **things, "id": known, "increment": {"number": 1}, "where": {"number_gte": 0}},
+        {"op": "upsert", **things, "by": "sku", "data": {"sku": "b"}},
+        {"op": "get", **things, "id": known},
+    ]
 
 
 def _aggregation(path: str, chance: random.Random) -> Any:
