@@ -13,9 +13,9 @@ ENDPOINTS: list[Endpoint] = [(route.method, route.path) for route in ROUTES]
 # More can go wrong where a body is read.
 WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
 
-SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}} | {
-    "sku": {"type": "string", "unique": True}
-}
+UPSERT: Endpoint = ("PUT", "/api/collections/{name}/documents")
+SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
+SCHEMA["sku"] = {"type": "string", "unique": True}
 DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
 RULES = {"users": {"read": "users", "fields": {"data.picture": {"read": "users", "protected": True}}}}
 FILES = (("a.png", PNG), ("b.svg", SVG))
@@ -94,54 +94,71 @@ class Draft:
 
 def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     method, pattern = endpoint
-    made = Draft(endpoint, method, scene.path(pattern))
+    made = Draft(endpoint, method, scene.path(pattern), _query(endpoint, scene, chance))
     if pattern == "/auth-collections/user":
         made.headers.append(("authorization", f"Bearer {scene.token}".encode()))
     else:
         made.headers.append(("x-api-key", scene.key.encode()))
-    if method == "GET" and pattern.endswith(("/users", "/documents")):
-        made.query = chance.choice(QUERIES)
-    if pattern.endswith("/distinct"):
-        made.query = chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
-    if endpoint == ("PUT", "/api/collections/{name}/documents"):
-        made.query = chance.choice(("by=sku", "by=sku&on_conflict=merge"))
-    if endpoint == ("GET", "/api/aggregations/{name}"):
-        made.query = "least=1"
-    if pattern == "/files/{file_name}":
-        made.query = scene.file_url.partition("?")[2]
     if pattern.endswith("/import"):
-        made.headers.append(
-            ("content-type", chance.choice((b"application/x-ndjson", b"application/x-ndjson; charset=utf-8")))
-        )
+        made.headers.append(("content-type", b"application/x-ndjson"))
     made.content = _content(endpoint, scene, chance)
     if pattern in {"/auth-collections/signup", "/auth-collections/user"} and method != "GET" and chance.random() < 0.5:
         made.parts = [("file", *chance.choice(FILES))]
     return made
 
 
+def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
+    match endpoint:
+        case "GET", "/auth-collections/users" | "/api/collections/{name}/documents":
+            return chance.choice(QUERIES)
+        case "GET", "/auth-collections/users/distinct" | "/api/collections/{name}/distinct":
+            return chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
+        case "PUT", "/api/collections/{name}/documents":
+            return chance.choice(("by=sku", "by=sku&on_conflict=merge"))
+        case "GET", "/api/aggregations/{name}":
+            return "least=1"
+        case _, "/files/{file_name}":
+            return scene.file_url.partition("?")[2]
+    return ""
+
+
 def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
     """A new object each time, for it will be changed; `...` is none."""
-    email = f"u{chance.randrange(10**12)}@example.com"
-    match endpoint:
+    method, pattern = endpoint
+    if method == "QUERY" or pattern.endswith("/query"):
+        return deepcopy(chance.choice(BODIES))
+    if method not in {"POST", "PUT", "PATCH"}:
+        return ...
+    made = (
+        _account(pattern, method, chance)
+        or _declaration(pattern, method, chance)
+        or _access_content(pattern, scene)
+        or _aggregation(pattern, chance)
+    )
+    if pattern == "/api/batch":
+        return {"atomic": chance.random() < 0.5, "operations": _operations(scene)}
+    return made or {"data": deepcopy(DATA) | ({"sku": "a"} if (method, pattern) == UPSERT else {})}
+
+
+def _account(pattern: str, method: str, chance: random.Random) -> Any:
+    match method, pattern:
         case "POST", "/auth-collections/signup":
+            email = f"u{chance.randrange(10**12)}@example.com"
             return {"email": email, "password": "correct horse", "name": "Ann", "friend_id": "0" * 24}
         case "POST", "/auth-collections/login":
             return {"email": "ann@example.com", "password": "correct horse"}
         case "PUT", "/auth-collections/user":
             return {"name": "Bo", "address": {"city": "Bonn"}}
-        case ("QUERY", _) | ("POST", "/api/collections/{name}/query" | "/auth-collections/users/query"):
-            return deepcopy(chance.choice(BODIES))
+    return None
+
+
+def _declaration(pattern: str, method: str, chance: random.Random) -> Any:
+    match method, pattern:
         case "POST", "/api/collections":
             return {"name": f"made{chance.randrange(10**6)}", "schema": deepcopy(SCHEMA)}
-        case "PUT", "/api/collections/{name}/documents":
-            return {"data": deepcopy(DATA) | {"sku": "a"}}
-        case "POST", "/api/batch":
-            return {"atomic": chance.random() < 0.5, "operations": _operations(scene)}
         case "PATCH", "/api/collections/{name}":
             return {"schema": deepcopy(SCHEMA) | {"note": {"type": "string", "max_length": 9}}}
-        case "POST" | "PUT" | "PATCH", path:
-            return _access_content(path, scene) or _aggregation(path, chance) or {"data": deepcopy(DATA)}
-    return ...
+    return None
 
 
 def _operations(scene: Scene) -> list[dict[str, Any]]:
