@@ -20,7 +20,7 @@ class UrlsForm(BaseModel):
 
     urls: Annotated[list[str], Field(max_length=MAX_SIGNED_URLS, description="URLs of files, signed or not")]
     expires_in: Annotated[
-        int, BeforeValidator(_whole), Field(ge=1, le=WEEK, description="For how many seconds they shall be good")
+        int, Field(ge=1, le=WEEK, description="For how many seconds they shall be good"), BeforeValidator(_whole)
     ] = HOUR
 
 

@@ -2,19 +2,18 @@
 
 from service.web.openapi.declaration import Parameter, SuccessResponse
 
+# Without examples: a page that fills them in would send them, and be refused.
 ETAG = {"ETag": "The version of the record, for If-Match and If-None-Match"}
 IF_MATCH = Parameter(
     name="If-Match",
     location="header",
-    description="The `ETag` that was read: nothing is changed unless it is still that of the record.",
+    description='The `ETag` that was read, such as `"v17"`: nothing is changed unless it is still that of the record.',
     schema={"type": "string"},
-    example='"v17"',
 )
 IF_NONE_MATCH = Parameter(
     name="If-None-Match",
     location="header",
-    description="The `ETag` that was read: 304 without a body where it is still that of the record.",
+    description='The `ETag` that was read, such as `"v17"`: 304 without a body where it is still that of the record.',
     schema={"type": "string"},
-    example='"v17"',
 )
 NOT_MODIFIED = SuccessResponse(status=304, description="The client has it", headers=ETAG)

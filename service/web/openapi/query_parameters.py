@@ -138,7 +138,7 @@ def where_parameter(filters: dict[str, str]) -> Parameter:
         description="Conditions as JSON with typed values, which `and`, `or` and `not` join: what `POST .../query` takes. "
         "They hold beside the filters.",
         schema={"type": "string", "minLength": 2, "pattern": r"^\{"},
-        example=json.dumps({"not": searches}),
+        examples={"all records": "{}", "not these": json.dumps({"not": searches})},
     )
 
 
