@@ -331,6 +331,16 @@ async def test_a_collection_that_is_not_there_is_not_found(api: Api) -> None:
     assert found == (404, "collection_not_found", "Collection not found")
 
 
+async def test_what_is_only_read_ignores_an_idempotency_key(shop_api: Api) -> None:
+    body, headers = {"values": {"n": "count"}}, {"idempotency-key": "k1"}
+    for path in (ORDERS, USERS):
+        answer = await shop_api.request("POST", path, json=body, headers=headers)
+        assert (answer.status_code, answer.json()["rows"]) == (200, [{"n": 0}])
+    saved = {"collection": "orders", "aggregate": body}
+    refused = await shop_api.request("PUT", "/api/aggregations/a", json=saved, headers=headers)
+    assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["header", "idempotency-key"])
+
+
 @pytest.mark.parametrize("path", [ORDERS, USERS])
 async def test_ad_hoc_aggregations_take_the_secret_key(make_api: MakeApi, path: str) -> None:
     api = await make_api()
