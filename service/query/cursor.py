@@ -48,8 +48,15 @@ class Key:
 
 
 def fingerprint(asked: Any) -> str:
-    """Of what must stay the same from page to page: its filters and order, as JSON, whatever the order of names in it."""
-    return urlsafe_b64encode(blake2b(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS), digest_size=9).digest()).decode()
+    """Of what must stay the same from page to page: its filters and order, as JSON, whatever the order of names in it.
+
+    Raises Invalid where that is nested deeper than anything that is asked for or stored.
+    """
+    try:
+        text = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        raise Invalid.one(("body",), f"Objects and arrays may be nested {MAX_DEPTH} deep", type_="too_deep") from None
+    return urlsafe_b64encode(blake2b(text, digest_size=9).digest()).decode()
 
 
 def read_cursor(text: str, query: str) -> Cursor:

@@ -41,6 +41,17 @@ async def test_however_deep_the_value_of_a_condition_is_it_is_refused(things: Ap
             assert violations(answer) == [("body", "where", f"tags_{operator}", "value_error")]
 
 
+async def test_a_change_of_many_that_is_nested_too_deep_is_refused(things: Api) -> None:
+    await added(things, {"name": "x"})
+    for body in (
+        f'{{"where": {{}}, "expect": 1, "data": {{"tags": {"[" * 300 + "]" * 300}}}}}',
+        f'{{"where": {{"tags_eq": {"[" * 300 + "]" * 300}}}, "expect": 1, "data": {{}}}}',
+    ):
+        headers = {"content-type": "application/json"}
+        answer = await things.request("POST", "/api/collections/things/update", content=body, headers=headers)
+        assert violations(answer) == [("body", "too_deep")]
+
+
 BATCH = "/api/batch"
 
 
