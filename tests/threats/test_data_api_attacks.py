@@ -129,3 +129,14 @@ async def test_no_operation_of_a_batch_tells_what_may_not_be_read_from_what_is_n
             assert [answer.status_code for answer in answers] in ([404, 404], [422, 422], [200, 200])
     stored = await api.request("GET", f"/api/collections/things/documents/{id_}")
     assert stored.json()["version"] == 1
+
+
+async def test_no_cursor_spares_a_change_of_many_its_count(things: Api) -> None:
+    await added(things, {"name": "x"})
+    for path, body in (("update", {"data": {"name": "y"}}), ("delete", {})):
+        for more in ({}, {"expect": 7}):
+            sent = {"where": {}, **body, **more}
+            answer = await things.request("POST", f"/api/collections/things/{path}?cursor=*", json=sent)
+            assert violations(answer) == [("query", "cursor", "value_error")]
+    found = await things.request("GET", "/api/collections/things/documents")
+    assert [document["data"]["name"] for document in found.json()["documents"]] == ["x"]

@@ -10,7 +10,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.bulk import BulkResult, BulkWrite, Preview
 from service.domain.documents.writes import Change
 from service.errors import Invalid, Violation
-from service.query.cursor import fingerprint, read_cursor
+from service.query.cursor import BEGINNING, fingerprint, read_cursor
 from service.query.nodes import Count, ListQuery, SortKey
 from service.query.parse import parse_pairs
 from service.query.where import read_where
@@ -68,6 +68,10 @@ def _read_options(request: Request) -> dict[str, str]:
         for name in options
         if name not in {"dry_run", "cursor"}
     ]
+    if options.get("cursor") == BEGINNING:
+        # Who goes on says no more how many documents there are.
+        msg = "The first call has no cursor; those after it have the next of the one before"
+        violations.append(Violation(("query", "cursor"), msg, "value_error"))
     if options.get("dry_run", "false") not in {"true", "false"}:
         violations.append(Violation(("query", "dry_run"), "Must be true or false", "bool_parsing"))
     if violations:
