@@ -18,7 +18,7 @@ import structlog
 from starlette.applications import Starlette
 
 from faults.samples import FORM_TYPE, file_part, form
-from service.errors import AggregationConflict, RuleConflict, RuleTestsFailed, SchemaConflict
+from service.errors import AggregationConflict, CountChanged, RuleConflict, RuleTestsFailed, SchemaConflict
 from tests.conftest import Api, MakeApi
 from tests.fuzz.drafts import ENDPOINTS, RULES, SAVED, SCHEMA, WEIGHTS, Scene, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
@@ -50,6 +50,7 @@ MORE = {
     RuleTestsFailed.code: {"failed"},
     RuleConflict.code: {"rules"},
     AggregationConflict.code: {"errors"},
+    CountChanged.code: {"matched"},
 }
 # The tests' service has no token for it.
 NEVER_GOOD = {"/metrics"}

@@ -14,6 +14,10 @@ ENDPOINTS: list[Endpoint] = [(route.method, route.path) for route in ROUTES]
 WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
 
 UPSERT: Endpoint = ("PUT", "/api/collections/{name}/documents")
+BULK: dict[str, dict[str, Any]] = {
+    "/api/collections/{name}/update": {"increment": {"number": 1}},
+    "/api/collections/{name}/delete": {},
+}
 SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
 SCHEMA["sku"] = {"type": "string", "unique": True}
 DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
@@ -135,6 +139,8 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
         or _access_content(pattern, scene)
         or _aggregation(pattern, chance)
     )
+    if pattern in BULK:
+        return {"where": {"number_gte": 10**6}, "expect": 0} | BULK[pattern]
     if pattern == "/api/batch":
         return {"atomic": chance.random() < 0.5, "operations": _operations(scene)}
     return made or {"data": deepcopy(DATA) | ({"sku": "a"} if (method, pattern) == UPSERT else {})}
