@@ -140,7 +140,7 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
         or _aggregation(pattern, chance)
     )
     if pattern in BULK:
-        return {"where": {"number_gte": 10**6}, "expect": 0} | BULK[pattern]
+        return {"where": {"number_gte": 10**6}, "expect": 0} | deepcopy(BULK[pattern])
     if pattern == "/api/batch":
         return {"atomic": chance.random() < 0.5, "operations": _operations(scene)}
     return made or {"data": deepcopy(DATA) | ({"sku": "a"} if (method, pattern) == UPSERT else {})}
