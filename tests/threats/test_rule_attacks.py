@@ -441,6 +441,8 @@ async def test_x13_a_publishable_key_does_what_rules_give_to_anyone_and_no_more(
     assert (without.status_code, without.json()["code"]) == (401, "invalid_api_key")
     users_only = {"read": "users", "create": "users", "update": "users", "delete": "users"}
     await make(api, {"items": {"text": TEXT}}, {"items": users_only}, users={"read": "users"})
+    saved = {"collection": "items", "aggregate": {"values": {"n": "count"}}, "run": "users"}
+    assert (await api.request("PUT", "/api/aggregations/items", json=saved)).status_code == 201
     refused = await guest_of(api).ask(route.method, _path(route))
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")
 

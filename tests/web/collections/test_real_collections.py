@@ -46,6 +46,7 @@ async def demo(
         "airports": {"created": 3376},
         "flights": {"created": 2000},
         "rules": {"created": 1},
+        "aggregations": {"created": 1},
     }
     return Api(await services.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
 
