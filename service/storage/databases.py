@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -212,10 +213,17 @@ async def _attempt(
         result = await work(session)
         await _commit(session, deadline)
     finally:
-        # Also where the request was cancelled: what it has locked must not stay locked.
         if session.in_transaction:
-            await session.abort_transaction()
+            await _abort(session)
     return result
+
+
+async def _abort(session: ClientSession) -> None:
+    """Ends the transaction, also that of a request whose time is over or which is cancelled: nothing stays locked.
+
+    The driver would not even send the command past the deadline of its context, hence a context of its own.
+    """
+    await asyncio.shield(asyncio.create_task(session.abort_transaction(), context=Context()))
 
 
 async def _commit(session: ClientSession, deadline: float) -> None:

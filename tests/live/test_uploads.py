@@ -27,6 +27,13 @@ def chunks(server: Server) -> int:
     return server.database["files.chunks"].count_documents({})
 
 
+def wait_until_empty(server: Server) -> None:
+    try:
+        wait_until(lambda: stored(server.database) == {}, 60)
+    except TimeoutError:
+        pytest.fail(f"left: {stored(server.database)}, intents: {list(server.database['uploads'].find())}")
+
+
 def receive(connection: socket.socket) -> bytes:
     """What the service answers until it closes, or has said a whole JSON object."""
     received = b""
@@ -86,8 +93,8 @@ class TestSizes:
         body = form(account(), file_part("a", content=png(3_000_000)))
         with server.connect() as connection:
             connection.sendall(server.signup_head(len(body)) + body[:2_900_000])
-            wait_until(lambda: chunks(server) > 0, 5)
-        wait_until(lambda: stored(server.database) == {}, 5)
+            wait_until(lambda: chunks(server) > 0, 30)
+        wait_until_empty(server)
 
 
 class TestAborts:
@@ -99,7 +106,7 @@ class TestAborts:
         with server.connect() as connection:
             connection.sendall(server.signup_head(len(body)) + body[: len(body) * percent // 100])
             assert "users" not in stored(server.database)
-        wait_until(lambda: stored(server.database) == {}, 10)
+        wait_until_empty(server)
 
     @pytest.mark.usefixtures("short_transactions")
     @pytest.mark.parametrize("percent", [50, 99])
@@ -108,7 +115,7 @@ class TestAborts:
         with serving(mongodb_uri, f"{database_prefix}kill_") as server:
             with server.connect() as connection:
                 connection.sendall(server.signup_head(len(body)) + body[: len(body) * percent // 100])
-                wait_until(lambda: chunks(server) > 0, 10)
+                wait_until(lambda: chunks(server) > 0, 30)
                 server.kill()
             assert left(server) == {"uploads": 1}
             assert "removed 0 files" in server.command("sweep")
@@ -118,12 +125,12 @@ class TestAborts:
     @pytest.mark.usefixtures("short_transactions")
     def test_r5_one_of_two_workers_is_killed(self, mongodb_uri: str, database_prefix: str) -> None:
         with serving(mongodb_uri, f"{database_prefix}two_", workers=2) as server:
-            wait_until(lambda: len(server.workers()) == 2, 10)
+            wait_until(lambda: len(server.workers()) == 2, 30)
             victim = server.workers()[0]
             uploads = [threading.Thread(target=_upload_slowly, args=(server, n)) for n in range(8)]
             for upload in uploads:
                 upload.start()
-            wait_until(lambda: chunks(server) > 0, 10)
+            wait_until(lambda: chunks(server) > 0, 30)
             os.kill(victim, signal.SIGKILL)
             killed = time.monotonic()
             for upload in uploads:
@@ -168,7 +175,7 @@ def test_a_service_that_restarts_still_has_its_files(server: Server) -> None:
     name = server.signup(form(account(), file_part("a"))).json()["user"]["data"]["a"].rpartition("/")[2]
     server.kill()
     server.process = start(server.environment, server.port, 1)
-    wait_until(lambda: _is_up(server), 20)
+    wait_until(lambda: _is_up(server), 60)
     assert httpx2.get(f"{server.url}/files/{name}").content == PNG
 
 

@@ -3,9 +3,10 @@
 import asyncio
 
 import pytest
+from pymongo import MongoClient, timeout
 from pymongo.errors import OperationFailure
 
-from service.errors import DuplicateValue, Unavailable
+from service.errors import DuplicateValue, ServiceError, Unavailable
 from service.storage.client import ClientSession, Database, Document, within
 from service.storage.databases import RETRY_COMMIT, ProjectDatabase
 
@@ -165,3 +166,36 @@ async def test_a_cancelled_body_locks_nothing(project: ProjectDatabase) -> None:
     with within(2):
         await project.records("users").update({"_id": "ann"}, spend(2))
     assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 8}}
+
+
+@pytest.mark.parametrize("ends", ["its time is over", "cancelled", "cancelled twice"])
+async def test_what_a_transaction_has_locked_is_free_however_it_ends(
+    project: ProjectDatabase, mongo: MongoClient[Document], ends: str
+) -> None:
+    """Else the record stays locked until MongoDB gives the transaction up, after a minute."""
+    locked = asyncio.Event()
+
+    async def work(bound: ProjectDatabase) -> None:
+        await bound.records("users").update({"_id": "ann"}, spend(1))
+        locked.set()
+        await asyncio.sleep(0.5 if ends == "its time is over" else 30)
+        await bound.records("users").find({"_id": "ann"})
+
+    async def late() -> None:
+        with within(0.3):
+            await project.in_transaction(work)
+
+    task = asyncio.ensure_future(late() if ends == "its time is over" else project.in_transaction(work))
+    await locked.wait()
+    if ends != "its time is over":
+        task.cancel()
+    if ends == "cancelled twice":
+        await asyncio.sleep(0)
+        task.cancel()
+    with pytest.raises((ServiceError, asyncio.CancelledError)):
+        await task
+    # Another client: the same one might end the transaction by using its session again.
+    users = mongo[project.database.name]["users"]
+    with timeout(20):
+        assert (await asyncio.to_thread(users.update_one, {"_id": "ann"}, spend(3))).modified_count
+    assert await project.records("users").find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 7}}
