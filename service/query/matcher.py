@@ -49,8 +49,12 @@ def matches(tree: Tree, record: Record) -> bool:
 
 
 def holds(leaf: Leaf, record: Record) -> bool:
-    found = list(_values(record, leaf.path.split(".")))
-    return OPERATORS[leaf.operator](found, leaf.value) is not leaf.negated
+    return OPERATORS[leaf.operator](values_found(record, leaf.path.split(".")), leaf.value) is not leaf.negated
+
+
+def values_found(record: Record, path: list[str]) -> list[Any]:
+    """What stands at `path`, which several elements of an array on the way may have; ABSENT where nothing does."""
+    return list(_values(record, path))
 
 
 def decide(tree: Tree, judge: Callable[[Node], Tree]) -> Tree:

@@ -2,7 +2,6 @@
 
 import random
 import time
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,31 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
+from faults.matcher import NAMES, SCALARS, WHOLE, Outcome, compare, differs, random_records
 from service.bounds import MAX_SET_VALUES, MAX_VALUES
+from service.query import matcher, operators, tree
+from service.query.closures import compile_tree
 from service.query.matcher import matches
-from service.query.tree import Leaf, Tree, all_of, any_of, negate, to_filter
-
-NAMES = ["a", "b", "c"]
-MOMENTS = [datetime(2026, 1, day) for day in (1, 2, 3)]  # noqa: DTZ001 - as they are stored
-NUMBERS = [0, 1, -1, 2**53 + 1, 1.0, 0.5, float(2**53)]
-SCALARS = [*NUMBERS, True, False, "", "a", "b", "1", "é", "\U0001f600", "\uffff", *MOMENTS]
-CORPUS = 500
-# Values of records: each is found whole where it stands, and not where it is an element.
-WHOLE: list[Any] = [[], {}, ["a"], [["a"]], [None], {"a": 1}, {"a": None}]
-
-
-def random_value(generator: random.Random, depth: int) -> Any:
-    kind = generator.random()
-    if depth and kind < 0.2:
-        return [random_value(generator, depth - 1) for _ in range(generator.randrange(4))]
-    if depth and kind < 0.45:
-        return random_object(generator, depth - 1)
-    return None if kind < 0.5 else generator.choice(SCALARS)
-
-
-def random_object(generator: random.Random, depth: int) -> dict[str, Any]:
-    return {name: random_value(generator, depth) for name in NAMES if generator.random() < 0.7}
-
+from service.query.tree import Leaf, Tree, all_of, any_of, negate
 
 PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(lambda names: ".".join(("data", *names)))
 CONSTANTS = st.sampled_from(SCALARS)
@@ -67,7 +47,7 @@ def records(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> Any:
     generator = random.Random(20261121)  # noqa: S311 - reproducible, not secret
     collection = mongo[f"{database_prefix}matcher"]["records"]
     collection.drop()
-    collection.insert_many({"_id": number, "data": random_object(generator, 3)} for number in range(CORPUS))
+    collection.insert_many(random_records(generator))
     yield collection, list(collection.find())
     mongo.drop_database(f"{database_prefix}matcher")
 
@@ -76,9 +56,22 @@ def records(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> Any:
 @settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(tree=TREES)
 def test_the_matcher_agrees_with_mongodb(records: Any, tree: Tree) -> None:
-    collection, stored = records
-    found = {record["_id"] for record in collection.find(to_filter(tree), {"_id": 1})}
-    assert found == {record["_id"] for record in stored if matches(tree, record)}
+    assert not differs(*records, tree, Outcome())
+
+
+def test_random_trees_on_records_of_their_own(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
+    """The way of `scripts/fuzz matcher`, which makes more."""
+    database = mongo[f"{database_prefix}matcher_more"]
+    outcome = compare(database["records"], count=20_000)
+    mongo.drop_database(database.name)
+    assert not outcome.differing
+    assert outcome.telling > outcome.trees / 4
+
+
+def test_each_operator_has_both_back_ends() -> None:
+    """`pattern` is made of other conditions where MongoDB alone is asked."""
+    assert tree.EXPRESSIONS.keys() - {"pattern"} == matcher.OPERATORS.keys()
+    assert operators.OPERATORS.keys() <= matcher.OPERATORS.keys()
 
 
 @pytest.mark.parametrize("operator", ["in", "eq"])
@@ -87,5 +80,7 @@ def test_n18_an_array_is_looked_at_once_however_many_values_are_wanted(operator:
     record = {"data": {"a": [f"text {number}" for number in range(MAX_VALUES)]}}
     wanted = tuple(f"other {number}" for number in range(MAX_SET_VALUES))
     started = time.thread_time()
-    assert not matches(Leaf("data.a", operator, wanted if operator == "in" else wanted[0]), record)
+    leaf = Leaf("data.a", operator, wanted if operator == "in" else wanted[0])
+    assert not matches(leaf, record)
+    assert not compile_tree(leaf)(record)
     assert time.thread_time() - started < 1
