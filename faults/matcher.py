@@ -26,6 +26,8 @@ MOMENTS = [datetime(2026, 1, day) for day in (1, 2, 3)]  # noqa: DTZ001 - as the
 NUMBERS = [0, 1, -1, 2**53 + 1, 1.0, 0.5, float(2**53)]
 SCALARS = [*NUMBERS, True, False, "", "a", "b", "1", "é", "\U0001f600", "\uffff", *MOMENTS]
 CORPUS = 500
+# Asked of the same records.
+TREES = 100
 # Of which one is the field, where for `eq` an element is enough.
 WHOLE: list[Any] = [[], {}, ["a"], [["a"]], [None], {"a": 1}, {"a": None}]
 COMPARED = ("eq", "ne", "gt", "gte", "lt", "lte")
@@ -105,7 +107,7 @@ def compare(collection: Collection[Record], *, count: int, seed: int = SEED) -> 
         collection.drop()
         collection.insert_many(random_records(chance))
         stored = list(collection.find())
-        for _ in range(100):
+        for _ in range(min(TREES, (count - outcome.comparisons) // CORPUS + 1)):
             tree = random_tree(chance)
             if differs(collection, stored, tree, outcome):
                 outcome.differing.append(tree)
