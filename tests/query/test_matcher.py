@@ -56,7 +56,8 @@ def records(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> Any:
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(tree=TREES)
 def test_the_matcher_agrees_with_mongodb(records: Any, tree: Tree) -> None:
-    assert not differs(*records, tree, Outcome())
+    collection, stored = records
+    assert not differs(collection, stored, tree, Outcome())
 
 
 def test_random_trees_on_records_of_their_own(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
