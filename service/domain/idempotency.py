@@ -53,8 +53,11 @@ class Idempotency:
 
     def identify(self, caller: ProjectCaller, key: str, asked: Sequence[bytes]) -> KeyedWrite:
         """The write that `caller` asks for under `key`; `asked` is its method, its path, its query string and its body."""
-        whose = _principal(caller).encode()
-        return KeyedWrite(caller.project, self._hash((whose, key.encode())), self._hash(asked))
+        principal, fingerprint = _principal(caller), self._hash(asked)
+        # Guests are strangers to each other. What one asked belongs to his key, so that nobody finds it who did not ask for it.
+        whose = ("guest", fingerprint) if principal is None else (principal,)
+        id_ = self._hash([part.encode() for part in (*whose, key)])
+        return KeyedWrite(caller.project, id_, fingerprint)
 
     async def answer_once(
         self,
@@ -117,11 +120,11 @@ def _place(write: KeyedWrite) -> str:
     return f"{write.project.id}/kept_answers/{write.id}"
 
 
-def _principal(caller: ProjectCaller) -> str:
-    """Whose keys they are. Guests share theirs: who tries again may have another address by then."""
+def _principal(caller: ProjectCaller) -> str | None:
+    """Whose keys they are; None for a guest, who cannot prove to be the one that came before."""
     match caller:
         case UserCaller(user_id=user_id):
             return f"user/{user_id}"
         case SecretKeyCaller():
             return "server"
-    return "guest"
+    return None

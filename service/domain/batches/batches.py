@@ -12,9 +12,9 @@ from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts.users import Accounts
 from service.domain.batches.room import Room
 from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Step, UpsertStep
-from service.domain.batches.users import do_user_step
+from service.domain.batches.users import do_user_step, show_user_again
 from service.domain.documents.changes import Misfit
-from service.domain.documents.documents import Create, Documents
+from service.domain.documents.documents import Create, Data, Documents
 from service.domain.documents.permits import CallersDocuments, DocumentPermits
 from service.domain.idempotency import Keep
 from service.errors import RejectedByValidator, ServiceError, Unavailable
@@ -73,6 +73,25 @@ class Batches:
                 return await caller.project.database.in_transaction(work)
             except (Misfit, RejectedByValidator) as refusal:
                 raise _located(self._documents.explain(refusal), refusal.operation or 0) from None
+
+    async def show_again(
+        self, caller: ProjectCaller, steps: Sequence[Step], kept: Sequence[Data | None]
+    ) -> list[Data | None]:
+        """What the caller may read today of the documents that `steps` were answered with.
+
+        Raises as `run_together` where he may not do a step any more.
+        """
+        permitted = [await self._permit(caller, position, step) for position, step in enumerate(steps)]
+        with within(BATCH_SECONDS):
+            return [
+                None if each is None else await self._show_again(caller, step.documents, each)
+                for step, each in zip(permitted, kept, strict=True)
+            ]
+
+    async def _show_again(self, caller: ProjectCaller, documents: CallersDocuments | None, kept: Data) -> Data:
+        if documents is None:
+            return await show_user_again(self._accounts, caller, kept)
+        return await documents.show_again(kept)
 
     async def run_each(self, caller: ProjectCaller, steps: Sequence[Step]) -> list[Done | ServiceError]:
         """Each of `steps` for itself, one after the other: what came of it, or why it was refused."""

@@ -1,5 +1,6 @@
 """Users in a batch: one is read, or the fields of one's `data` are changed, by a server or by the user."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
 from service.domain.documents.approval import CHANGED
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.preconditions import check_record
-from service.errors import Forbidden, Invalid, Unauthorized, Unavailable, UserNotFound, Violation
+from service.errors import Forbidden, Invalid, InvalidApiKey, Unauthorized, Unavailable, UserNotFound, Violation
 from service.query.conditions import bind_where
 from service.query.images import apply_operations
 from service.query.shapes import USERS
@@ -41,6 +42,19 @@ async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, da
         if (changed := await update_profile(database, update)) is not None:
             return Done(200, user=await accounts.row_of(caller.project, changed))
     raise Unavailable(CHANGED)
+
+
+async def show_user_again(accounts: Accounts, caller: ProjectCaller, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What the caller may read today of a user who was answered: `{id, email?, data?, ...}`; at least the id."""
+    if isinstance(caller, UserCaller) and caller.user_id == kept["id"]:
+        return dict(kept)
+    try:
+        row = await accounts.find(caller, kept["id"])
+    except (UserNotFound, Forbidden, Unauthorized, InvalidApiKey):
+        return {"id": kept["id"]}
+    data = {name: value for name, value in kept.get("data", {}).items() if name in row["data"]}
+    shown = {name: value for name, value in kept.items() if name == "id" or name in row}
+    return {**shown, "data": data}
 
 
 def _check_writer(caller: ProjectCaller, user_id: str) -> None:

@@ -4,7 +4,7 @@ Whoever may not do what is asked whatever the document is refused before the que
 """
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller
 from service.domain.access.control import USERS, AccessControl, require
@@ -46,6 +46,9 @@ class CallersDocuments(Protocol):
     async def upsert(self, upsert: Upsert) -> Upserted[Written]: ...
 
     async def delete(self, id_: str, versions: Versions = None) -> None: ...
+
+    async def show_again(self, kept: Data) -> dict[str, Any]:
+        """What the caller may read today of a document that was answered: `{id, data?, ...}`; at least the id."""
 
     def within(self, project: Project) -> "CallersDocuments":
         """The same on the project's database as a transaction sees it."""
@@ -133,6 +136,9 @@ class AllDocuments:
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete(self.project, self.name, id_, versions=versions)
+
+    async def show_again(self, kept: Data) -> dict[str, Any]:
+        return dict(kept)
 
     def within(self, project: Project) -> "AllDocuments":
         return replace(self, project=project)

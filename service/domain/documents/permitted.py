@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.control import AccessControl, require
@@ -115,6 +116,16 @@ class PermittedDocuments:
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
+
+    async def show_again(self, kept: Data) -> dict[str, Any]:
+        """By the rules and the document as they are now: of `kept`, only what would be shown if he read the document."""
+        if "data" not in kept:
+            return dict(kept)
+        record = None if self.permissions.read is False else await self._approval().find(kept["id"])
+        if record is None:
+            return {"id": kept["id"]}
+        data = kept["data"]
+        return {**kept, "data": {name: data[name] for name in data if self.permissions.shows(name, record)}}
 
     @property
     def shows_by_version(self) -> bool:

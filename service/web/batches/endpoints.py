@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, UserCaller
 from service.domain.batches.steps import Done
+from service.domain.documents.documents import Data
 from service.domain.idempotency import Keep
 from service.domain.limits.limiter import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER, Share
 from service.errors import Invalid, ServiceError
@@ -33,13 +34,25 @@ async def run_batch(request: Request, caller: ProjectCaller, services: Services)
         except Invalid as invalid:
             raise invalid if invalid.operation is None else locate(invalid, invalid.operation) from None
 
+    async def review(sent: Sent, kept: Sent) -> Sent:
+        batch = read_batch(sent)
+        await _count(request, caller, services, batch)
+        documents = [each.get("document") for each in kept["results"]]
+        shown = await services.batches.show_again(caller, batch.steps, documents)
+        return {"results": [_put(each, document) for each, document in zip(kept["results"], shown, strict=True)]}
+
     return await answer_once(
         request,
         caller,
         services.idempotency,
         write=run,
+        review=review,
         render=lambda outcomes: json_response(results_view(outcomes)),
     )
+
+
+def _put(result: Sent, document: Data | None) -> Sent:
+    return result if document is None else {**result, "document": document}
 
 
 async def _count(request: Request, caller: ProjectCaller, services: Services, batch: Batch) -> None:

@@ -26,7 +26,7 @@ from service.web.documents.bodies import (
     written_view,
 )
 from service.web.http.conditional import find_known, read_if_match
-from service.web.http.idempotency import Sent, answer_once
+from service.web.http.idempotency import Review, Sent, answer_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.render import json_response, tagged_response
@@ -40,7 +40,10 @@ async def create_document(request: Request, caller: ProjectCaller, services: Ser
     async def create(sent: Sent, keep: Keep[Written] | None) -> Written:
         return await documents.create(_data(sent), keep)
 
-    return await answer_once(request, caller, services.idempotency, write=create, render=partial(_answer, status=201))
+    render = partial(_answer, status=201)
+    return await answer_once(
+        request, caller, services.idempotency, write=create, render=render, review=_review(documents)
+    )
 
 
 async def list_documents(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -99,7 +102,9 @@ async def merge_document(request: Request, caller: ProjectCaller, services: Serv
         precondition = Precondition(read_if_match(request.headers), wanted.where)
         return await documents.change(id_, wanted.change, precondition, keep)
 
-    return await answer_once(request, caller, services.idempotency, write=merge, render=_answer)
+    return await answer_once(
+        request, caller, services.idempotency, write=merge, render=_answer, review=_review(documents)
+    )
 
 
 async def delete_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -111,6 +116,13 @@ async def delete_document(request: Request, caller: ProjectCaller, services: Ser
 
 async def _permitted(request: Request, caller: ProjectCaller, services: Services, action: str) -> CallersDocuments:
     return await services.permits.permit(caller, request.path_params["name"], action)
+
+
+def _review(documents: CallersDocuments) -> Review:
+    async def review(_: Sent, kept: Sent) -> Sent:
+        return await documents.show_again(kept)
+
+    return review
 
 
 def _answer(written: Written, status: int = 200) -> Response:

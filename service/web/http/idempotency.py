@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.bounds import MAX_IDEMPOTENCY_KEY, MAX_VALUES
-from service.domain.access.caller import ProjectCaller
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.idempotency import Answer, Idempotency, Keep
 from service.errors import Invalid, Location
 from service.schema.strict_json import load_object
@@ -25,6 +27,8 @@ OF_EACH = frozenset({"content-length", "content-type"})
 
 Outcome = TypeVar("Outcome")
 Sent = dict[str, Any]
+# What a caller under rules may be shown today of the body that was kept; it is also given the body that was sent.
+Review = Callable[[Sent, Sent], Awaitable[Sent]]
 
 
 def find_key(request: Request) -> str | None:
@@ -65,15 +69,20 @@ async def answer_once(
     *,
     write: Callable[[Sent, Keep[Outcome] | None], Awaitable[Outcome]],
     render: Callable[[Outcome], Response],
+    review: Review,
 ) -> Response:
     """The answer to a write of a JSON object: what `render` makes of its outcome, now or when the key came first."""
     if (key := find_key(request)) is None:
         return render(await write(await read_object(request), None))
+    _refuse_guest(caller)
 
     def render_answer(outcome: Outcome) -> Answer:
         return _answer(render(outcome))
 
-    return _response(await write_once(request, caller, idempotency, key, write=write, render=render_answer))
+    under_rules = None if isinstance(caller, SecretKeyCaller) else review
+    return _response(
+        await write_once(request, caller, idempotency, key, write=write, render=render_answer, review=under_rules)
+    )
 
 
 async def write_once(
@@ -84,14 +93,28 @@ async def write_once(
     *,
     write: Callable[[Sent, Keep[Outcome] | None], Awaitable[object]],
     render: Callable[[Outcome], Answer],
+    review: Review | None = None,
 ) -> Answer:
     """What is kept of the write: of this one, or of the one that came first with `key`."""
     raw = await read_bytes(request)
     sent, scope = load_object(raw, "The body", max_values=MAX_VALUES), request.scope
     asked = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], raw)
-    return await idempotency.answer_once(
+    answer = await idempotency.answer_once(
         idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render
     )
+    if review is None or not answer.is_replayed:
+        return answer
+    kept = orjson.loads(answer.body)
+    shown = await review(sent, kept)
+    # The tag is of a document that is shown as it was.
+    return answer if shown == kept else replace(answer, body=orjson.dumps(shown).decode(), headers={})
+
+
+def _refuse_guest(caller: ProjectCaller) -> None:
+    """Raises Invalid for a guest: whoever came with the same key would be shown what another one wrote."""
+    if not isinstance(caller, SecretKeyCaller | UserCaller):
+        msg = "Only users and servers have keys of their own: sign in, or send this without Idempotency-Key"
+        raise Invalid.one(LOC, msg, type_="extra_forbidden")
 
 
 def replayed_headers(answer: Answer) -> dict[str, str]:

@@ -71,7 +71,7 @@ IDEMPOTENCY_KEY = Parameter(
     name="Idempotency-Key",
     location="header",
     description="A new, random name for this write: sent again with it within 24 hours, the write is not made again, and the "
-    "first answer comes. JSON bodies only.",
+    "first answer comes, with what its caller may read of it now. JSON bodies only; with a publishable key only for signup.",
     schema={"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY, "pattern": "^[!#-~]+$"},
 )
 REPLAYED = {"Idempotency-Replayed": "`true` where this is the answer to a write that was made before"}
