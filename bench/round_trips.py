@@ -13,6 +13,7 @@ from bench.figures import Figure, Goal
 from bench.population import populated_project, user_id
 from bench.stage import COLLECTION, DOCUMENT, PROJECT, SCHEMA, USERS
 from service.app import create_app
+from service.domain.sessions.sessions import PASSWORD, Client
 from service.settings import Settings
 
 ONE = Goal("<=", 1)
@@ -31,7 +32,8 @@ async def _measure(settings: Settings, recorder: CommandRecorder) -> list[Figure
     app, keyed = create_app(settings), {"x-api-key": api_key}
     path = f"/api/collections/{COLLECTION}/documents"
     async with app.router.lifespan_context(app):
-        token = app.services.tokens.issue(project, user_id(1), 1)
+        client = Client("192.0.2.1", "bench")
+        token = (await app.services.sessions.open(project, user_id(1), 1, client, amr=PASSWORD)).access_token
         declared = json.dumps({"name": COLLECTION, "schema": SCHEMA}).encode()
         await call(app, "/api/collections", "", keyed, body=declared)
         document = json.loads((await call(app, path, "", keyed, body=DOCUMENT))[1])

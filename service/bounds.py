@@ -62,6 +62,11 @@ MAX_VIOLATIONS = Bound(
 MAX_REFUSAL_BYTES = Bound(65_536, "bytes of a refusal's list", protects=MEMORY, past="as the row above")
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
+MAX_ENDED = Bound(
+    100, "ended sessions of a user whose tokens still live", protects=MONGODB, past="all tokens of the user die"
+)
+MAX_LISTED_SESSIONS = Bound(1_000, "sessions in the list of a user's", protects=MEMORY, past="the newest are listed")
+MAX_USER_AGENT = Bound(256, "characters of a session's user agent", protects="the disk", past="the rest is cut off")
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")
 MAX_TRANSFERS = Bound(

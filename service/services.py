@@ -45,6 +45,7 @@ from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox, derive_key
 from service.domain.sessions.access_tokens import Tokens
+from service.domain.sessions.sessions import Sessions
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
 from service.providers import Gateway
@@ -78,6 +79,7 @@ class Services:
     migrations: Migrations
     canary: Canary
     tokens: Tokens
+    sessions: Sessions
     passwords: Passwords
     accounts: Accounts
     sign_in: SignIn
@@ -175,7 +177,8 @@ def build_services(settings: Settings) -> Services:
     protection = FileProtection(access, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers = make_transfer_shares()
-    accounts = Accounts(passwords, tokens, lists, access=access, protection=protection)
+    sessions = Sessions(tokens)
+    accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -184,6 +187,7 @@ def build_services(settings: Settings) -> Services:
         migrations=base.migrations,
         canary=base.canary,
         tokens=tokens,
+        sessions=sessions,
         passwords=passwords,
         accounts=accounts,
         collections=Collections(catalogs, pattern_judge, access, made),
@@ -199,7 +203,7 @@ def build_services(settings: Settings) -> Services:
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, lists),
-        sign_in=SignIn(Gateway(), SignInStates(databases), tokens=tokens, defaults=_provider_defaults(settings)),
+        sign_in=SignIn(Gateway(), SignInStates(databases), sessions=sessions, defaults=_provider_defaults(settings)),
         limits=limits,
         jobs=Jobs([*_migrations(base), *_jobs(databases, limits)], Leader(base.leases)),
         access=access,

@@ -60,6 +60,11 @@ USER_INDEXES = (
     IndexModel([("data.$**", ASCENDING)], name="data"),
 )
 SIGN_IN_STATE_INDEXES = (IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),)
+SESSIONS = "sessions"
+SESSION_INDEXES = (
+    IndexModel([("user_id", ASCENDING), ("created_at", ASCENDING)], name="user_id"),
+    IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),
+)
 KEPT_ANSWERS = "kept_answers"
 KEPT_ANSWER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
@@ -120,11 +125,12 @@ class ProjectDatabase:
         with translated(), timeout(INDEX_BUILD_SECONDS):
             await self.database["users"].create_indexes(list(USER_INDEXES))
             await self.database[KEPT_ANSWERS].create_indexes(list(KEPT_ANSWER_INDEXES))
+            await self.database[SESSIONS].create_indexes(list(SESSION_INDEXES))
             await ensure_file_indexes(self.database)
 
     async def missing_indexes(self) -> list[str]:
-        """The indexes of users, files and kept answers that are not there: "users.email"."""
-        wanted = {"users": USER_INDEXES, KEPT_ANSWERS: KEPT_ANSWER_INDEXES, **FILE_INDEXES}
+        """The indexes of users, files, kept answers and sessions that are not there: "users.email"."""
+        wanted = {"users": USER_INDEXES, KEPT_ANSWERS: KEPT_ANSWER_INDEXES, SESSIONS: SESSION_INDEXES, **FILE_INDEXES}
         with translated():
             present = {name: await self.database[name].index_information() for name in wanted}
         return [

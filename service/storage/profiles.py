@@ -22,7 +22,7 @@ from service.storage.users import PROFILE, User, encode_data, read_user
 class ProfileUpdate:
     """The fields of `data` to set, for as long as the user has this `version`, and this `email` unless it is None.
 
-    And as long as the record has one of `revisions`.
+    And as long as the session `sid` has not ended, and the record has one of `revisions`.
     """
 
     user_id: str
@@ -30,6 +30,7 @@ class ProfileUpdate:
     data: Mapping[str, Any]
     email: str | None = None
     revisions: Versions = None
+    sid: str | None = None
 
 
 class _NoUser(Exception):
@@ -95,6 +96,8 @@ async def _find_files(database: ProjectDatabase, record: Document) -> dict[str, 
 
 def _match(update: ProfileUpdate) -> Document:
     match: Document = {"_id": update.user_id, "token_version": update.version}
+    if update.sid is not None:
+        match["ended.sid"] = {"$ne": update.sid}
     if update.email is not None:
         match["email"] = update.email
     return match if update.revisions is None else match | {"version": match_versions(update.revisions)}

@@ -20,15 +20,16 @@ from service.storage.ids import new_id
 from service.storage.records import Projection, Records
 
 PROFILE: Projection = dict.fromkeys(
-    ("email", "data", "created_at", "updated_at", "token_version", "files", "version"), 1
+    ("email", "data", "created_at", "updated_at", "token_version", "ended", "files", "version"), 1
 )
 FIRST_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user as a request sees one; `data` shows files by their URLs. A token is good while it has this `version`.
+    """A user as a request sees one; `data` shows files by their URLs.
 
+    A token is good while it has this `version`, and its session is none of those that have `ended`.
     `has_files` is False where `data` certainly names none. With `has_signed_urls` it changes while the record does not, to
     each change of which `revision` adds 1.
     """
@@ -42,6 +43,7 @@ class User:
     has_files: bool = True
     revision: int = 0
     has_signed_urls: bool = False
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class UserFacts:
     roles: tuple[str, ...]
     data: Mapping[str, Any]
     version: int
+    ended: tuple[str, ...] = ()
 
 
 class Users:
@@ -116,10 +119,12 @@ class Users:
         return {row["email"]: row["_id"] for row in rows}
 
     async def find_facts(self, user_id: str) -> UserFacts | None:
-        record = await self._records.find({"_id": user_id}, {"email": 1, "roles": 1, "data": 1, "token_version": 1})
+        fields: Projection = {"email": 1, "roles": 1, "data": 1, "token_version": 1, "ended": 1}
+        record = await self._records.find({"_id": user_id}, fields)
         if record is None:
             return None
-        return UserFacts(record["email"], tuple(record.get("roles", ())), record["data"], record["token_version"])
+        roles = tuple(record.get("roles", ()))
+        return UserFacts(record["email"], roles, record["data"], record["token_version"], read_ended(record))
 
     async def find_row(self, user_id: str) -> Document | None:
         """A user as a list has its rows, with `roles` where there are any."""
@@ -218,7 +223,13 @@ def read_user(database: ProjectDatabase, record: Document) -> User:
         record["token_version"],
         has_files=files != {},
         revision=record.get("version", 0),
+        ended=read_ended(record),
     )
+
+
+def read_ended(record: Document) -> tuple[str, ...]:
+    """The ids of the sessions that have ended while tokens of theirs live."""
+    return tuple([each["sid"] for each in ended]) if (ended := record.get("ended")) else ()
 
 
 def encode_data(data: Mapping[str, Any]) -> bytes:

@@ -24,7 +24,8 @@ async def test_an_upload_is_three_round_trips_a_batch(
     await signup(api, length)
     last = ["update", "insert", "insert", "commitTransaction"]
     # Its address is looked for when the fields are known; when the file is there, the unique index has the last word.
-    assert commands.names == ["find", *BATCH * batches, *last, "delete", "insert", "commitTransaction"]
+    # The last one is the session.
+    assert commands.names == ["find", *BATCH * batches, *last, "delete", "insert", "commitTransaction", "insert"]
 
 
 async def test_reading_a_small_file_is_two_round_trips(api: Api, commands: CommandRecorder) -> None:

@@ -82,9 +82,9 @@ async def test_documents_by_rule_are_as_many_round_trips_as_by_key(api: Api, com
         assert len(first) - len(later) <= further + 2
 
 
-async def test_login_is_one_round_trip(api: Api, token: str, commands: CommandRecorder) -> None:
+async def test_login_reads_the_user_and_stores_a_session(api: Api, token: str, commands: CommandRecorder) -> None:
     await api.login("a@example.com")
-    assert commands.names == ["find"]
+    assert commands.names == ["find", "insert"]
 
 
 async def test_an_indexed_filter_examines_what_it_returns(api: Api, token: str) -> None:

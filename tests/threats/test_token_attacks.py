@@ -170,6 +170,10 @@ async def test_t2_a_token_of_another_project(victim: Victim) -> None:
         {"ver": 2},
         {"ver": {"$gt": 0}},
         {"sub": "0" * 24},
+        {"sid": 5},
+        {"sid": {"$ne": ""}},
+        {"auth_time": "now"},
+        {"aal": True},
     ],
 )
 async def test_t2_claims_that_are_missing_or_wrong(victim: Victim, claims: dict[str, Any]) -> None:
@@ -250,7 +254,7 @@ async def test_a_token_verifies_with_another_library_from_the_jwks(victim: Victi
     claims = pyjwt.decode(
         victim.token, pyjwt.PyJWK(key), algorithms=["ES256"], audience=victim.api.project.id, issuer=BASE_URL
     )
-    assert claims.keys() == {"iss", "aud", "sub", "iat", "exp", "jti", "ver"}
+    assert claims.keys() == {"iss", "aud", "sub", "iat", "exp", "jti", "ver", "sid", "aal", "amr", "auth_time"}
     assert claims["sub"] == victim.user["id"]
     assert claims["exp"] - claims["iat"] == 30 * 24 * 3600
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from service.domain.projects.lookup import Project
+from service.storage.users import User, UserFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,22 @@ class SecretKeyCaller:
 
 @dataclass(frozen=True, slots=True)
 class UserCaller:
-    """A user of the project, as long as the user's `token_version` is `version`."""
+    """A user of the project, as long as the user's `token_version` is `version` and the session `sid` has not ended.
+
+    A token from before there were sessions has no `sid`. The user was recognized at `auth_time` (Unix time), in a way that
+    reaches the level `aal`.
+    """
 
     project: Project
     user_id: str
     version: int
+    sid: str | None = None
+    auth_time: int = 0
+    aal: int = 1
+
+    def is_in_force(self, user: User | UserFacts) -> bool:
+        """Whether the token is good for `user`, as read just now."""
+        return user.version == self.version and (not user.ended or self.sid not in user.ended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,10 +166,10 @@ class AccessControl:
         """Raises InvalidToken where the caller's token is not good any more."""
         name, load = _user_key(caller.project, caller.user_id), partial(_load_user, caller)
         facts = await self._users.get_or_load(name, load)
-        if facts.version != caller.version:
+        if not caller.is_in_force(facts):
             # What is remembered may be older than the token.
             facts = await self._users.reload(name, load)
-        if facts.version != caller.version:
+        if not caller.is_in_force(facts):
             raise InvalidToken
         return facts
 

@@ -16,7 +16,7 @@ from service.domain.idempotency import Keep
 from service.domain.list_reading import Listing
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
-from service.domain.sessions.access_tokens import Tokens
+from service.domain.sessions.sessions import PASSWORD, Client, Grant, Sessions
 from service.errors import (
     Busy,
     DuplicateValue,
@@ -61,9 +61,9 @@ class NewAccount:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A user with a new token."""
+    """A user with a new session."""
 
-    access_token: str
+    grant: Grant
     user: User
 
 
@@ -71,13 +71,19 @@ class Accounts:
     """Everything a project's users can do, and what its API key can do to them."""
 
     def __init__(
-        self, passwords: Passwords, tokens: Tokens, lists: Lists, *, access: AccessControl, protection: FileProtection
+        self,
+        passwords: Passwords,
+        sessions: Sessions,
+        lists: Lists,
+        *,
+        access: AccessControl,
+        protection: FileProtection,
     ) -> None:
         self._access = access
         self._protection = protection
         self._lists = lists
         self._passwords = passwords
-        self._tokens = tokens
+        self._sessions = sessions
 
     async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> NewAccount:
         """The account, which `signup` can store; `email` is normalized. Raises EmailTaken, Invalid."""
@@ -93,10 +99,15 @@ class Accounts:
             raise EmailTaken
         return NewAccount(email, password, data)
 
-    async def signup(
+    async def signup(self, caller: KeyCaller, submission: Submission[NewAccount], client: Client) -> SignedIn:
+        """Stores a new user with the submission's files, and signs the user in. Raises EmailTaken, Invalid, Busy."""
+        user = await self.create(caller, submission)
+        return await self._signed_in(caller.project, user, client)
+
+    async def create(
         self, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
-    ) -> SignedIn:
-        """Stores a new user with the submission's files. Raises EmailTaken, Invalid, Busy.
+    ) -> User:
+        """Stores a new user. Raises as `signup`.
 
         `keep` is called in the transaction of the write; then there are no files.
         """
@@ -109,16 +120,15 @@ class Accounts:
         hashed = await self._passwords.hash(account.password, project.id)
         new = NewUser(account.email, hashed, data, submission.owner)
         try:
-            user = await (
+            return await (
                 project.users.insert(new, submission.upload) if keep is None else _insert_and_keep(project, new, keep)
             )
         except DuplicateValue:
             raise EmailTaken from None
-        return await self._signed_in(project, user)
 
-    def issue_first_token(self, project: Project, user_id: str) -> str:
-        """A token as the user's signup gave one; it is good as long as that one would be."""
-        return self._tokens.issue(project, user_id, FIRST_VERSION)
+    async def open_first(self, project: Project, user_id: str, client: Client) -> Grant:
+        """A session as the user's signup opens one; its tokens are good as long as that one's would be."""
+        return await self._sessions.open(project, user_id, FIRST_VERSION, client, amr=PASSWORD)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, str]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""
@@ -128,7 +138,7 @@ class Accounts:
         if violations:
             raise Invalid(violations)
 
-    async def login(self, project: Project, email: str, password: str) -> SignedIn:
+    async def login(self, project: Project, email: str, password: str, client: Client) -> SignedIn:
         """Raises UserNotFound, WrongCredentials, Busy."""
         credentials = await project.users.find_credentials(email)
         if credentials is None:
@@ -137,7 +147,7 @@ class Accounts:
             raise WrongCredentials
         if is_argon2id(credentials.password):
             await self._adopt(project, credentials, password)
-        return await self._signed_in(project, credentials.user)
+        return await self._signed_in(project, credentials.user, client)
 
     async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
         """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
@@ -149,7 +159,7 @@ class Accounts:
     async def profile(self, caller: UserCaller) -> User:
         """The user of `caller`. Raises InvalidToken when there is none any more."""
         user = await caller.project.users.find_profile(caller.user_id)
-        if user is None or user.version != caller.version:
+        if user is None or not caller.is_in_force(user):
             raise InvalidToken
         return await self._sign_files(caller.project, user)
 
@@ -187,7 +197,7 @@ class Accounts:
             raise Invalid(violations)
         data = {**(submission.checked or {}), **submission.urls}
         email = _comparable(fields["email"]) if "email" in fields else None
-        update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions)
+        update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions, caller.sid)
         user = await update_profile(caller.project.database, update, submission.upload)
         if user is None:
             await self.profile(caller)
@@ -255,9 +265,9 @@ class Accounts:
             Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
         ]
 
-    async def _signed_in(self, project: Project, user: User) -> SignedIn:
+    async def _signed_in(self, project: Project, user: User, client: Client) -> SignedIn:
         shown = await self._sign_files(project, user)
-        return SignedIn(self._tokens.issue(project, user.id, user.version), shown)
+        return SignedIn(await self._sessions.open(project, user.id, user.version, client, amr=PASSWORD), shown)
 
     async def row_of(self, project: Project, user: User) -> Row:
         """A user as `find` gives one, URLs of files signed."""

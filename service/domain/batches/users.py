@@ -10,7 +10,7 @@ from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
 from service.domain.documents.approval import CHANGED
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.preconditions import check_record
-from service.errors import Forbidden, Invalid, InvalidApiKey, Unauthorized, Unavailable, UserNotFound, Violation
+from service.errors import Forbidden, Invalid, InvalidApiKey, InvalidToken, Unauthorized, Unavailable, UserNotFound, Violation
 from service.query.conditions import bind_where
 from service.query.images import apply_operations
 from service.query.shapes import USERS
@@ -37,6 +37,8 @@ async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, da
         user = await bound.project.users.find_profile(step.id)
         if user is None:
             raise UserNotFound
+        if isinstance(caller, UserCaller) and not caller.is_in_force(user):
+            raise InvalidToken
         check_record(_as_record(user), step.precondition.versions, where)
         update = ProfileUpdate(user.id, user.version, _change_data(database, user, step.change), None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:

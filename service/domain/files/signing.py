@@ -37,7 +37,7 @@ class FileSigning:
     async def _check_readable(self, caller: UserCaller, files: Collection[StoredFile]) -> None:
         """One's own files, and those of others that are shown to the caller where they belong."""
         user = await caller.project.users.find_profile(caller.user_id)
-        if user is None or user.version != caller.version:
+        if user is None or not caller.is_in_force(user):
             raise InvalidToken
         others = [file for file in files if file.owner != caller.user_id]
         seen = await self._see(caller, sorted({file.owner for file in others})) if others else {}

@@ -2,6 +2,8 @@
 
 import json
 import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from secrets import token_urlsafe
 from typing import Any
 
@@ -14,6 +16,7 @@ from service.domain.access.caller import UserCaller
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, Project, Projects
 from service.errors import InvalidToken, ProjectNotFound
+from service.storage.sessions import Session
 
 ALGORITHM = "ES256"
 LIFETIME_SECONDS = 30 * 24 * 3600
@@ -46,17 +49,20 @@ class Tokens:
         self.verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
         projects.forget_with(self.verified)
 
-    def issue(self, project: Project, user_id: str, version: int) -> str:
-        """A token of `user_id` that lives 30 days."""
-        issued = int(time.time())
+    def issue(self, project: Project, session: Session, *, issued: datetime) -> str:
+        """A token of the session, which lives until `tokens_until`."""
         claims = {
             "iss": self._issuer,
             "aud": project.id,
-            "sub": user_id,
-            "iat": issued,
-            "exp": issued + LIFETIME_SECONDS,
+            "sub": session.user_id,
+            "iat": unix_seconds(issued),
+            "exp": unix_seconds(session.tokens_until),
             "jti": token_urlsafe(16),
-            "ver": version,
+            "ver": session.version,
+            "sid": session.id,
+            "aal": session.aal,
+            "amr": session.amr,
+            "auth_time": unix_seconds(session.auth_time),
         }
         header = {"alg": ALGORITHM, "kid": project.signing_key.kid, "typ": "JWT"}
         return jwt.encode(header, claims, project.signing_key, algorithms=[ALGORITHM])
@@ -77,7 +83,14 @@ class Tokens:
         if project.signing_key.kid != kid:
             raise InvalidToken
         claims = self._claims(token, project)
-        caller = UserCaller(project, claims["sub"], claims["ver"])
+        caller = UserCaller(
+            project,
+            claims["sub"],
+            claims["ver"],
+            claims.get("sid"),
+            claims.get("auth_time", 0),
+            claims.get("aal", 1),
+        )
         # A token about to expire is verified each time, so that its last second is its last.
         if claims["exp"] - time.time() > CACHE_SECONDS:
             # What the token says stays true; what its project is may have changed since that was read.
@@ -98,9 +111,19 @@ class Tokens:
             required.validate(claims)
         except (JoseError, ValueError, TypeError):
             raise InvalidToken from None
-        if type(claims["sub"]) is not str or type(claims["ver"]) is not int:
+        if type(claims["sub"]) is not str or type(claims["ver"]) is not int or not _is_of_session(claims):
             raise InvalidToken
         return claims
+
+
+def _is_of_session(claims: Mapping[str, Any]) -> bool:
+    """Whether what a token says of its session has the right types. One from before there were sessions says nothing."""
+    return type(claims.get("sid", "")) is str and all(type(claims.get(name, 0)) is int for name in ("auth_time", "aal"))
+
+
+def unix_seconds(moment: datetime) -> int:
+    """Whole seconds of a time as it is stored."""
+    return int(moment.replace(tzinfo=UTC).timestamp())
 
 
 def _key_id(token: str) -> str:

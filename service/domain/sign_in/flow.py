@@ -11,7 +11,7 @@ import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
 from service.domain.projects.lookup import Project
-from service.domain.sessions.access_tokens import Tokens
+from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
 from service.domain.sign_in.linking import link_or_create
 from service.domain.sign_in.registration import ProviderDefaults, registration_of
@@ -67,10 +67,12 @@ class SignInResult:
 class SignIn:
     """`begin` stores what `complete` needs, under a state that works once, for LIFETIME, for one project."""
 
-    def __init__(self, gateway: Gateway, states: SignInStates, *, tokens: Tokens, defaults: ProviderDefaults) -> None:
+    def __init__(
+        self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, defaults: ProviderDefaults
+    ) -> None:
         self._gateway = gateway
         self._states = states
-        self._tokens = tokens
+        self._sessions = sessions
         self._defaults = defaults
         # A provider that hangs holds up nobody who signs in elsewhere.
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
@@ -100,13 +102,13 @@ class SignIn:
         )
         return AuthorizationStart(url, browser)
 
-    async def complete(self, project: Project, callback: Callback) -> SignInResult:
+    async def complete(self, project: Project, callback: Callback, client: Client) -> SignInResult:
         """What to tell the project's page. Whatever goes wrong is one of the codes of specification section 7.2."""
         client_state = None
         try:
             begun = await self._take(project, callback.state)
             client_state = begun.client_state
-            token = await self._finish(project, callback, begun=begun)
+            token = await self._finish(project, callback, begun=begun, client=client)
         except Exception as error:
             return SignInResult(error=_reported(project, error), client_state=client_state)
         return SignInResult(token=token, client_state=client_state)
@@ -120,7 +122,7 @@ class SignIn:
             raise SignInFailed("the state is missing, unknown, used or expired")
         return begun
 
-    async def _finish(self, project: Project, callback: Callback, *, begun: SignInState) -> str:
+    async def _finish(self, project: Project, callback: Callback, *, begun: SignInState, client: Client) -> str:
         """The token of the user who signed in. The state is spent by now, whatever happens here."""
         registration = registration_of(project.settings, self._defaults)
         provider = registration.provider_name
@@ -138,7 +140,8 @@ class SignIn:
         except Busy:
             raise SignInFailed("too many sign-ins wait for the provider") from None
         user = await link_or_create(project, Identity(provider, profile.subject), profile)
-        return self._tokens.issue(project, user.id, user.version)
+        grant = await self._sessions.open(project, user.id, user.version, client, amr=PROVIDER)
+        return grant.access_token
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         if self._gateway.knows(registration):

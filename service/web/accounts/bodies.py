@@ -148,9 +148,12 @@ class UserList(TypedDict):
     next: NotRequired[Next]
 
 
-class SignedIn(TypedDict):
+class Granted(TypedDict):
     access_token: str
     token_type: Literal["bearer"]
+
+
+class SignedIn(Granted):
     user: User
 
 

@@ -14,12 +14,24 @@ from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
 from service.domain.list_reading import Listing
 from service.domain.sessions.access_tokens import public_keys
+from service.domain.sessions.sessions import Grant
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.services import Services
 from service.storage.ids import new_id
 from service.storage.users import User as StoredUser
-from service.web.accounts.bodies import Login, Profile, RolesForm, SignedIn, Signup, User, UserList, VisibleUser
+from service.web.accounts.bodies import (
+    Granted,
+    Login,
+    Profile,
+    RolesForm,
+    SignedIn,
+    Signup,
+    User,
+    UserList,
+    VisibleUser,
+)
+from service.web.auth.client import read_client
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import read_submission
 from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
@@ -37,7 +49,8 @@ async def signup(request: Request, caller: KeyCaller, services: Services) -> Res
 
     check = partial(_check_signup, accounts, caller)
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
-        return json_response(signed_in_view(await accounts.signup(caller, submission)), 201)
+        signed_in = await accounts.signup(caller, submission, read_client(request, services))
+        return json_response(signed_in_view(signed_in), 201)
 
 
 async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str, Any]) -> NewAccount:
@@ -50,14 +63,14 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
     accounts = services.accounts
     refuse_form(request)
 
-    async def write(sent: Sent, keep: Keep[StoredUser] | None) -> SignIn:
+    async def write(sent: Sent, keep: Keep[StoredUser] | None) -> StoredUser:
         account = await _check_signup(accounts, caller, sent)
-        return await accounts.signup(caller, Submission(new_id(), sent, {}, account), keep)
+        return await accounts.create(caller, Submission(new_id(), sent, {}, account), keep)
 
     answer = await write_once(request, caller, services.idempotency, key, write=write, render=_kept_user)
     user = orjson.loads(answer.body)
-    signed_in = {"access_token": accounts.issue_first_token(caller.project, user["id"]), "token_type": "bearer"}
-    return json_response({**signed_in, "user": user}, answer.status, replayed_headers(answer))
+    grant = await accounts.open_first(caller.project, user["id"], read_client(request, services))
+    return json_response({**grant_view(grant), "user": user}, answer.status, replayed_headers(answer))
 
 
 def _kept_user(user: StoredUser) -> Answer:
@@ -67,7 +80,10 @@ def _kept_user(user: StoredUser) -> Answer:
 async def login(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Authenticate a user."""
     form = validated(Login, await read_object(request))
-    return json_response(signed_in_view(await services.accounts.login(caller.project, form.email, form.password)))
+    client = read_client(request, services)
+    return json_response(
+        signed_in_view(await services.accounts.login(caller.project, form.email, form.password, client))
+    )
 
 
 async def profile(request: Request, caller: UserCaller, services: Services) -> Response:
@@ -147,8 +163,12 @@ def visible_view(row: Row) -> VisibleUser:
     return {**view, "roles": row["roles"]} if "roles" in row else view
 
 
+def grant_view(grant: Grant) -> Granted:
+    return {"access_token": grant.access_token, "token_type": "bearer"}
+
+
 def signed_in_view(result: SignIn) -> SignedIn:
-    return {"access_token": result.access_token, "token_type": "bearer", "user": user_view(result.user)}
+    return {**grant_view(result.grant), "user": user_view(result.user)}
 
 
 def list_view(listing: Listing) -> UserList:

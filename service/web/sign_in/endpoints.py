@@ -16,6 +16,7 @@ from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.authenticate import MAX_PROJECT_ID
+from service.web.auth.client import read_client
 from service.web.http.render import json_response
 
 # What the provider may take, ten seconds, comes on top of what is ours.
@@ -48,7 +49,7 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
 async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
     brought, page = _callback(request), completion_page(caller.project.settings)
-    return _redirect(page, await services.sign_in.complete(caller.project, brought))
+    return _redirect(page, await services.sign_in.complete(caller.project, brought, read_client(request, services)))
 
 
 def _parameters(request: Request) -> dict[str, str]:

@@ -217,7 +217,7 @@ async def test_n2_an_update_beside_files_is_one_command_with_one_condition(api: 
     await changed(api, token, **{f"f{number}": number for number in range(999)})
     ((name, command),) = commands.commands
     assert name == "findAndModify"
-    assert command["query"].keys() == {"_id", "token_version", "$expr"}
+    assert command["query"].keys() == {"_id", "token_version", "ended.sid", "$expr"}
 
 
 async def test_of_a_file_and_a_gallery_at_once_what_is_named_is_there(api: Api) -> None:

@@ -1,0 +1,81 @@
+"""The end of sessions: `ended` of a user, which refuses their tokens at the next request, and the records that go.
+
+`ended`: [{sid, until}] has the sessions whose tokens still live, and is pruned with each that is added. Where there would be
+too many, `token_version` is raised in their place: then all tokens die, and sessions that live on are given the new version,
+so that they can be refreshed. First the tokens are refused, then the record goes: what is cut short between the two is
+ended, and may only be listed still. Every call may be part of a transaction.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from service.bounds import MAX_ENDED
+from service.schema.values import now
+from service.storage.client import Document
+from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.sessions import LIST_SECONDS
+
+# A token that is made while its session ends, and the clocks of two hosts.
+SLACK = timedelta(minutes=10)
+
+
+async def end_all(database: ProjectDatabase, user_id: str, except_sid: str | None = None) -> int | None:
+    """Ends a user's sessions, but for `except_sid`. Returns the user's version afterwards; None where there is no user.
+
+    Without `except_sid` every token dies, also those that belong to no session. New tokens are made with that version.
+    """
+    if except_sid is None:
+        changes: Document = {"$inc": {"token_version": 1}, "$set": {"ended": []}}
+        user = await database.records("users").update({"_id": user_id}, changes, {"token_version": 1})
+        await database.records(SESSIONS).delete_many({"user_id": user_id})
+        return None if user is None else user["token_version"]
+    match: Document = {"user_id": user_id, "_id": {"$ne": except_sid}}
+    command: Document = {"find": SESSIONS, "filter": match, "projection": {"tokens_until": 1}}
+    command |= {"limit": MAX_ENDED + 1, "batchSize": MAX_ENDED + 2}
+    found = await database.records(SESSIONS).page(command, seconds=LIST_SECONDS)
+    # Who signs in meanwhile keeps that session, unless there are too many: then its tokens are dead, too.
+    if len(found) <= MAX_ENDED:
+        match = {"_id": {"$in": [each["_id"] for each in found]}}
+    version = await _refuse_tokens(
+        database,
+        user_id,
+        {each["_id"]: each["tokens_until"] for each in found},
+        survivors={"$nor": [match], "user_id": user_id},
+    )
+    await database.records(SESSIONS).delete_many(match)
+    return version
+
+
+async def end_session(database: ProjectDatabase, user_id: str, session_id: str, tokens_until: datetime) -> int | None:
+    """Ends one session of a user. Returns the user's version afterwards; None where there is no user."""
+    survivors: Document = {"user_id": user_id, "_id": {"$ne": session_id}}
+    version = await _refuse_tokens(database, user_id, {session_id: tokens_until}, survivors=survivors)
+    await database.records(SESSIONS).delete({"_id": session_id, "user_id": user_id})
+    return version
+
+
+async def _refuse_tokens(
+    database: ProjectDatabase, user_id: str, sessions: Mapping[str, datetime], *, survivors: Document
+) -> int | None:
+    """`sessions`: sid → the end of its last token. The user's version afterwards, which `survivors` are given."""
+    sids, moment = list(sessions), now()
+    added = [{"sid": sid, "until": max(until, moment) + SLACK} for sid, until in sessions.items()]
+    lives = {"$and": [{"$gt": ["$$this.until", "$$NOW"]}, {"$not": {"$in": ["$$this.sid", sids]}}]}
+    kept = {"$filter": {"input": {"$ifNull": ["$ended", []]}, "cond": lives}}
+    is_full = {"$gt": [{"$size": "$ended"}, int(MAX_ENDED)]}
+    changes: list[Document] = [
+        {"$set": {"ended": {"$concatArrays": [kept, {"$literal": added}]}}},
+        {
+            "$set": {
+                "token_version": {"$cond": [is_full, {"$add": ["$token_version", 1]}, "$token_version"]},
+                "ended": {"$cond": [is_full, [], "$ended"]},
+            }
+        },
+    ]
+    user = await database.records("users").update({"_id": user_id}, changes, {"token_version": 1, "ended": 1})
+    if user is None:
+        return None
+    version: int = user["token_version"]
+    if added and not user["ended"]:
+        await database.records(SESSIONS).update_many({**survivors, "ver": version - 1}, {"$set": {"ver": version}})
+    return version

@@ -1,0 +1,18 @@
+"""Where a sign-in comes from, as its session remembers it."""
+
+from starlette.requests import Request
+
+from service.bounds import MAX_USER_AGENT
+from service.domain.sessions.sessions import Client
+from service.services import Services
+from service.web.auth.client_address import find_client_address
+
+
+def read_client(request: Request, services: Services) -> Client:
+    return Client(find_client_address(request, services.trusted_proxies), _user_agent(request))
+
+
+def _user_agent(request: Request) -> str:
+    """What is no visible ASCII or a space is left out: it is shown to the user later."""
+    sent = request.headers.get("user-agent", "")[:MAX_USER_AGENT]
+    return "".join(letter for letter in sent if " " <= letter <= "~")
