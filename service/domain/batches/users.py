@@ -10,7 +10,16 @@ from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
 from service.domain.documents.approval import CHANGED
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.preconditions import check_record
-from service.errors import Forbidden, Invalid, InvalidApiKey, InvalidToken, Unauthorized, Unavailable, UserNotFound, Violation
+from service.errors import (
+    Forbidden,
+    Invalid,
+    InvalidApiKey,
+    InvalidToken,
+    Unauthorized,
+    Unavailable,
+    UserNotFound,
+    Violation,
+)
 from service.query.conditions import bind_where
 from service.query.images import apply_operations
 from service.query.shapes import USERS
