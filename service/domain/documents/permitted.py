@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
@@ -29,6 +30,8 @@ from service.errors import (
 )
 from service.query.nodes import Count, JsonCondition, ListQuery, Where
 from service.query.shapes import Shape
+from service.schema.documents import read
+from service.schema.fields import Fields
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields
@@ -87,32 +90,33 @@ class PermittedDocuments:
         """
         fields = await self.documents.fields(self.project, self.name)
         check_key(upsert, self._approval().readable_fields(fields))
+        where = _where(upsert, fields)
         for _ in range(ATTEMPTS):
-            found = await self._find_by(upsert)
+            found = await self._find_by(where)
             try:
                 if found is not None:
-                    return Upserted(await self._change_found(found, upsert), is_created=False)
+                    return Upserted(await self._change_found(found, upsert, where), is_created=False)
                 return Upserted(await self.create(upsert.data, id_=upsert.id), is_created=True)
             except (ConditionFailed, DocumentNotFound):
                 continue
             except DuplicateValue as error:
                 is_other = error.field != f"data.{upsert.by}" or found is not None
-                if is_other or self.project.database.session is not None or not await self._find_by(upsert):
+                if is_other or self.project.database.session is not None or not await self._find_by(where):
                     raise
         raise Unavailable(CHANGED)
 
-    async def _find_by(self, upsert: Upsert) -> Document | None:
-        query = ListQuery(where=_where(upsert), limit=1, count=Count.NONE)
+    async def _find_by(self, where: Where) -> Document | None:
+        query = ListQuery(where=where, limit=1, count=Count.NONE)
         found = (await self.list(query)).documents
         return found[0] if found else None
 
-    async def _change_found(self, found: Document, upsert: Upsert) -> Written:
+    async def _change_found(self, found: Document, upsert: Upsert, where: Where) -> Written:
         if upsert.on_conflict is OnConflict.IGNORE:
             return found
         require(self.permissions.may_update, self.caller)
         is_whole = upsert.on_conflict is OnConflict.REPLACE
         change = ReplaceData(upsert.data) if is_whole else SetFields(upsert.data)
-        return await self.change(found.id, change, Precondition(where=_where(upsert)))
+        return await self.change(found.id, change, Precondition(where=where))
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
@@ -167,10 +171,13 @@ class PermittedDocuments:
         return seen
 
 
-def _where(upsert: Upsert) -> Where:
-    """That a document has the value by which it is sought."""
-    by = upsert.by
-    return Where((JsonCondition(("body", "data", by), ("data", by), "eq", upsert.data[by]),))
+def _where(upsert: Upsert, fields: Fields) -> Where:
+    """That a document has the value by which it is sought, which is a whole number also where 5.0 was sent."""
+    by, sent = upsert.by, upsert.data[upsert.by]
+    stored = read({by: sent}, fields)[by]
+    # A condition reads times for itself.
+    value = sent if isinstance(stored, datetime) else stored
+    return Where((JsonCondition(("body", "data", by), ("data", by), "eq", value),))
 
 
 def _as_seen(approval: Approval, keep: Keep[Written] | None) -> Keep[Document] | None:

@@ -27,6 +27,7 @@ from service.web.asgi.cors import Preflights
 from service.web.asgi.request_context import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, Credential
 from service.web.auth.client_address import find_client_address
+from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -45,6 +46,7 @@ class Demands(Protocol):
     answer_seconds: float | None
     refuses_query: bool
     refuses_key: bool
+    refuses_if_match: bool
 
 
 def make_endpoint(row: Demands) -> Endpoint:
@@ -53,7 +55,8 @@ def make_endpoint(row: Demands) -> Endpoint:
     The endpoint raises LimitExceeded, which names the limit, and Unavailable, for what cannot be counted must not pass.
     """
     handler, authenticate, policy = row.handler, AUTHENTICATE[row.credential], row.policy
-    seconds, refuses_query, refuses_key = row.answer_seconds, row.refuses_query, row.refuses_key
+    seconds, refuses_query = row.answer_seconds, row.refuses_query
+    refuses_headers = row.refuses_key or row.refuses_if_match
     others = _policies(policy) if policy is not None else {}
 
     async def endpoint(request: Request) -> Response:
@@ -72,7 +75,7 @@ def make_endpoint(row: Demands) -> Endpoint:
             quotas = state["quotas"] = await services.limits.count(state["project"], counted, address)
             if quotas and (last := quotas[-1]).exceeded:
                 raise exceeded(last.policy, last.limit, last.reset)
-        if refuses_key or (refuses_query and request.scope["query_string"]):
+        if refuses_headers or (refuses_query and request.scope["query_string"]):
             _refuse_unread(request, row)
         return await handler(request, caller, services)
 
@@ -92,6 +95,8 @@ def _refuse_unread(request: Request, row: Demands) -> None:
         _refuse_query(request)
     if row.refuses_key:
         refuse_key(request)
+    if row.refuses_if_match:
+        refuse_if_match(request)
 
 
 def _refuse_query(request: Request) -> None:

@@ -13,7 +13,6 @@ from service.domain.documents.permitted import Written
 from service.domain.documents.preconditions import Precondition
 from service.domain.documents.writes import Upsert
 from service.domain.idempotency import Keep
-from service.errors import Invalid
 from service.query.parse import parse_distinct, parse_pairs, parse_query
 from service.services import Services
 from service.web.documents.bodies import (
@@ -85,9 +84,6 @@ async def replace_document(request: Request, caller: ProjectCaller, services: Se
 async def upsert_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Create a document, or change the one with the same value of a unique field."""
     documents = await _permitted(request, caller, services, "create")
-    if "if-match" in request.headers:
-        msg = "An upsert takes no If-Match; on_conflict says what becomes of a document that is there"
-        raise Invalid.one(("header", "if-match"), msg, type_="extra_forbidden")
     by, on_conflict = read_upsert(parse_pairs(request.scope["query_string"]))
     upserted = await documents.upsert(Upsert(_data(await read_object(request)), by, on_conflict))
     return _answer(upserted.document, 201 if upserted.is_created else 200)

@@ -5,14 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
 
+from service.errors import Invalid
 from service.schema.versions import Versions, read_versions, version_tag
 
 # One range in bytes: `bytes=0-499`, `bytes=500-`, `bytes=-500`. Many ranges, other units and anything else are no match.
 ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
 # Longer numbers are beyond the end of any file, and are not worth converting.
 MAX_DIGITS = 18
+IF_MATCH = b"if-match"
+REFUSED = "This write compares no version, and would be made whatever is there: send it without If-Match"
 ENTITY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 
@@ -63,6 +67,12 @@ def read_if_match(headers: Headers) -> Versions:
     """The versions of a record that a change demands; None for any. Lines of one name are one list (section 5.3)."""
     lines = headers.getlist("if-match")
     return read_versions(", ".join(lines)) if lines else None
+
+
+def refuse_if_match(request: Request) -> None:
+    """Raises Invalid where a version is demanded of a write that compares none, and would be made whatever is there."""
+    if any(name == IF_MATCH for name, _ in request.scope["headers"]):
+        raise Invalid.one(("header", IF_MATCH.decode()), REFUSED, type_="extra_forbidden")
 
 
 def find_known(headers: Headers, version: int) -> Response | None:

@@ -32,7 +32,7 @@ class ApiRoute(Route):
     `credential` makes the caller; `policy` is the limit that the request is counted under; `answer_seconds` are given to
     the handler where they are not those of every request; `max_body` is how many bytes of JSON it may read. `takes_head`
     is False where asking changes something. `idempotency_key` says what becomes of one; without it a GET ignores it, and all
-    else refuses it.
+    else refuses it. A write whose description has no `If-Match` refuses that header.
     """
 
     def __init__(
@@ -56,6 +56,8 @@ class ApiRoute(Route):
         self.answer_seconds, self.max_body = answer_seconds, max_body
         self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)
         self.refuses_key = self.idempotency_key is KeyUse.REFUSED
+        compares = any(parameter.name == "If-Match" for parameter in operation.parameters)
+        self.refuses_if_match = self.idempotency_key is not KeyUse.IGNORED and not compares
         self._check()
         super().__init__(path, make_endpoint(self), methods=[method])
         if self.methods and not takes_head:

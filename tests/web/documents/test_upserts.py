@@ -181,3 +181,18 @@ async def test_racing_upserts_of_a_user_make_one_document(api: Api) -> None:
     answers = await asyncio.gather(*(upsert_as(ann, {"sku": "a", "name": f"n{n}"}) for n in range(8)))
     assert sorted(answer.status_code for answer in answers) == [200] * 7 + [201]
     assert (await server_of(api).list("things")).json()["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "again"),
+    [("integer", 5.0, 5), ("number", 5, 5.0), ("datetime", "2026-01-31T14:00:00+02:00", "2026-01-31T12:00:00Z")],
+)
+async def test_a_user_upserts_by_the_value_as_it_is_stored(api: Api, kind: str, first: Any, again: Any) -> None:
+    await declare(api, {"by": {"type": kind, "unique": True}})
+    await save(api, {"collections": {"things": {"read": "users", "create": "users", "update": "users"}}})
+    ann = await sign_up(api, "ann")
+    for sent, status in ((first, 201), (first, 200), (again, 200)):
+        answer = await ann.ask("PUT", f"{PATH}?by=by", json={"data": {"by": sent}})
+        assert answer.status_code == status, answer.text
+    refused = await ann.ask("PUT", f"{PATH}?by=by", json={"data": {"by": [1]}})
+    assert refused.status_code == 422

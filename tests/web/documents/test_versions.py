@@ -10,6 +10,8 @@ from service.schema.json_schema import validator
 from service.services import Services
 from service.storage.migrations import PROJECT_MIGRATIONS
 from service.storage.validator_migrations import allow_versions
+from service.web.openapi.api_route import ApiRoute, KeyUse
+from service.web.routes import ROUTES
 from tests.conftest import Api
 from tests.declared import add, added, change, declare, find, one, violations
 from tests.domain.access.examples import RULES
@@ -18,6 +20,7 @@ from tests.web.rules.conftest import save, sign_up
 
 CHANGED = {"detail": "This was changed meanwhile; read it again", "code": "version_conflict"}
 GONE = "0" * 24
+THINGS = "/api/collections/things"
 
 
 @pytest.fixture
@@ -223,3 +226,34 @@ def test_the_validator_takes_records_with_and_without_a_version() -> None:
     schema = validator({})["$jsonSchema"]
     assert schema["properties"]["version"] == {"bsonType": ["int", "long"]}
     assert "version" not in schema["required"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", f"{THINGS}/update", {"where": {}, "data": {"n": 2}, "expect": 1}),
+        ("POST", f"{THINGS}/delete", {"where": {}, "expect": 1}),
+        ("PUT", f"{THINGS}/documents?by=sku", {"data": {"sku": "a"}}),
+        ("POST", f"{THINGS}/documents", {"data": {"n": 2}}),
+        ("POST", "/api/batch", {"operations": [{"op": "create", "collection": "things", "data": {}}]}),
+        ("POST", f"{THINGS}/import", {}),
+        ("PATCH", THINGS, {"schema": {}}),
+    ],
+    ids=["update", "delete", "upsert", "create", "batch", "import", "schema"],
+)
+async def test_a_write_that_compares_no_version_refuses_if_match(api: Api, method: str, path: str, body: Any) -> None:
+    await declare(api, {"n": {"type": "integer"}, "sku": {"type": "string", "unique": True}})
+    await added(api, {"n": 1})
+    for tag in ('"v1"', "*"):
+        answer = await api.request(method, path, json=body, headers={"if-match": tag})
+        assert violations(answer) == [("header", "if-match", "extra_forbidden")]
+    assert answer.json()["detail"][0]["msg"] == (
+        "This write compares no version, and would be made whatever is there: send it without If-Match"
+    )
+    assert [each["data"] for each in api.database["c_things"].find()] == [{"n": 1}]
+
+
+def test_only_writes_of_one_record_and_of_the_rules_compare_versions() -> None:
+    writes = [each for each in ROUTES if isinstance(each, ApiRoute) and each.idempotency_key is not KeyUse.IGNORED]
+    compare = {each.operation.id for each in writes if not each.refuses_if_match}
+    assert compare == {"replaceDocument", "mergeDocument", "deleteDocument", "updateProfile", "saveRules"}
