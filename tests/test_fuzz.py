@@ -184,5 +184,6 @@ def _is_our_error(answer: Answer) -> bool:
         return isinstance(content["detail"], str) and content["detail"] != ""
     entries = content["detail"]
     return bool(entries) and all(
-        entry.keys() == {"loc", "msg", "type"} and entry["loc"][0] in {"body", "query", "path", "header"} for entry in entries
+        entry.keys() == {"loc", "msg", "type"} and entry["loc"][0] in {"body", "query", "path", "header"}
+        for entry in entries
     )
