@@ -23,6 +23,7 @@ from urllib.request import HTTPRedirectHandler, build_opener
 
 ROOT = f"{Path.cwd()}{os.sep}service{os.sep}"
 DRIVER = f"{os.sep}pymongo{os.sep}"
+IN_PLACE = f"{os.sep}storage{os.sep}driver.py"
 RESUME = opmap["RESUME"]
 BOUNDARY = "walk"
 PNG = bytes.fromhex(
@@ -110,9 +111,17 @@ def note(frame: FrameType, event: str, _: object) -> None:
         and starts(frame)
         and (files := TRACED.get()) is not None
         and frame.f_code.co_filename.startswith(ROOT)
-        and not (frame.f_back and DRIVER in frame.f_back.f_code.co_filename)
+        and not is_part_of_driver(frame)
     ):
         files.append(frame.f_code.co_filename.removeprefix(ROOT))
+
+
+def is_part_of_driver(frame: FrameType) -> bool:
+    """Whether the driver called this, or what stands in place of the driver's own did."""
+    caller = frame.f_back
+    while caller and caller.f_code.co_filename.endswith(IN_PLACE):
+        caller = caller.f_back
+    return caller is not None and DRIVER in caller.f_code.co_filename
 
 
 def starts(frame: FrameType) -> bool:

@@ -70,7 +70,8 @@ class Reading:
 
     async def resolve(self, query: BoundQuery) -> BoundQuery:
         """The query with each relation that few records satisfy replaced by their ids, and file URLs by names."""
-        return replace(query, match=await self._timed.resolve(query.match, query.collection))
+        match = await self._timed.resolve(query.match, query.collection)
+        return query if match is query.match else replace(query, match=match)
 
     async def run(self, query: BoundQuery) -> Listing:
         streams = is_streamed(query.match)

@@ -65,20 +65,21 @@ class Shares:
         # Who has fewer places has more that wait: as much is taken in at once in either case.
         if self._taken.get(name, 0) + len(queue) >= self.most + self.waiting:
             raise Busy(retry_after=RETRY_AFTER_SECONDS)
-        turn = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
         queue.append(turn)
+        refusal = loop.call_later(self.seconds, _refuse, turn)
         try:
-            async with asyncio.timeout(self.seconds):
-                await turn
-        except BaseException as error:
+            await turn
+        except BaseException:
             self._give_up(name, turn)
-            if isinstance(error, TimeoutError):
-                raise Busy(retry_after=RETRY_AFTER_SECONDS) from None
             raise
+        finally:
+            refusal.cancel()
 
     def _give_up(self, name: str, turn: "asyncio.Future[None]") -> None:
         """Leaves the queue; a place that was handed over in the same moment goes to the next."""
-        if turn.done() and not turn.cancelled():
+        if turn.done() and not turn.cancelled() and turn.exception() is None:
             self.release(name)
         elif turn in (queue := self._queues.get(name, deque())):
             queue.remove(turn)
@@ -109,6 +110,11 @@ class Shares:
                 turn.set_result(None)
         if not queue:
             self._queues.pop(name, None)
+
+
+def _refuse(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():
+        turn.set_exception(Busy(retry_after=RETRY_AFTER_SECONDS))
 
 
 class Turns:

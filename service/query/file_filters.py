@@ -21,6 +21,8 @@ def find_by_names(match: Match, collection: str, urls: FileUrls) -> Match:
     if not match.trees and not match.relations:
         return match
     trees = tuple(_translate(tree, collection, urls) for tree in match.trees)
+    if trees == match.trees and not match.relations:
+        return match
     relations = (replace(each, match=find_by_names(each.match, each.collection, urls)) for each in match.relations)
     return Match(match.filters, tuple(relations), trees)
 

@@ -48,7 +48,8 @@ def show_rows(rows: Sequence[Row], *, show: ShowFiles, view: View | None) -> lis
     for row in rows:
         # Nothing of `data` may have been asked for.
         row.setdefault("data", {})
-        show(row)
+        if "files" in row:
+            show(row)
     return list(rows) if view is None else [view(row) for row in rows]
 
 

@@ -3,7 +3,6 @@
 The driver calls what stands here in place of its own.
 """
 
-import asyncio
 from inspect import signature
 from typing import Any
 
@@ -14,6 +13,7 @@ from pymongo.monitoring import ConnectionCheckOutFailedEvent, ConnectionClosedEv
 from pymongo.network_layer import PyMongoProtocol, async_receive_message, async_sendall
 
 from service.observe.metrics import CONNECTION_FAILURES, CONNECTION_WAITS, CONNECTIONS, CONNECTIONS_CLOSED
+from service.storage.deadline import Deadline
 
 Document = dict[str, Any]
 
@@ -76,9 +76,13 @@ async def _receive(connection: Any, request_id: int | None, max_message_size: in
     seconds = _csot.get_timeout()
     if seconds is None or seconds > SHORT_SECONDS:
         return await async_receive_message(connection, request_id, max_message_size)
-    # 0 is of `records`, which looks at the time itself.
-    async with asyncio.timeout(_csot.remaining()):
-        data, kind = await connection.conn.get_conn.read(request_id, max_message_size)
+    read = connection.conn.get_conn.read(request_id, max_message_size)
+    if seconds == 0:
+        # This is of `records`, which looks at the time itself.
+        data, kind = await read
+    else:
+        with Deadline(_csot.remaining() or 0):
+            data, kind = await read
     return READ_REPLY[kind](data)
 
 

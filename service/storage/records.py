@@ -8,7 +8,6 @@ Each call of the driver, here and in the other modules of `storage`, is made in 
 ours, and it is timed.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from types import TracebackType
@@ -21,6 +20,7 @@ from pymongo.errors import AutoReconnect, BulkWriteError
 from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
 from service.storage.client import ClientSession, Document
+from service.storage.deadline import Deadline
 from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translate, write_error
 
 Projection = Mapping[str, int]
@@ -317,7 +317,6 @@ async def _run(
         reply = await run(command, codec_options=codec, session=session)
         return reply
     command["maxTimeMS"] = max(1, int(seconds * 1000))
-    with timeout(0):
-        async with asyncio.timeout(seconds + GRACE_SECONDS):
-            reply = await run(command, codec_options=codec, session=session)
-            return reply
+    with timeout(0), Deadline(seconds + GRACE_SECONDS):
+        reply = await run(command, codec_options=codec, session=session)
+        return reply
