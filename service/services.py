@@ -174,7 +174,7 @@ def build_services(settings: Settings) -> Services:
     limits = Limits(Counters(databases))
     access, made = AccessControl(), MadeFiles(limits)
     signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
-    protection = FileProtection(access, signer)
+    protection = FileProtection(access, catalogs, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers = make_transfer_shares()
     sessions = Sessions(tokens)
@@ -194,7 +194,7 @@ def build_services(settings: Settings) -> Services:
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,
         documents=documents,
-        aggregations=Aggregations(catalogs, access),
+        aggregations=Aggregations(catalogs, access, protection),
         exports=Exports(catalogs, lists, transfers),
         imports=Imports(documents, catalogs, projects, transfers),
         permits=permits,
@@ -202,7 +202,7 @@ def build_services(settings: Settings) -> Services:
         bulk_writes=BulkWrites(catalogs, lists, pattern_judge, transfers),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=Files(projects, protection),
-        file_signing=FileSigning(protection, access, lists),
+        file_signing=FileSigning(protection, access, catalogs, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), sessions=sessions, defaults=_provider_defaults(settings)),
         limits=limits,
         jobs=Jobs([*_migrations(base), *_jobs(databases, limits)], Leader(base.leases)),

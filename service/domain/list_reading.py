@@ -65,7 +65,7 @@ class Reading:
 
     def __init__(self, database: ProjectDatabase, show: ShowFiles | None = None) -> None:
         self._database = database
-        self._show = show or database.file_urls.show
+        self._show = show or (lambda _: database.file_urls.show)
         self._timed = TimedReading(database, LIST_SECONDS)
 
     async def resolve(self, query: BoundQuery) -> BoundQuery:
@@ -97,11 +97,12 @@ class Reading:
     def _shown(self, query: BoundQuery, found: "_Page") -> list[Row]:
         rows = found.rows[: query.limit]
         if not query.expansions:
-            return select_rows(show_rows(rows, show=self._show, view=query.view), query.selection)
+            return select_rows(show_rows(rows, show=self._show(query.collection), view=query.view), query.selection)
         if not rows:
             return []
         reply = {**found.reply, commands.ROWS: rows}
-        return attach(reply, query.expansions, show=self._show, view=query.view, selection=query.selection)
+        how: dict[str, Any] = {"collection": query.collection, "view": query.view, "selection": query.selection}
+        return attach(reply, query.expansions, show=self._show, **how)
 
     async def _count(self, query: BoundQuery, shown: int, *, is_last: bool) -> tuple[int | None, TotalIs | None]:
         """How many match in all, and what that is, where it may be something else than exact."""

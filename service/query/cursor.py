@@ -179,7 +179,7 @@ def _fits(field: Field, value: Any) -> bool:
 
 NUMBER, TEXT = (int, float), (str,)
 VALUES: Mapping[Kind, tuple[type, ...]] = {
-    **dict.fromkeys((Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE), TEXT),
+    **dict.fromkeys((Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.FILE), TEXT),
     **dict.fromkeys((Kind.INTEGER, Kind.NUMBER), NUMBER),
     Kind.BOOLEAN: (bool,),
     Kind.DATETIME: (datetime,),

@@ -14,7 +14,7 @@ from service.schema.values import Kind
 
 # What every value of a kind is at least, so that an index is read for just those.
 LEAST: Mapping[Kind, Any] = {
-    **dict.fromkeys((Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE), ""),
+    **dict.fromkeys((Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.FILE), ""),
     **dict.fromkeys((Kind.INTEGER, Kind.NUMBER), -math.inf),
     Kind.BOOLEAN: False,
     Kind.DATETIME: datetime.min,  # noqa: DTZ901 - as it is stored

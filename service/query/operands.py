@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from service.schema.file_urls import named_file
 from service.schema.values import BadValue, Kind, read_time
 
-TEXTUAL = frozenset({Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE})
+TEXTUAL = frozenset({Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.FILE})
 NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER})
-UNORDERED = frozenset({Kind.BOOLEAN, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.OBJECT})
+UNORDERED = frozenset({Kind.BOOLEAN, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.FILE, Kind.OBJECT})
 
 
 def typed(value: Any, kind: Kind) -> Any:
@@ -16,6 +17,8 @@ def typed(value: Any, kind: Kind) -> Any:
         return read_time(value)
     if kind is Kind.EMAIL and isinstance(value, str):
         return value.lower()
+    if kind is Kind.FILE and isinstance(value, str):
+        return named_file(value) or value
     if type(value) not in TYPES[kind]:
         raise BadValue(f"must be {WANTED[kind]}")
     return value

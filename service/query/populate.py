@@ -20,13 +20,16 @@ from service.query.shapes import FILES
 Row = dict[str, Any]
 Reply = Mapping[str, list[Row]]
 # Puts the URLs of a row's files where its record has their names.
-ShowFiles = Callable[[Row], object]
+ShowRow = Callable[[Row], object]
+# What does that in the rows of a MongoDB collection.
+ShowFiles = Callable[[str], ShowRow]
 
 
 def attach(
     reply: Reply,
     expansions: Sequence[Expansion],
     *,
+    collection: str,
     show: ShowFiles,
     view: View | None = None,
     selection: Selection | None = None,
@@ -36,14 +39,14 @@ def attach(
     the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
     every `_id` field is a relation. Raises Invalid where too much would be attached.
     """
-    rows = show_rows(reply[ROWS], show=show, view=view)
+    rows = show_rows(reply[ROWS], show=show(collection), view=view)
     sources = [row["data"] for row in rows]
     rows = select_rows(rows, selection)
     _fill_all(rows, sources, _related(reply, expansions, "r", show=show), expansions, _Attached())
     return rows
 
 
-def show_rows(rows: Sequence[Row], *, show: ShowFiles, view: View | None) -> list[Row]:
+def show_rows(rows: Sequence[Row], *, show: ShowRow, view: View | None) -> list[Row]:
     """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached."""
     for row in rows:
         # Nothing of `data` may have been asked for.
@@ -89,10 +92,10 @@ def _related(
     found = []
     for number, expansion in enumerate(expansions):
         key = related_key(prefix, number)
-        inner = _related(reply, expansion.inner, f"{key}_", show=show)
+        inner, show_row = _related(reply, expansion.inner, f"{key}_", show=show), show(expansion.collection)
         for row in reply[key]:
             row.setdefault("data", {})
-            show(row)
+            show_row(row)
         found.append({row["_id"]: _shown(row, expansion, inner) for row in reply[key]})
     return found
 

@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from service.schema.fields import ABSENT, Field, Fields
+from service.schema.file_urls import named_file
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 from service.schema.values import BadValue, Kind, read_time
 
@@ -25,7 +26,7 @@ def complete(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
 
 
 def read(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
-    """`data` with the texts of datetime fields as datetimes and whole numbers of integer fields as integers.
+    """`data` with texts of datetime fields as datetimes, whole numbers of integer fields as integers, URLs of files as names.
 
     Top-level fields that are absent stay absent, as in a change of a few fields; objects further in are completed.
     """
@@ -46,6 +47,8 @@ def read_value(value: Any, field: Field) -> Any:
             return [read_value(each, field.items) for each in value]
         case str() if field.kind is Kind.DATETIME:
             return _time(value)
+        case str() if field.kind is Kind.FILE:
+            return named_file(value) or value
         case float() if field.kind is Kind.INTEGER:
             return _whole(value)
     return value

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from service.bounds import MAX_FIELDS, MAX_INDEXES, MAX_SCHEMA_DEPTH
+from service.bounds import MAX_FIELDS, MAX_FILE_BYTES, MAX_INDEXES, MAX_SCHEMA_DEPTH
 from service.errors import Invalid, Location, Violation
+from service.schema.file_urls import EXTENSIONS
 from service.schema.options import OPTIONS, check_option, check_pairs
 from service.schema.strict_json import shown
 from service.schema.values import Kind, check_data, check_name
@@ -20,6 +21,8 @@ from service.schema.values import Kind, check_data, check_name
 LOC: Location = ("body", "schema")
 RELATION_SUFFIX = "_id"
 USERS = "users"
+# How long the place of an array's items is that stands at the top level.
+ELEMENT = len(LOC) + 2
 
 
 class Absent(Enum):
@@ -35,7 +38,8 @@ ABSENT = Absent.ABSENT
 class Field:
     """One definition. `minimum` and `maximum` bound numbers; `min_length` and `max_length` text and arrays.
 
-    `collection` is what a reference points at: the name of a collection, or `users`. `works` is true where reading a
+    `collection` is what a reference points at: the name of a collection, or `users`. `types` are the extensions of files, and
+    `max_bytes` their length; those that are `protected` are read by signed URLs only. `works` is true where reading a
     value means more than checking it: a date, a whole number, a default, here or further in.
     """
 
@@ -54,6 +58,9 @@ class Field:
     unique: bool = False
     index: bool = False
     collection: str | None = None
+    types: tuple[str, ...] = EXTENSIONS
+    max_bytes: int = MAX_FILE_BYTES
+    protected: bool = False
     works: bool = False
 
 
@@ -84,6 +91,12 @@ def relation(name: str) -> str:
 def references(fields: Fields) -> dict[str, str]:
     """Relation → the collection it points at, or `users`: {"author": "users"}."""
     return {relation(name): field.collection for name, field in fields.items() if field.collection is not None}
+
+
+def files_of(fields: Fields) -> Fields:
+    """The fields that hold files, or arrays of them: name → the definition of a file there."""
+    found = {name: field.items or field for name, field in fields.items()}
+    return {name: field for name, field in found.items() if field.kind is Kind.FILE}
 
 
 def defaults(fields: Fields, loc: Location = LOC) -> Iterator[tuple[Location, Field, Any]]:
@@ -193,6 +206,9 @@ def _option_problems(definition: Mapping[str, Any], kind: Kind, loc: Location, *
             yield from check_data({option: value}, loc)
     if kind is Kind.REFERENCE and not top:
         yield Violation((*loc, "type"), "A reference stands at the top level of a schema", "nested_reference")
+    if kind is Kind.FILE and not top and len(loc) > ELEMENT:
+        msg = "A file stands at the top level of a schema, or is what an array there holds"
+        yield Violation((*loc, "type"), msg, "nested_file")
 
 
 def _field(definition: Mapping[str, Any]) -> Field:
@@ -216,12 +232,15 @@ def _field(definition: Mapping[str, Any]) -> Field:
         unique=definition.get("unique", False),
         index=definition.get("index", False),
         collection=definition.get("collection"),
+        types=tuple(definition.get("types", EXTENSIONS)),
+        max_bytes=definition.get("max_bytes", MAX_FILE_BYTES),
+        protected=definition.get("protected", False),
         works=_works(kind, items, properties),
     )
 
 
 def _works(kind: Kind, items: Field | None, properties: Fields | None) -> bool:
-    if kind in {Kind.DATETIME, Kind.INTEGER}:
+    if kind in {Kind.DATETIME, Kind.INTEGER, Kind.FILE}:
         return True
     if items is not None:
         return items.works

@@ -1,16 +1,20 @@
 """File fields: a record keeps the names of files, an answer shows their URLs, `{storage_url}/files/<name>`. Pure.
 
-A record with files has a map `files` beside `data`, field → file name, and `data` has the name in that field too, so that
-filters and indexes find it there. So the address of the storage may change, and no URL is ever kept. An answer may carry a
-URL with a signature behind it (`domain/files/signed_urls`), which a client may send back: it is of the same file.
+A document has them in the fields that its collection declares as files. A user with files has a map `files` beside `data`,
+field → file name, and `data` has the name in that field too, so that filters and indexes find it there. So the address of the
+storage may change, and no URL is ever kept. An answer may carry a URL with a signature behind it
+(`domain/files/signed_urls`), which a client may send back: it is of the same file.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-NAME = r"[a-z0-9-]{1,40}-[0-9a-f]{32}\.[a-z]{3,4}"
+STEM = r"[a-z0-9-]{1,40}-[0-9a-f]{32}"
+NAME = rf"{STEM}\.[a-z]{{3,4}}"
+# The extensions of the files that there may be.
+EXTENSIONS = ("jpg", "jpeg", "png", "gif", "webp", "svg", "pdf", "doc", "docx")
 # Whether it is still good, or ever was, does not matter to what it names.
 SIGNED = r"(?:\?expires=[0-9]{1,12}&signature=[A-Za-z0-9_-]{1,64})?"
 _BARE = re.compile(NAME)
@@ -35,6 +39,15 @@ class FileUrls:
                 if data.get(field) == name:
                     data[field] = self.prefix + name
         return record
+
+    def show_fields(self, data: dict[str, Any], fields: Iterable[str]) -> None:
+        """Puts URLs where `data` has the names of files in these fields."""
+        for field in fields:
+            if field in data:
+                value = data[field]
+                data[field] = (
+                    [self.show_value(each) for each in value] if isinstance(value, list) else self.show_value(value)
+                )
 
     def show_value(self, value: Any) -> Any:
         """The URL in the place of what has the form of a file's name."""
@@ -62,3 +75,15 @@ def named_file(value: Any) -> str | None:
     """The name of the file that `value` is a URL of, at whatever address, or None. It need not exist."""
     found = _ANY_URL.fullmatch(value) if isinstance(value, str) else None
     return found.group(1) if found else None
+
+
+def name_pattern(extensions: Iterable[str]) -> str:
+    """What the names of files with one of these extensions match."""
+    return rf"^{STEM}\.({'|'.join(extensions)})$"
+
+
+def pattern_extensions(pattern: str) -> list[str] | None:
+    """The extensions of a `name_pattern`; None where `pattern` is another."""
+    start, end = rf"^{STEM}\.(", ")$"
+    is_one = pattern.startswith(start) and pattern.endswith(end)
+    return pattern.removeprefix(start).removesuffix(end).split("|") if is_one else None

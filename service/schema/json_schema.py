@@ -1,6 +1,6 @@
 """Definitions → the `$jsonSchema` validator with which MongoDB judges every write, from wherever it comes.
 
-Patterns are not in it: see `patterns`.
+Patterns are not in it, but those of the names of files: see `patterns`.
 
 Source: https://www.mongodb.com/docs/manual/reference/operator/query/jsonSchema/
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.schema.fields import Field, Fields
+from service.schema.file_urls import name_pattern
 from service.schema.values import Kind
 
 JsonSchema = dict[str, Any]
@@ -26,6 +27,7 @@ BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
     Kind.OBJECT: ("object",),
     Kind.ARRAY: ("array",),
     Kind.REFERENCE: ("string",),
+    Kind.FILE: ("string",),
     Kind.ANY: (),
 }
 
@@ -74,6 +76,8 @@ def _rules(field: Field) -> JsonSchema:
     rules: JsonSchema = {"minimum": field.minimum, "maximum": field.maximum}
     unit = "Items" if field.kind is Kind.ARRAY else "Length"
     rules |= {f"min{unit}": field.min_length, f"max{unit}": field.max_length}
+    if field.kind is Kind.FILE:
+        rules["pattern"] = name_pattern(field.types)
     if field.items is not None:
         rules["items"] = value_schema(field.items)
     return rules

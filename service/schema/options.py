@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from service.bounds import MAX_ENUM, MAX_PATTERN
+from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN
 from service.errors import Location, Violation
+from service.schema.file_urls import EXTENSIONS
 from service.schema.values import Kind
 
 MAX_LENGTH_OPTION = 2**31 - 1
@@ -24,6 +25,7 @@ OPTIONS: Mapping[Kind, frozenset[str]] = {
     Kind.OBJECT: EVERY | {"nullable", "properties"},
     Kind.ARRAY: EVERY | {"nullable", "items", "min_length", "max_length", "index"},
     Kind.REFERENCE: EVERY | INDEXED | {"nullable", "collection"},
+    Kind.FILE: frozenset({"type", "required", "nullable", "types", "max_bytes", "protected"}),
     Kind.ANY: EVERY | {"index"},
 }
 ENUM_MEMBER: Mapping[Kind, tuple[type, ...]] = {Kind.STRING: (str,), Kind.INTEGER: (int,), Kind.NUMBER: (int, float)}
@@ -54,6 +56,12 @@ def check_pairs(definition: Mapping[str, Any], kind: Kind, loc: Location) -> Ite
     if kind is Kind.REFERENCE and "collection" not in definition:
         msg = "A reference names the collection it points at, or users"
         yield Violation((*loc, "collection"), msg, "missing")
+    if kind is Kind.ARRAY and is_file(definition.get("items")) and definition.get("default"):
+        yield Violation((*loc, "default"), "A new document has no files but those that come with it", "value_error")
+
+
+def is_file(definition: Any) -> bool:
+    return isinstance(definition, dict) and definition.get("type") == Kind.FILE.value
 
 
 def _is_number(value: Any) -> bool:
@@ -98,6 +106,18 @@ def _collection(value: Any, _: Kind) -> Problem | None:
     return None if fits else ("value_error", COLLECTION_NAME_RULE)
 
 
+def _types(value: Any, _: Kind) -> Problem | None:
+    fits = isinstance(value, list) and value and all(each in EXTENSIONS for each in value)
+    if not fits:
+        return "list_type", f"Must be an array of some of {', '.join(EXTENSIONS)}"
+    return ("value_error", "No type may stand twice") if len(set(value)) < len(value) else None
+
+
+def _file_bytes(value: Any, _: Kind) -> Problem | None:
+    fits = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_FILE_BYTES
+    return None if fits else ("int_type", f"Must be a whole number from 1 to {MAX_FILE_BYTES}")
+
+
 CHECKS: Mapping[str, Check] = {
     "required": _boolean,
     "nullable": _boolean,
@@ -110,4 +130,7 @@ CHECKS: Mapping[str, Check] = {
     "pattern": _pattern,
     "enum": _enum,
     "collection": _collection,
+    "protected": _boolean,
+    "types": _types,
+    "max_bytes": _file_bytes,
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 from service.bounds import MAX_DEPTH, MAX_NAME, MAX_NAMES
 from service.errors import Location, Violation
+from service.schema.file_urls import named_file
 from service.schema.strict_json import INT64_MAX, INT64_MIN, INT64_TEXT, shown
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -31,6 +32,7 @@ class Kind(Enum):
     OBJECT = "object"
     ARRAY = "array"
     REFERENCE = "reference"
+    FILE = "file"
     ID = "id"
     EMAIL = "email"
 
@@ -52,6 +54,8 @@ def readings(text: str, kind: Kind) -> tuple[Any, ...]:
             return (read_time(text),)
         case Kind.EMAIL:
             return (text.lower(),)
+        case Kind.FILE:
+            return (named_file(text) or text,)
         case Kind.OBJECT:
             raise BadValue("is an object; name one of its fields, as in data.address.city_eq")
     return (text,)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from service.errors import Location, Violation
+from service.schema.file_urls import pattern_extensions
 from service.schema.json_schema import JSON_SCHEMA, VERSION
 from service.schema.strict_json import shown
 
@@ -74,6 +75,10 @@ def _rule(rule: Detail, loc: Location) -> Iterator[Violation]:
 def _broken(operator: str, specified: Detail, loc: Location) -> Violation:
     if operator == "bsonType":
         return _wrong_type(specified["bsonType"], loc)
+    if operator == "pattern" and (extensions := pattern_extensions(specified["pattern"])):
+        return Violation(
+            loc, f"Must be the URL of a file that the field has, one of: {', '.join(extensions)}", "file_url"
+        )
     type_, say = SENTENCES.get(operator, ("value_error", _unknown))
     return Violation(loc, say(specified.get(operator)), type_)
 

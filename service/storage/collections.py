@@ -53,6 +53,11 @@ def mongo_collection_name(name: str) -> str:
     return f"c_{name}"
 
 
+def declared_name(mongo_name: str) -> str:
+    """The declared collection whose documents a MongoDB collection holds."""
+    return mongo_name.removeprefix(mongo_collection_name(""))
+
+
 class CollectionStore:
     """The collections of one project's database. Raises the errors of `records.translated`."""
 

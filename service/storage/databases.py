@@ -10,6 +10,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,6 +18,7 @@ from typing import TypeVar
 from pymongo import ASCENDING, IndexModel, _csot, timeout
 from pymongo.errors import OperationFailure, PyMongoError
 
+from service.errors import ServiceError
 from service.schema.file_urls import FileUrls
 from service.storage.client import Client, ClientSession, Database
 from service.storage.errors import MAX_TIME_EXPIRED
@@ -84,10 +86,11 @@ class ServerState:
 class ProjectDatabase:
     """One project's data: `users`, and the records of its collections. No query leaves it.
 
-    With a `session` every call of its records is part of that transaction. `file_urls` are those of the files it names.
+    With a `session` every call of its records is part of that transaction, and `after_commit` is what is to be done once it
+    is committed. `file_urls` are those of the files it names.
     """
 
-    __slots__ = ("_records", "database", "file_urls", "session")
+    __slots__ = ("_records", "after_commit", "database", "file_urls", "session")
 
     def __init__(
         self, database: Database, session: ClientSession | None = None, *, file_urls: FileUrls = NO_FILE_URLS
@@ -95,6 +98,7 @@ class ProjectDatabase:
         self.database = database
         self.session = session
         self.file_urls = file_urls
+        self.after_commit: list[Callable[[], Awaitable[object]]] = []
         self._records: dict[str, Records] = {}
 
     def records(self, collection: str) -> Records:
@@ -111,11 +115,23 @@ class ProjectDatabase:
     async def in_transaction(self, work: Callable[["ProjectDatabase"], Awaitable[Result]]) -> Result:
         """What `work` returns, once all that it wrote through the database it is handed is committed.
 
-        It may run several times, see `in_transaction`. Within a transaction it is a part of that one.
+        It may run several times, see `in_transaction`. Within a transaction it is a part of that one. What it left to be done
+        after the commit may fail, and is for a sweep then.
         """
         if self.session is not None:
             return await work(self)
-        return await in_transaction(self.database.client, lambda session: work(self._bound(session)))
+        bound = self
+
+        async def attempt(session: ClientSession) -> Result:
+            nonlocal bound
+            bound = self._bound(session)
+            return await work(bound)
+
+        result = await in_transaction(self.database.client, attempt)
+        for act in bound.after_commit:
+            with suppress(ServiceError):
+                await act()
+        return result
 
     def _bound(self, session: ClientSession) -> "ProjectDatabase":
         return ProjectDatabase(self.database, session, file_urls=self.file_urls)

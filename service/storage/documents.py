@@ -1,6 +1,6 @@
 """The documents of one declared collection, and the changes that a document can be given. Knows MongoDB's operators."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from service.storage.records import match_versions
 
 Data = Mapping[str, Any]
 FIRST_VERSION = 1
+READ_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Document:
     created_at: datetime
     updated_at: datetime
     version: int = FIRST_VERSION
+    has_signed_urls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,13 @@ class DocumentStore:
         """The documents that have, in every field of `values`, one of its values; `size` says about how many come."""
         match = {f"data.{name}": {"$in": list(wanted)} for name, wanted in values.items()}
         return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
+
+    async def read_fields(self, match: Mapping[str, Any], names: Iterable[str], *, limit: int) -> dict[str, Data]:
+        """Id → what of `data` has one of these names, of at most `limit` documents that match."""
+        projection = {f"data.{name}": 1 for name in names}
+        command = {"find": self._records.name, "filter": match, "projection": projection, "limit": limit}
+        rows = await self._records.page({**command, "batchSize": limit + 1}, seconds=READ_SECONDS)
+        return {row["_id"]: row.get("data", {}) for row in rows}
 
     async def change(
         self, id_: str, change: Change, *, guard: Guard | None = None, versions: Versions = None

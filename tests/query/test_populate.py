@@ -16,7 +16,7 @@ FIELDS = ("email", "data")
 
 def attach(page: dict[str, list[Row]], expansions: tuple[Expansion, ...]) -> list[Row]:
     """Of records without files."""
-    return attach_shown(page, expansions, show=lambda _: None)
+    return attach_shown(page, expansions, collection="users", show=lambda _: lambda _: None)
 
 
 def row(id_: str, **data: Any) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class Accounts:
         """A session as the user's signup opens one; its tokens are good as long as that one's would be."""
         return await self._sessions.open(project, user_id, FIRST_VERSION, client, amr=PASSWORD)
 
-    async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, str]) -> None:
+    async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""
         violations = check_data(data)
         if isinstance(caller, PublishableKeyCaller):
@@ -218,7 +218,7 @@ class Accounts:
         Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
         """
         shape = await self._shape(caller)
-        show = await self._protection.show(caller.project)
+        show = await self._protection.show(caller.project, [USERS.collection])
         return await self._lists.read(caller.project.database, bind(query, shape), show)
 
     async def distinct(self, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:

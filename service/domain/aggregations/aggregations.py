@@ -6,7 +6,7 @@ so what its collection has lost since is found then.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from service.domain.aggregations.runners import allow_run, check_run_rule
 from service.domain.aggregations.runs import AggregationRuns, Rows
 from service.domain.aggregations.shapes import AggregationShapes
 from service.domain.collections.catalog import Catalogs
+from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Project
 from service.errors import (
     AggregationConflict,
@@ -32,6 +33,7 @@ from service.query.aggregate.nodes import BoundAggregation
 from service.query.aggregate.parameters import Filling, Kinds, read_declared, read_values, sample_values
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
 from service.schema.strict_json import shown
+from service.schema.values import Kind
 from service.storage.aggregations import SavedAggregation, SavedAggregations
 
 AD_HOC_SECONDS, SAVED_SECONDS = 2.0, 10.0
@@ -70,15 +72,16 @@ class Definition:
 class Aggregations:
     """The aggregations of all projects."""
 
-    def __init__(self, catalogs: Catalogs, access: AccessControl) -> None:
+    def __init__(self, catalogs: Catalogs, access: AccessControl, protection: FileProtection) -> None:
         self._access = access
+        self._protection = protection
         self._shapes = AggregationShapes(catalogs, access)
         self._runs = AggregationRuns()
 
     async def run(self, caller: SecretKeyCaller, collection: str, body: Mapping[str, Any]) -> Rows:
         """Of the documents of a collection, or of `users`. Raises Invalid, CollectionNotFound, and as `AggregationRuns.run`."""
         bound = await self._bind(caller, collection, body, BODY)
-        return await self._runs.run(caller.project.database, bound, seconds=AD_HOC_SECONDS, place=BODY)
+        return await self._run(caller.project, bound, seconds=AD_HOC_SECONDS, place=BODY)
 
     async def list(self, project: Project) -> list[Definition]:
         return [_define(saved) for saved in await SavedAggregations(project.database).list()]
@@ -128,7 +131,15 @@ class Aggregations:
             bound = await self._bind(caller, definition.collection, body, (AGGREGATE,))
         except Invalid as invalid:
             raise await self._explain(caller, definition, filling, invalid) from None
-        return await self._runs.run(caller.project.database, bound, seconds=SAVED_SECONDS, place=("path", "name"))
+        return await self._run(caller.project, bound, seconds=SAVED_SECONDS, place=("path", "name"))
+
+    async def _run(self, project: Project, bound: BoundAggregation, *, seconds: float, place: Location) -> Rows:
+        found = await self._runs.run(project.database, bound, seconds=seconds, place=place)
+        rows = found.rows
+        for column in _file_columns(bound):
+            shown = await self._protection.show_values(project, (row[column] for row in rows))
+            rows = [{**row, column: value} for row, value in zip(rows, shown, strict=True)]
+        return replace(found, rows=rows)
 
     async def _explain(
         self, caller: ProjectCaller, definition: Definition, filling: Filling, invalid: Invalid
@@ -149,6 +160,12 @@ class Aggregations:
         shape = await self._shapes.find(caller, collection, aggregation)
         prefix = caller.project.database.file_urls.prefix
         return bind_aggregation(aggregation, shape, place, file_prefix=prefix)
+
+
+def _file_columns(bound: BoundAggregation) -> list[str]:
+    """The names of those that show files of documents; `count_distinct` is a number."""
+    keys = [key.name for key in bound.keys if key.kind is Kind.FILE]
+    return keys + [value.name for value in bound.values if value.kind is Kind.FILE and value.function in {"min", "max"}]
 
 
 def check_definition(body: Mapping[str, Any]) -> dict[str, Any]:

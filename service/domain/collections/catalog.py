@@ -20,7 +20,7 @@ from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
 from service.query.shapes import USERS as USER_SHAPE
 from service.query.shapes import Shape
-from service.schema.fields import USERS, Fields, build, references
+from service.schema.fields import USERS, Fields, build, files_of, references
 from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
 from service.storage.collections import mongo_collection_name
@@ -50,12 +50,14 @@ class Declaration:
 class Collection(Declaration):
     """A declaration and what it means: `fields`, and those of them that have patterns.
 
-    `targets` says for each reference in which MongoDB collection the record is that it refers to.
+    `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the definitions
+    of files in the fields that hold them.
     """
 
     fields: Fields
     patterned: Fields
     targets: Mapping[str, str]
+    files: Fields
 
 
 class Catalogs:
@@ -152,6 +154,7 @@ def read_collection(record: Mapping[str, Any]) -> Collection:
         fields=fields,
         patterned=patterned(fields),
         targets=_targets(fields),
+        files=files_of(fields),
     )
 
 

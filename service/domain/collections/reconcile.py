@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from service.errors import DuplicateValue
-from service.schema.fields import Fields, build
+from service.schema.fields import Fields, build, files_of
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
 from service.schema.patterns import unknown_patterns
@@ -14,6 +14,7 @@ from service.storage.client import Document, within
 from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions
+from service.storage.files.of_documents import remove_files_of
 
 log = structlog.get_logger()
 
@@ -42,6 +43,8 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
             return
         if held["change"]["kind"] == "delete":
             await store.close(held["_id"])
+            if files_of(build(held["schema"])):
+                await remove_files_of(database, held["_id"])
             await definitions.remove(held)
         else:
             await _conform(store, held)

@@ -25,9 +25,11 @@ from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
 from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, SchemaChanging, SchemaConflict
+from service.errors import DuplicateValue, Invalid, SchemaChanging, SchemaConflict, Violation
+from service.schema.fields import LOC
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
+from service.schema.options import is_file
 from service.storage.client import Document, within
 from service.storage.collections import CollectionStore
 from service.storage.definitions import CHANGE_SECONDS, Definitions
@@ -77,6 +79,7 @@ class SchemaChanges:
         merged = {**collection.schema, **changes}
         removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
         schema = {name: definition for name, definition in merged.items() if name not in removed}
+        _refuse_lost_files(collection, schema)
         fields = await validate_schema(project, name, schema, self._judge, present=collection)
         if schema != collection.schema:
             await check_schema(project.database, name, schema)
@@ -105,6 +108,19 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
     if committed is None:
         raise SchemaChanging
     return committed
+
+
+def _refuse_lost_files(collection: Collection, schema: Mapping[str, Any]) -> None:
+    """A field of files that became one of texts would keep their names, and nobody would remove them. Raises Invalid."""
+    lost = [
+        Violation((*LOC, name, "type"), "A field of files stays one; remove it, and declare it anew then", "file_field")
+        for name in collection.files
+        if isinstance(definition := schema.get(name), dict)
+        and not is_file(definition)
+        and not is_file(definition.get("items"))
+    ]
+    if lost:
+        raise Invalid(lost)
 
 
 def _refuse_conflicts(findings: Findings) -> None:

@@ -14,6 +14,7 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import CHANGED
 from service.domain.documents.changes import Misfit, operations_of, prepare_change
 from service.domain.documents.documents import as_client_error, lacks_version
+from service.domain.documents.file_changes import settle_files, touches_files
 from service.domain.documents.references import Target
 from service.domain.documents.writes import Change, Update
 from service.domain.lists import Lists
@@ -163,13 +164,31 @@ async def _write_chunk(run: _Run, query: BoundQuery) -> list[str]:
         nonlocal ids
         rows = await database.records(query.collection).page(page(query), seconds=FIND_SECONDS)
         ids = [row["_id"] for row in rows]
-        await _write(DocumentStore(database, run.target.collection.name), ids[:CHUNK], run.change)
+        await _write_with_files(run, database, ids[:CHUNK])
 
     try:
         await run.target.project.database.in_transaction(write)
     except OperatorRefused:
         raise await _explain(run, ids[:CHUNK]) from None
     return ids
+
+
+async def _write_with_files(run: _Run, database: ProjectDatabase, ids: Sequence[str]) -> None:
+    """Raises OperatorRefused; and Invalid where a document would name a file that it does not have."""
+    collection, store = run.target.collection, DocumentStore(database, run.target.collection.name)
+    if not ids or not _touches_files(run):
+        await _write(store, ids, run.change)
+        return
+    chosen = {"_id": {"$in": list(ids)}}
+    before = await store.read_fields(chosen, collection.files, limit=CHUNK)
+    await _write(store, ids, run.change)
+    after = {} if run.change is None else await store.read_fields(chosen, collection.files, limit=CHUNK)
+    await settle_files(database, collection, before, after)
+
+
+def _touches_files(run: _Run) -> bool:
+    files = run.target.collection.files
+    return touches_files(Update("", run.change), files) if run.change is not None else bool(files)
 
 
 async def _write(store: DocumentStore, ids: Sequence[str], change: Change | None) -> None:

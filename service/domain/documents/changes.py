@@ -10,6 +10,7 @@ from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import CHANGED, ApprovedChange, Record, as_record
+from service.domain.documents.file_changes import find_before, settle_write, touches_files
 from service.domain.documents.preconditions import NO_CONDITIONS, check_record
 from service.domain.documents.references import LOC, Target, check_completed
 from service.domain.documents.writes import Change, Update, Write
@@ -37,6 +38,10 @@ from service.storage.documents import Document, DocumentStore, OperatorRefused, 
 
 # How often a change is computed anew that rules judge by its result, when others changed the document meanwhile.
 ATTEMPTS = 20
+
+
+class _NoDocument(Exception):
+    """No document took the change; raised so that the transaction is undone."""
 
 
 class Misfit(Exception):
@@ -86,17 +91,29 @@ def _no_shape(_: str) -> None:
 async def store_write(
     target: Target, write: Write, action: Callable[[DocumentStore], Awaitable[Document | None]]
 ) -> Document | None:
-    """What `action` returns; where the write has a `keep`, both happen in one transaction, or neither."""
-    if (keep := write.keep) is None:
+    """What `action` returns; where the write has a `keep`, or files, all happens in one transaction, or nothing."""
+    touches = touches_files(write, target.collection.files)
+    if write.keep is None and not touches:
         return await action(target.store)
 
-    async def act_and_keep(database: ProjectDatabase) -> Document | None:
-        document = await action(DocumentStore(database, target.collection.name))
-        if document is not None:
-            await keep(database, document)
+    async def act(database: ProjectDatabase) -> Document:
+        collection = target.collection
+        before = await find_before(database, collection, write) if touches else {}
+        document = await action(DocumentStore(database, collection.name))
+        if document is None:
+            raise _NoDocument
+        if touches:
+            await settle_write(database, collection, write, before, document)
+        if write.keep is not None:
+            await write.keep(database, document)
         return document
 
-    return await target.project.database.in_transaction(act_and_keep)
+    try:
+        if write.upload is not None:
+            return await write.upload.publish(act)
+        return await target.project.database.in_transaction(act)
+    except _NoDocument:
+        return None
 
 
 async def _change(target: Target, update: Update, approved: ApprovedChange) -> Document | None:

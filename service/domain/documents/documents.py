@@ -5,13 +5,15 @@ validator judges the rest; its verdict becomes a 422 here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection, See
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import Approval
 from service.domain.documents.changes import Misfit, change_document, find_record, store_write
+from service.domain.documents.deletions import delete_document
+from service.domain.documents.file_changes import check_new_files, list_foreign
 from service.domain.documents.preconditions import check_record
 from service.domain.documents.references import LOC, Target, check_completed, faults_of, map_in_turns
 from service.domain.documents.upserts import upsert_document
@@ -30,14 +32,15 @@ from service.errors import (
     RejectedByValidator,
     ServiceError,
     Unavailable,
+    Violation,
 )
 from service.query.bind import bind, bind_distinct
 from service.query.names import Path
-from service.query.nodes import ListQuery
+from service.query.nodes import Expansion, ListQuery
 from service.schema.documents import complete
 from service.schema.fields import Fields
 from service.schema.json_schema import JSON_SCHEMA
-from service.schema.values import check_data, now
+from service.schema.values import Kind, check_data, now
 from service.schema.versions import Versions
 from service.schema.violations import may_lack_version, translate
 from service.storage.documents import Document as Document
@@ -84,7 +87,7 @@ class Documents:
         """
         target = await self._target(project, name)
         documents = await map_in_turns(lambda row: _new_document(Create(row), target.collection), rows)
-        faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
+        faults = await self._faults(target, rows, documents)
         sent = [number for number, fault in enumerate(faults) if not fault]
         refused = await target.store.insert_each([documents[number] for number in sent]) if sent else {}
         if any(lacks_version(error) for error in refused.values()) and await self._renew(target):
@@ -103,7 +106,7 @@ class Documents:
         target = await self._target(project, name)
         documents = [_new_document(create, target.collection) for create in creates]
         rows = [create.data for create in creates]
-        faults = await faults_of(target, rows, [document.data for document in documents], self._judge)
+        faults = await self._faults(target, rows, documents)
         for position, fault in enumerate(faults):
             if fault:
                 error = Invalid(fault)
@@ -112,19 +115,39 @@ class Documents:
         await target.store.insert_all(documents)
         return documents
 
+    async def _faults(
+        self, target: Target, rows: Sequence[Data], documents: Sequence[Document]
+    ) -> Sequence[Sequence[Violation]]:
+        """For each of the new documents, which come without files, what is wrong with it."""
+        completed = [document.data for document in documents]
+        faults = await faults_of(target, rows, completed, self._judge)
+        if files := target.collection.files:
+            return [[*found, *list_foreign(data, files)] for found, data in zip(faults, completed, strict=True)]
+        return faults
+
     async def list(self, project: Project, name: str, query: ListQuery, see: See | None = None) -> Page:
         """Documents as `see` lets them be seen, which is all of them without it. Raises Invalid, and as `Lists.read`."""
         shape = await self._catalogs.shape(project, name, query, see)
         bound = bind(query, shape)
-        # Users, who alone have files, come into it by a relation only.
-        show = await self._protection.show(project) if bound.expansions else None
+        show = await self._protection.show(project, _reached(bound.collection, bound.expansions))
         found = await self._lists.read(project.database, bound, show)
         return Page([read_document(row) for row in found.rows], found)
 
     async def distinct(self, project: Project, name: str, path: Path, query: ListQuery) -> Sequence[Any]:
         """The values of a field in the documents that `query` finds. Raises Invalid, and as `Lists.distinct`."""
         shape = await self._catalogs.shape(project, name, query)
-        return await self._lists.distinct(project.database, bind_distinct(path, query, shape))
+        asked = bind_distinct(path, query, shape)
+        values = await self._lists.distinct(project.database, asked)
+        return await self._protection.show_values(project, values) if asked.field.kind is Kind.FILE else values
+
+    async def show(self, project: Project, name: str, document: Document) -> Document:
+        """The document with the URLs of its files, as answers show it, in the place of their names."""
+        collection = await self._catalogs.get(project, name)
+        if not collection.files:
+            return document
+        data = dict(document.data)
+        is_signed = self._protection.show_document(project, collection, document.id, data)
+        return replace(document, data=data, has_signed_urls=is_signed)
 
     async def find_by_values(
         self, project: Project, name: str, values: Mapping[str, Sequence[Any]]
@@ -153,7 +176,7 @@ class Documents:
     async def delete(self, project: Project, name: str, id_: str, *, versions: Versions = None) -> None:
         """Raises DocumentNotFound, VersionConflict."""
         target = await self._target(project, name)
-        if not await target.store.delete(id_, versions=versions):
+        if not await delete_document(target, id_, None, versions):
             if versions is not None:
                 check_record(await find_record(target, id_), versions)
             raise DocumentNotFound
@@ -163,7 +186,7 @@ class Documents:
     ) -> None:
         """Raises DocumentNotFound, VersionConflict, and what the rules refuse with."""
         target = await self._target(project, name)
-        if not await target.store.delete(id_, guard=await approval.deletion_guard(id_), versions=versions):
+        if not await delete_document(target, id_, await approval.deletion_guard(id_), versions):
             if versions is not None:
                 check_record(await approval.find(id_), versions)
             raise await approval.explain_refused_deletion(id_)
@@ -220,6 +243,7 @@ class Documents:
         if write.approval is not None:
             await write.approval.approve_creation(document, write.data)
         await check_completed(target, document.data, self._judge, write.approval)
+        check_new_files(document.data, target.collection, write)
         await store_write(target, write, lambda store: store.insert(document))
         return document
 
@@ -254,6 +278,14 @@ def as_client_error(error: ServiceError | Misfit) -> ServiceError:
     if error.err_info.get("details", {}).get("operatorName", JSON_SCHEMA) != JSON_SCHEMA:
         return Unavailable(CHANGING)
     return Invalid(translate(error.err_info))
+
+
+def _reached(collection: str, expansions: Iterable[Expansion]) -> set[str]:
+    """The MongoDB collections whose records come with a page."""
+    found = {collection}
+    for each in expansions:
+        found |= _reached(each.collection, each.inner)
+    return found
 
 
 def _found(document: Document | None) -> Document:

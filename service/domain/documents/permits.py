@@ -13,14 +13,16 @@ from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
 from service.domain.documents.permitted import Change, PermittedDocuments, Written
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
-from service.domain.documents.writes import Upsert, Upserted
+from service.domain.documents.writes import Upsert, Upserted, Write
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
 from service.errors import InvalidApiKey, Unauthorized
 from service.query.nodes import ListQuery
 from service.query.tree import Tree
 from service.schema.versions import Versions
+from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document
+from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 
 ACTIONS = ("read", "create", "update", "delete")
@@ -29,7 +31,14 @@ ACTIONS = ("read", "create", "update", "delete")
 class CallersDocuments(Protocol):
     """What a caller can do with the documents of one collection."""
 
-    async def create(self, data: Data, keep: "Keep[Written] | None" = None, *, id_: str | None = None) -> Written: ...
+    async def create(
+        self,
+        data: Data,
+        keep: "Keep[Written] | None" = None,
+        *,
+        id_: str | None = None,
+        upload: Upload | None = None,
+    ) -> Written: ...
 
     async def list(self, query: ListQuery) -> Page: ...
 
@@ -41,6 +50,8 @@ class CallersDocuments(Protocol):
         change: Change,
         precondition: Precondition = NO_PRECONDITION,
         keep: "Keep[Written] | None" = None,
+        *,
+        upload: Upload | None = None,
     ) -> Written: ...
 
     async def upsert(self, upsert: Upsert) -> Upserted[Written]: ...
@@ -113,25 +124,36 @@ class AllDocuments:
     project: Project
     name: str
 
-    async def create(self, data: Data, keep: Keep[Written] | None = None, *, id_: str | None = None) -> Document:
-        create = Create(data, keep=keep, id=id_ or new_id())
-        return await self.documents.write(self.project, self.name, create)
+    async def create(
+        self,
+        data: Data,
+        keep: Keep[Written] | None = None,
+        *,
+        id_: str | None = None,
+        upload: Upload | None = None,
+    ) -> Document:
+        return await self._write(Create(data, keep=self._as_shown(keep), id=id_ or new_id(), upload=upload))
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query)
 
     async def get(self, id_: str) -> Document:
-        return await self.documents.get(self.project, self.name, id_)
+        return await self._show(await self.documents.get(self.project, self.name, id_))
 
     async def change(
-        self, id_: str, change: Change, precondition: Precondition = NO_PRECONDITION, keep: Keep[Written] | None = None
+        self,
+        id_: str,
+        change: Change,
+        precondition: Precondition = NO_PRECONDITION,
+        keep: Keep[Written] | None = None,
+        *,
+        upload: Upload | None = None,
     ) -> Document:
-        return await self.documents.write(
-            self.project, self.name, Update(id_, change, precondition=precondition, keep=keep)
-        )
+        kept = self._as_shown(keep)
+        return await self._write(Update(id_, change, precondition=precondition, keep=kept, upload=upload))
 
     async def upsert(self, upsert: Upsert) -> Upserted[Written]:
-        document = await self.documents.write(self.project, self.name, upsert)
+        document = await self._write(upsert)
         return Upserted(document, document.id == upsert.id)
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
@@ -139,6 +161,21 @@ class AllDocuments:
 
     async def show_again(self, kept: Data) -> dict[str, Any]:
         return dict(kept)
+
+    async def _write(self, write: Write) -> Document:
+        return await self._show(await self.documents.write(self.project, self.name, write))
+
+    async def _show(self, document: Document) -> Document:
+        return await self.documents.show(self.project, self.name, document)
+
+    def _as_shown(self, keep: Keep[Written] | None) -> Keep[Document] | None:
+        if keep is None:
+            return None
+
+        async def keep_shown(database: ProjectDatabase, document: Document) -> None:
+            await keep(database, await self._show(document))
+
+        return keep_shown
 
     def within(self, project: Project) -> "AllDocuments":
         return replace(self, project=project)

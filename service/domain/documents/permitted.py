@@ -35,6 +35,7 @@ from service.schema.fields import Fields
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields
+from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 
 
@@ -65,23 +66,38 @@ class PermittedDocuments:
         """The same on the project's database as a transaction sees it; who the caller is, is asked outside of it."""
         return replace(self, project=project)
 
-    async def create(self, data: Data, keep: Keep[Written] | None = None, *, id_: str | None = None) -> Written:
+    async def create(
+        self,
+        data: Data,
+        keep: Keep[Written] | None = None,
+        *,
+        id_: str | None = None,
+        upload: Upload | None = None,
+    ) -> Written:
         approval = self._approval()
         sent = creation_data(self.permissions, data)
-        return await self._write(Create(sent, approval, _as_seen(approval, keep), id_ or new_id()), approval)
+        create = Create(sent, approval, self._as_seen(approval, keep), id_ or new_id(), upload)
+        return await self._write(create, approval)
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query, self._see)
 
     async def get(self, id_: str) -> Document:
-        return await self.documents.get(self.project, self.name, id_, self._see)
+        document = await self.documents.get(self.project, self.name, id_, self._see)
+        return await self.documents.show(self.project, self.name, document)
 
     async def change(
-        self, id_: str, change: Change, precondition: Precondition = NO_PRECONDITION, keep: Keep[Written] | None = None
+        self,
+        id_: str,
+        change: Change,
+        precondition: Precondition = NO_PRECONDITION,
+        keep: Keep[Written] | None = None,
+        *,
+        upload: Upload | None = None,
     ) -> Written:
         approval = self._approval()
-        update = Update(id_, change, approval=approval, precondition=precondition, keep=_as_seen(approval, keep))
-        return await self._write(update, approval)
+        kept = self._as_seen(approval, keep)
+        return await self._write(Update(id_, change, approval, precondition, kept, upload), approval)
 
     async def upsert(self, upsert: Upsert) -> Upserted[Written]:
         """Of the documents that the caller may read one is changed; else one is made, whose value may be taken.
@@ -96,7 +112,8 @@ class PermittedDocuments:
             try:
                 if found is not None:
                     return Upserted(await self._change_found(found, upsert, where), is_created=False)
-                return Upserted(await self.create(upsert.data, id_=upsert.id), is_created=True)
+                created = await self.create(upsert.data, id_=upsert.id, upload=upsert.upload)
+                return Upserted(created, is_created=True)
             except (ConditionFailed, DocumentNotFound):
                 continue
             except DuplicateValue as error:
@@ -116,7 +133,7 @@ class PermittedDocuments:
         require(self.permissions.may_update, self.caller)
         is_whole = upsert.on_conflict is OnConflict.REPLACE
         change = ReplaceData(upsert.data) if is_whole else SetFields(upsert.data)
-        return await self.change(found.id, change, Precondition(where=where))
+        return await self.change(found.id, change, Precondition(where=where), upload=upsert.upload)
 
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
@@ -142,7 +159,22 @@ class PermittedDocuments:
                 document = await self.documents.write(self.project, self.name, write)
         else:
             document = await self.documents.write(self.project, self.name, write)
-        return await approval.visible(document) or HiddenDocument(document.id)
+        return await self._seen(approval, document)
+
+    async def _seen(self, approval: Approval, document: Document) -> Written:
+        """What the writer may read of the document."""
+        seen = await approval.visible(document)
+        return HiddenDocument(document.id) if seen is None else await self.documents.show(self.project, self.name, seen)
+
+    def _as_seen(self, approval: Approval, keep: Keep[Written] | None) -> Keep[Document] | None:
+        """`keep`, given what the writer may read of the document by the relations as they are in the transaction."""
+        if keep is None:
+            return None
+
+        async def keep_seen(database: ProjectDatabase, document: Document) -> None:
+            await keep(database, await self._seen(replace(approval, database=database), document))
+
+        return keep_seen
 
     def _approval(self) -> Approval:
         async def find(id_: str) -> Record | None:
@@ -178,15 +210,3 @@ def _where(upsert: Upsert, fields: Fields) -> Where:
     # A condition reads times for itself.
     value = sent if isinstance(stored, datetime) else stored
     return Where((JsonCondition(("body", "data", by), ("data", by), "eq", value),))
-
-
-def _as_seen(approval: Approval, keep: Keep[Written] | None) -> Keep[Document] | None:
-    """`keep`, given what the writer may read of the document by the relations as they are in the transaction."""
-    if keep is None:
-        return None
-
-    async def keep_seen(database: ProjectDatabase, document: Document) -> None:
-        seen = await replace(approval, database=database).visible(document)
-        await keep(database, seen or HiddenDocument(document.id))
-
-    return keep_seen

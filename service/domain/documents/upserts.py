@@ -1,9 +1,11 @@
 """Upserts: a document is written by the value of a unique field, whether it is there or not, in one step."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.changes import store_write
 from service.domain.documents.references import LOC, Target, check_completed
 from service.domain.documents.writes import OnConflict, Upsert
 from service.errors import DuplicateValue, Invalid
@@ -28,11 +30,17 @@ async def upsert_document(target: Target, upsert: Upsert, judge: PatternJudge) -
     attempts = 1 if target.project.database.session is not None else ATTEMPTS
     for _ in range(attempts - 1):
         try:
-            return await target.store.upsert(insertion)
+            return await _store(target, upsert, insertion)
         except DuplicateValue as error:
             if error.field != f"data.{upsert.by}":
                 raise
-    return await target.store.upsert(insertion)
+    return await _store(target, upsert, insertion)
+
+
+async def _store(target: Target, upsert: Upsert, insertion: Insertion) -> Document:
+    keyed = replace(upsert, key=insertion.document.data[insertion.by])
+    # An upsert always leaves a document.
+    return await store_write(target, keyed, lambda store: store.upsert(insertion)) or insertion.document
 
 
 def check_key(upsert: Upsert, fields: Fields) -> None:

@@ -9,6 +9,7 @@ from service.domain.documents.approval import Approval
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.idempotency import Keep
 from service.storage.documents import Document, ReplaceData, SetFields
+from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 
 Outcome = TypeVar("Outcome")
@@ -18,12 +19,16 @@ Change = ReplaceData | SetFields
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A new document; with an `approval`, of a caller who is under rules. `keep` is called in the write's transaction."""
+    """A new document; with an `approval`, of a caller who is under rules. `keep` is called in the write's transaction.
+
+    `upload` has the files that come with a write.
+    """
 
     data: Data
     approval: Approval | None = None
     keep: Keep[Document] | None = None
     id: str = field(default_factory=new_id)
+    upload: Upload | None = None
 
     @property
     def names(self) -> Iterable[str]:
@@ -41,13 +46,23 @@ class OnConflict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Upsert:
-    """A new document, or a change of the one that has the same value of the unique field `by`."""
+    """A new document, or a change of the one that has the same value of the unique field `by`.
+
+    `key` is that value as it is stored, once it is known.
+    """
 
     data: Data
     by: str
     on_conflict: OnConflict = OnConflict.REPLACE
     id: str = field(default_factory=new_id)
     keep: None = None
+    upload: Upload | None = None
+    key: Any = None
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The top-level fields that are written."""
+        return self.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +86,7 @@ class Update:
     approval: Approval | None = None
     precondition: Precondition = NO_PRECONDITION
     keep: Keep[Document] | None = None
+    upload: Upload | None = None
 
     @property
     def data(self) -> Data:

@@ -1,4 +1,4 @@
-"""The files of users: received part by part, judged by the first rule they break, stored for a record; and read back.
+"""The files of records: received part by part, judged by the first rule they break, stored for a record; and read back.
 
 Knows nothing of HTTP, and nothing of what record the files are for beyond the id of its owner. A file is named
 `<project id>-<128 random bits>.<extension>`, never the same twice.
@@ -6,23 +6,23 @@ Knows nothing of HTTP, and nothing of what record the files are for beyond the i
 
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from service.bounds import MAX_FILE_BYTES, MAX_FILES, MAX_UPLOADS
+from service.bounds import MAX_FILES, MAX_UPLOADS
 from service.domain.files.bad_content import BadContent
+from service.domain.files.intake import USER_FIELDS, FileFields, FileRule
 from service.domain.files.parts import DataPart, FilePart, FormParts
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import Link
 from service.domain.files.types import FILE_TYPES, Check, extension
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
-from service.errors import FileNotFound, Invalid, ProjectNotFound, TooLarge, UnsupportedMedia, Violation
+from service.errors import FileNotFound, Invalid, ProjectNotFound, TooLarge, UnsupportedMedia
 from service.schema.strict_json import shown
-from service.schema.values import check_name
 from service.storage.files.stored import FileDamaged, FileMetadata, StoredFile, find_file, read_range
 from service.storage.files.uploads import Upload
 
@@ -35,30 +35,35 @@ RANDOM_BYTES = 16
 # Project ids may hold hyphens; the random part never does, so the last hyphen is where it begins.
 _NAME = re.compile(rf"([a-z0-9-]{{1,40}})-[0-9a-f]{{{2 * RANDOM_BYTES}}}\.(?:{'|'.join(FILE_TYPES)})")
 DATA = "data"
-# What a record has beside `data`; a file of such a name would hide in `data` what it means beside it.
-RESERVED = frozenset({"id", "email", "password", "created_at", "updated_at", "oauth_id"})
 
 
 @dataclass(frozen=True, slots=True)
 class Submission(Generic[Checked]):
     """The fields of a request and what they were found to be, None where a form had no `data`; and its files' URLs, by field.
 
-    `owner` is the id of the user who submits, also of one that is only about to be made.
+    Of a field for several files, those are a list, behind the ones that `data` keeps. `owner` is the id of the record that
+    is submitted, also of one that is only about to be made.
     """
 
     owner: str
     fields: Mapping[str, Any] | None
-    urls: Mapping[str, str]
+    urls: Mapping[str, str | list[str]]
     checked: Checked | None = None
     upload: Upload | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The fields with the URLs of the new files."""
+        return {**(self.fields or {}), **self.urls}
 
 
 @dataclass(slots=True)
 class _Form:
-    """What came of a form: the fields of its JSON (None without any), and the new file's URL for each file field."""
+    """What came of a form: the fields of its JSON (None without any), and the new files' URLs for each file field."""
 
     fields: dict[str, Any] | None = None
-    urls: dict[str, str] = field(default_factory=dict)
+    urls: dict[str, str | list[str]] = field(default_factory=dict)
+    files: int = 0
 
 
 class Files:
@@ -71,9 +76,14 @@ class Files:
 
     @asynccontextmanager
     async def store_files(
-        self, project: Project, owner: str, parts: FormParts, check: CheckFields[Checked]
+        self,
+        project: Project,
+        owner: str,
+        parts: FormParts,
+        check: CheckFields[Checked],
+        fields: FileFields = USER_FIELDS,
     ) -> AsyncIterator[Submission[Checked]]:
-        """The submission that a form makes: every file of `parts` stored, in any order with `data`.
+        """The submission that a form makes: every file of `parts` stored, in any order with `data`, as `fields` take them.
 
         The files are gone again unless a record came to name them. Raises at the first rule broken, and then asks for no
         further byte: Busy, Invalid, UnsupportedMedia, TooLarge, and what `check` raises of the fields of `data`, as soon as
@@ -87,9 +97,12 @@ class Files:
                     _take_data(form, part)
                     checked = await check(part.fields)
                 else:
-                    name = await _take_file(form, part, upload, project_id=project.id, owner=owner)
-                    form.urls[part.field] = prefix + name
-            yield Submission(owner, form.fields, form.urls, checked, upload)
+                    rule = fields.rule(part.field)
+                    _check_room(form, part, rule)
+                    label = _label(part, rule, project_id=project.id, owner=owner, collection=fields.collection)
+                    await upload.write(label, _judge(part, FILE_TYPES[extension(label.name)].check(), rule))
+                    _add_url(form, part.field, prefix + label.name, rule)
+            yield Submission(owner, form.fields, _keep_listed(form), checked, upload)
 
     async def find_project(self, name: str) -> Project:
         """The project that a file of that name belongs to, where there is such a file. Raises FileNotFound."""
@@ -127,53 +140,58 @@ class Files:
 def _take_data(form: _Form, part: DataPart) -> None:
     if form.fields is not None:
         raise Invalid.one(("body", DATA), "The part data must stand once")
-    if both := next((name for name in form.urls if name in part.fields), None):
-        raise _twice(both)
+    for name, sent in form.urls.items():
+        if name in part.fields and not (isinstance(sent, list) and isinstance(part.fields[name], list)):
+            raise _twice(name)
     form.fields = part.fields
 
 
-async def _take_file(form: _Form, part: FilePart, upload: Upload, *, project_id: str, owner: str) -> str:
-    """Stores the file; returns its new name."""
-    _check_field(form, part)
+def _check_room(form: _Form, part: FilePart, rule: FileRule) -> None:
+    """Raises Invalid where the field has a file already, or the form too many."""
+    name = part.field
+    if not rule.several and name in form.urls:
+        raise _twice(name)
+    if name in (kept := form.fields or {}) and not (rule.several and isinstance(kept[name], list)):
+        raise _twice(name)
+    if form.files == MAX_FILES:
+        raise Invalid.one(("body", name), f"A request may carry {MAX_FILES} files", type_="too_many_files")
+
+
+def _label(part: FilePart, rule: FileRule, *, project_id: str, owner: str, collection: str) -> FileMetadata:
+    """What is kept of the file, under a new name. Raises UnsupportedMedia."""
     kind = extension(part.file_name)
-    if kind not in FILE_TYPES:
-        allowed = ", ".join(FILE_TYPES)
-        raise UnsupportedMedia(f"The file of {shown(part.field)} must be one of: {allowed}")
-    check = FILE_TYPES[kind].check()
+    if kind not in rule.types:
+        raise UnsupportedMedia(f"The file of {shown(part.field)} must be one of: {', '.join(rule.types)}")
     name = f"{project_id}-{secrets.token_hex(RANDOM_BYTES)}.{kind}"
-    metadata = FileMetadata(name, owner, part.field, part.file_name[-MAX_ORIGINAL_NAME:])
-    await upload.write(metadata, _judge(part, check))
-    return name
+    return FileMetadata(name, owner, part.field, part.file_name[-MAX_ORIGINAL_NAME:], collection)
 
 
-def _check_field(form: _Form, part: FilePart) -> None:
-    if violation := next(_field_violations(part.field), None):
-        raise Invalid([violation])
-    if part.field in form.urls or part.field in (form.fields or {}):
-        raise _twice(part.field)
-    if len(form.urls) == MAX_FILES:
-        raise Invalid.one(("body", part.field), f"A request may carry {MAX_FILES} files", type_="too_many_files")
+def _add_url(form: _Form, name: str, url: str, rule: FileRule) -> None:
+    form.files += 1
+    if not rule.several:
+        form.urls[name] = url
+    else:
+        form.urls[name] = [*form.urls.get(name, ()), url]
 
 
-def _field_violations(name: str) -> Iterator[Violation]:
-    if name in RESERVED:
-        yield Violation(("body", name), f"{name} cannot be a file", "reserved")
-    elif problem := check_name(name):
-        yield Violation(("body", shown(name)[1:-1]), problem, "field_name")
+def _keep_listed(form: _Form) -> dict[str, str | list[str]]:
+    """The URLs of new files; in a list, behind those that `data` keeps there."""
+    kept = form.fields or {}
+    return {name: [*kept.get(name, ()), *sent] if isinstance(sent, list) else sent for name, sent in form.urls.items()}
 
 
 def _twice(name: str) -> Invalid:
     return Invalid.one(("body", name), "A field must stand once in a form")
 
 
-async def _judge(part: FilePart, check: Check) -> AsyncIterator[bytes]:
+async def _judge(part: FilePart, check: Check, rule: FileRule) -> AsyncIterator[bytes]:
     """The bytes of `part`, for as long as they keep to the rules."""
     length = 0
     try:
         async for piece in part.content:
             length += len(piece)
-            if length > MAX_FILE_BYTES:
-                raise TooLarge(f"The file of {shown(part.field)} has more than {MAX_FILE_BYTES} bytes")
+            if length > rule.max_bytes:
+                raise TooLarge(f"The file of {shown(part.field)} has more than {rule.max_bytes} bytes")
             check.feed(piece)
             yield piece
         if not length:

@@ -1,70 +1,134 @@
 """Which files are read by signed URLs only, and the URLs that answers show of them.
 
-Whether a file is protected depends on the rules in force and on the field it was uploaded to, not on when that was, nor on
-what shows it. Whoever is shown a URL may read the field it stands in: what one may not read, the view of an answer leaves out.
+Whether a file is protected depends on the rules in force, for a document's on the collection's definition, and on the field
+it was uploaded to, not on when that was, nor on what shows it. Whoever is shown a URL may read the field it stands in: what
+one may not read, the view of an answer leaves out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from service.domain.access.control import AccessControl
+from service.domain.collections.catalog import Catalogs
+from service.domain.collections.catalog import Collection as DeclaredCollection
 from service.domain.files.signed_urls import FilePlace, Link, UrlSigner, place_of
 from service.domain.projects.lookup import Project
-from service.errors import FileNotFound
+from service.errors import CollectionNotFound, FileNotFound
 from service.query.populate import Row, ShowFiles
-from service.storage.files.stored import StoredFile
+from service.query.shapes import USERS
+from service.storage.collections import declared_name
+from service.storage.files.stored import StoredFile, find_files
 
 
 class FileProtection:
     """The protected files of all projects."""
 
-    def __init__(self, access: AccessControl, signer: UrlSigner) -> None:
+    def __init__(self, access: AccessControl, catalogs: Catalogs, signer: UrlSigner) -> None:
         self._access = access
+        self._catalogs = catalogs
         self._signer = signer
 
     async def check(self, project: Project, file: StoredFile, link: Link) -> int | None:
         """For how many seconds more the link is good; None for a file that anybody may read. Raises FileNotFound."""
-        if file.field not in await self._access.protected_fields(project):
+        if not await self._is_protected(project, file):
             return None
         left = self._signer.seconds_left(place_of(project.id, file), link)
         if not left:
             raise FileNotFound
         return left
 
+    async def _is_protected(self, project: Project, file: StoredFile) -> bool:
+        if not file.collection:
+            return file.field in await self._access.protected_fields(project)
+        try:
+            field = (await self._catalogs.get(project, file.collection)).files.get(file.field)
+        except CollectionNotFound:
+            raise FileNotFound from None
+        # The file of a field that is not there any more is nobody's.
+        return field is None or field.protected
+
     async def sign_user(self, project: Project, user_id: str, data: dict[str, Any]) -> bool:
         """Signs the URLs in a user's `data`, in place; whether there were any. For users who have files."""
-        return self._sign(project, user_id, data, await self._access.protected_fields(project))
+        return self._sign_user(project, user_id, data, await self._access.protected_fields(project))
 
-    async def show(self, project: Project) -> ShowFiles:
-        """What puts the URLs of files into rows of lists, be they of users or of records that populate users."""
-        fields, plain = await self._access.protected_fields(project), project.database.file_urls.show
-        if not fields:
-            return plain
+    def show_document(self, project: Project, collection: DeclaredCollection, id_: str, data: dict[str, Any]) -> bool:
+        """Puts URLs where a document's `data` has the names of files, in place; whether any is signed."""
+        urls, is_signed = project.database.file_urls, False
+        urls.show_fields(data, (name for name, field in collection.files.items() if not field.protected))
+        for field in (name for name, each in collection.files.items() if each.protected and name in data):
 
-        def show(row: Row) -> object:
-            # Only users have files; a text like a URL in another record stays one.
-            is_user = "files" in row
-            plain(row)
-            if is_user:
-                self._sign(project, row["_id"], row["data"], fields)
-            return row
+            def sign(name: str, field: str = field) -> str:
+                return self._url(project, FilePlace(project.id, name, id_, field, collection.name))
 
-        return show
+            data[field] = _each(data[field], sign)
+            is_signed = is_signed or bool(data[field])
+        return is_signed
+
+    async def show(self, project: Project, collections: Iterable[str]) -> ShowFiles:
+        """What puts the URLs of files into rows of these MongoDB collections."""
+        names = set(collections)
+        users = await self._access.protected_fields(project) if USERS.collection in names else frozenset[str]()
+        found = {name: await self._catalogs.find(project, declared_name(name)) for name in names - {USERS.collection}}
+
+        def show_rows_of(collection: str) -> Callable[[Row], object]:
+            declared = found.get(collection)
+            if declared is not None and declared.files:
+                return partial(self._show_row, project, declared)
+            if users and collection == USERS.collection:
+                return partial(self._show_user, project, users)
+            return project.database.file_urls.show
+
+        return show_rows_of
+
+    def _show_row(self, project: Project, collection: DeclaredCollection, row: Row) -> None:
+        self.show_document(project, collection, row["_id"], row["data"])
+
+    def _show_user(self, project: Project, fields: frozenset[str], row: Row) -> None:
+        has_files = "files" in row
+        project.database.file_urls.show(row)
+        if has_files:
+            self._sign_user(project, row["_id"], row["data"], fields)
+
+    async def show_values(self, project: Project, values: Iterable[Any]) -> list[Any]:
+        """The values of a field of files, or of arrays of them, with URLs in the place of names."""
+        found = list(values)
+        names = {name for value in found for name in _texts(value)}
+        urls = await self._show_names(project, names) if names else {}
+        return [_each(value, urls.__getitem__) for value in found]
+
+    async def _show_names(self, project: Project, names: Collection[str]) -> dict[str, str]:
+        """Name of a document's file → its URL, signed where it is protected."""
+        prefix, files = project.database.file_urls.prefix, await find_files(project.database.database, names)
+        signed = {name: self._url(project, place_of(project.id, file)) for name, file in files.items()
+                  if await self._is_protected(project, file)}  # fmt: skip
+        return {name: signed.get(name, prefix + name) for name in names}
 
     def sign_each(self, project: Project, files: Mapping[str, StoredFile], seconds: int) -> dict[str, str]:
         """URL as it was sent → a URL of its file that is good for so many seconds."""
-        prefix = project.database.file_urls.prefix
-        return {
-            url: f"{prefix}{file.name}{self._signer.sign(place_of(project.id, file), seconds)}"
-            for url, file in files.items()
-        }
+        return {url: self._url(project, place_of(project.id, file), seconds) for url, file in files.items()}
 
-    def _sign(self, project: Project, user_id: str, data: dict[str, Any], fields: frozenset[str]) -> bool:
+    def _url(self, project: Project, place: FilePlace, seconds: int | None = None) -> str:
+        return f"{project.database.file_urls.prefix}{place.name}{self._signer.sign(place, seconds)}"
+
+    def _sign_user(self, project: Project, user_id: str, data: dict[str, Any], fields: frozenset[str]) -> bool:
         urls, signed = project.database.file_urls, False
         for field in fields & data.keys():
             name = urls.name(data[field]) if isinstance(data[field], str) else None
             if name is not None:
-                place = FilePlace(project.id, name, user_id, field)
-                data[field] = f"{urls.prefix}{name}{self._signer.sign(place)}"
+                data[field] = self._url(project, FilePlace(project.id, name, user_id, field))
                 signed = True
         return signed
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            yield each
+
+
+def _each(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` with every text in it, or itself, as `change` makes it."""
+    if isinstance(value, list):
+        return [_each(each, change) for each in value]
+    return change(value) if isinstance(value, str) else value

@@ -1,6 +1,6 @@
 """Signed URLs of files: `<url>?expires=<seconds since 1970>&signature=<43 characters>`. Pure but for the clock.
 
-A signature is of a file in its own place, the user and the field that it was uploaded to. So the URL that an answer shows in
+A signature is of a file in its own place, the record and the field that it was uploaded to. So the URL that an answer shows in
 any other place, of which everybody may choose one, opens nothing.
 """
 
@@ -21,12 +21,13 @@ _EXPIRES = re.compile(r"[1-9][0-9]{0,11}")
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """A file, and whose record it belongs to, in which field of `data`."""
+    """A file, and which record it belongs to, in which field of `data`: a user, or a document of `collection`."""
 
     project_id: str
     name: str
     owner: str
     field: str
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Link:
 
 
 def place_of(project_id: str, file: StoredFile) -> FilePlace:
-    return FilePlace(project_id, file.name, file.owner, file.field)
+    return FilePlace(project_id, file.name, file.owner, file.field, file.collection)
 
 
 class UrlSigner:
@@ -67,5 +68,6 @@ class UrlSigner:
         return (int(self._clock()) // self._window + 2) * self._window
 
     def _signature(self, place: FilePlace, expires: str) -> str:
-        text = orjson.dumps([place.project_id, place.name, place.owner, place.field, expires])
-        return base64.urlsafe_b64encode(hmac.digest(self._key, text, "sha256")).rstrip(b"=").decode()
+        collection = [place.collection] if place.collection else []
+        signed = [place.project_id, place.name, place.owner, place.field, *collection, expires]
+        return base64.urlsafe_b64encode(hmac.digest(self._key, orjson.dumps(signed), "sha256")).rstrip(b"=").decode()

@@ -1,25 +1,28 @@
 """Signing URLs of files on request, for servers, and for users who may read what the files belong to."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from service.domain.access.caller import SecretKeyCaller, UserCaller
 from service.domain.access.control import AccessControl
-from service.domain.access.visible import VisibleUsers
+from service.domain.access.permissions import Permissions
+from service.domain.access.visible import see_shape
+from service.domain.collections.catalog import Catalogs, Seen
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound, InvalidApiKey, InvalidToken
-from service.query.nodes import BoundQuery, Count
-from service.query.shapes import USERS
+from service.query.nodes import BoundQuery, Count, ListQuery
+from service.query.shapes import USERS, Shape
 from service.storage.files.stored import StoredFile, find_files
 
 
 class FileSigning:
     """Gives out URLs that are good for a while, also of files that are not protected."""
 
-    def __init__(self, protection: FileProtection, access: AccessControl, lists: Lists) -> None:
+    def __init__(self, protection: FileProtection, access: AccessControl, catalogs: Catalogs, lists: Lists) -> None:
+        self._catalogs = catalogs
         self._protection = protection
         self._access = access
         self._lists = lists
@@ -39,29 +42,46 @@ class FileSigning:
         user = await caller.project.users.find_profile(caller.user_id)
         if user is None or not caller.is_in_force(user):
             raise InvalidToken
-        others = [file for file in files if file.owner != caller.user_id]
-        seen = await self._see(caller, sorted({file.owner for file in others})) if others else {}
+        others = [file for file in files if file.collection or file.owner != caller.user_id]
         name = caller.project.database.file_urls.name
-        for file in others:
-            value = seen.get(file.owner, {}).get(file.field)
-            if not isinstance(value, str) or name(value) != file.name:
-                raise FileNotFound
+        for collection in sorted({file.collection for file in others}):
+            some = [file for file in others if file.collection == collection]
+            seen = await self._see(caller, collection or USERS.collection, sorted({file.owner for file in some}))
+            for file in some:
+                if file.name not in {name(url) for url in _texts(seen.get(file.owner, {}).get(file.field))}:
+                    raise FileNotFound
 
-    async def _see(self, caller: UserCaller, user_ids: list[str]) -> Mapping[str, Mapping[str, Any]]:
-        """User → what of the user's `data` the caller may read. Raises FileNotFound where nobody can be read by rule."""
+    async def _see(self, caller: UserCaller, collection: str, ids: list[str]) -> Mapping[str, Mapping[str, Any]]:
+        """Id → what of the record's `data` the caller may read. Raises FileNotFound where nobody can read it by rule."""
         try:
-            permissions = await self._access.permissions(caller, USERS.collection)
+            shape = await self._shape(caller, collection, await self._access.permissions(caller, collection))
         except (CollectionNotFound, InvalidApiKey):
             raise FileNotFound from None
+        match = replace(shape.match, filters=({"_id": {"$in": ids}}, *shape.match.filters))
+        query = BoundQuery(
+            shape.collection, match, (("_id", 1),), len(ids), 0, Count.NONE, (), tuple(shape.listed), shape.view
+        )
+        show = await self._protection.show(caller.project, [shape.collection])
+        found = await self._lists.read(caller.project.database, query, show)
+        return {row["_id"]: row["data"] for row in found.rows}
+
+    async def _shape(self, caller: UserCaller, collection: str, permissions: Permissions) -> Shape:
+        """Raises FileNotFound where the caller may read none, CollectionNotFound."""
         if permissions.read is False:
             raise FileNotFound
-        shape = VisibleUsers(USERS, permissions)
-        match = replace(shape.match, filters=({"_id": {"$in": user_ids}}, *shape.match.filters))
-        query = BoundQuery(
-            shape.collection, match, (("_id", 1),), len(user_ids), 0, Count.NONE, (), tuple(shape.listed), shape.view
-        )
-        found = await self._lists.read(caller.project.database, query)
-        return {row["_id"]: row["data"] for row in found.rows}
+        if collection == USERS.collection:
+            return see_shape(USERS, permissions)
+
+        async def see(_: Sequence[str]) -> Seen:
+            return lambda name, shape: see_shape(shape, permissions) if name == collection else None
+
+        return await self._catalogs.shape(caller.project, collection, ListQuery(), see)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            yield each
 
 
 async def _find(project: Project, urls: Sequence[str]) -> dict[str, StoredFile]:

@@ -18,7 +18,7 @@ Placed = Sequence[tuple[int, BoundValue]]
 DISTINCT = "count_distinct"
 # Values of these have no more bytes than a key or a value of a row may have.
 SMALL = frozenset(
-    {Kind.BOOLEAN, Kind.INTEGER, Kind.NUMBER, Kind.DATETIME, Kind.REFERENCE, Kind.ID, Kind.EMAIL}
+    {Kind.BOOLEAN, Kind.INTEGER, Kind.NUMBER, Kind.DATETIME, Kind.REFERENCE, Kind.ID, Kind.EMAIL, Kind.FILE}
 )  # fmt: skip
 
 

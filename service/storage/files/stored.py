@@ -28,17 +28,21 @@ READ_CHUNKS = 4
 
 @dataclass(frozen=True, slots=True)
 class FileMetadata:
-    """What is kept of a file beside its bytes: our `name` for it, the user and the field it belongs to, theirs for it."""
+    """What is kept of a file beside its bytes: our `name` for it, the record and the field it belongs to, theirs for it.
+
+    The `owner` is a user, or a document of the declared `collection`.
+    """
 
     name: str
     owner: str
     field: str
     original_name: str
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A readable file; `length` and `chunk_bytes` are bytes. `owner` and `field` are as in FileMetadata."""
+    """A readable file; `length` and `chunk_bytes` are bytes. `owner`, `field`, `collection` are as in FileMetadata."""
 
     name: str
     original_name: str
@@ -47,6 +51,7 @@ class StoredFile:
     uploaded_at: datetime
     owner: str = ""
     field: str = ""
+    collection: str = ""
 
 
 class FileDamaged(Exception):
@@ -80,6 +85,7 @@ def _stored_file(document: Document) -> StoredFile:
         uploaded_at=document["uploadDate"],
         owner=str(metadata.get("owner", "")),
         field=str(metadata.get("field", "")),
+        collection=str(metadata.get("collection", "")),
     )
 
 

@@ -40,12 +40,16 @@ class Upload:
     """
 
     def __init__(self, database: ProjectDatabase, confirm: Callable[[], Awaitable[object]] | None = None) -> None:
-        """`confirm` raises where the project is gone; it is asked when the first bytes come late."""
+        """`confirm` raises where the project is gone; it is asked when the first bytes come late.
+
+        `places` are the fields and the names of the files so far.
+        """
         self._confirm = confirm
         self._made = time.monotonic()
         self.database = database
         self._id = ObjectId()
         self._names: list[str] = []
+        self.places: set[tuple[str, str]] = set()
         self._is_begun = False
         self._is_published = False
 
@@ -65,6 +69,7 @@ class Upload:
         Holds at most one batch. Raises what `content` raises, Unavailable, UploadLost.
         """
         self._names.append(metadata.name)
+        self.places.add((metadata.field, metadata.name))
         writer = _Writer(self, metadata)
         async for piece in content:
             await writer.add(piece)
@@ -165,11 +170,17 @@ class _Writer:
 
 def _file_document(metadata: FileMetadata, length: Any, uploaded_at: datetime) -> Document:
     """The document that makes a file readable."""
+    collection = {"collection": metadata.collection} if metadata.collection else {}
     return {
         "_id": metadata.name,
         "filename": metadata.name,
         "length": length,
         "chunkSize": CHUNK_BYTES,
         "uploadDate": uploaded_at,
-        "metadata": {"owner": metadata.owner, "field": metadata.field, "original_name": metadata.original_name},
+        "metadata": {
+            "owner": metadata.owner,
+            "field": metadata.field,
+            "original_name": metadata.original_name,
+            **collection,
+        },
     }

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType, TypedDict
 
@@ -13,6 +13,7 @@ from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
 from service.domain.files.types import FILE_TYPES
 from service.domain.projects.settings import ProjectSettings
+from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs
 from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
 
@@ -52,7 +53,6 @@ NewPassword = Annotated[
         },
     ),
 ]
-File = Annotated[bytes, WithJsonSchema({"type": "string", "format": "binary"})]
 
 
 class Signup(BaseModel):
@@ -84,20 +84,13 @@ ProfileChanges = TypeAliasType(
 )
 
 
-class _Form(BaseModel):
-    """A form is read part by part, see `web/http/multipart`; this says what the parts are."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": MAX_FILES + 1})
-    __pydantic_extra__: dict[str, File]
-
-
-class SignupForm(_Form):
+class SignupForm(Form):
     __doc__ = FORM.format(fields="Signup")
 
     data: Signup
 
 
-class ProfileForm(_Form):
+class ProfileForm(Form):
     __doc__ = FORM.format(fields="ProfileChanges")
 
     data: ProfileChanges = Field(default_factory=dict)

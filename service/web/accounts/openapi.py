@@ -31,7 +31,8 @@ from service.web.accounts.bodies import (
 from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
-from service.web.openapi.declaration import JSON, Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.openapi.forms import form_content
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
 
@@ -50,9 +51,8 @@ EXAMPLE_SIGNED_IN = {
 
 
 PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}})
-ENCODING = {"data": {"contentType": JSON}}
-SIGNUP_FORM = Content(type=SignupForm, media_type="multipart/form-data", encoding=ENCODING)
-PROFILE_FORM = Content(type=ProfileForm, media_type="multipart/form-data", encoding=ENCODING)
+SIGNUP_FORM = form_content(SignupForm)
+PROFILE_FORM = form_content(ProfileForm)
 SIGNED_IN = Content(type=SignedIn, examples={"signed in": EXAMPLE_SIGNED_IN})
 
 SIGNUP = Operation(

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Required
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from service.bounds import MAX_ENUM, MAX_PATTERN
+from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN
 from service.domain.collections.catalog import Declaration
 from service.domain.collections.conflicts import Findings
+from service.schema.file_urls import EXTENSIONS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_LENGTH_OPTION, OPTIONS
 from service.web.openapi.failures import BrokenRule
 from service.web.openapi.shapes import Id, ShownAs, Time, WholeNumber
@@ -17,6 +18,7 @@ CollectionName = Annotated[
     str, Field(description=COLLECTION_NAME_RULE, json_schema_extra={"pattern": f"^{COLLECTION_NAME.pattern}$"})
 ]
 FieldType = Annotated[str, WithJsonSchema({"type": "string", "enum": [kind.value for kind in OPTIONS]})]
+FileExtension = Annotated[str, WithJsonSchema({"type": "string", "enum": list(EXTENSIONS)})]
 Length = Annotated[int, Field(ge=0, le=MAX_LENGTH_OPTION)]
 
 
@@ -37,6 +39,9 @@ class FieldDefinition(TypedDict, total=False):
     pattern: Annotated[str, Field(min_length=1, max_length=MAX_PATTERN, description="A regular expression")]
     items: "FieldDefinition"
     properties: "dict[str, FieldDefinition]"
+    types: Annotated[list[FileExtension], Field(min_length=1, description="Of a file: the extensions it may have")]
+    max_bytes: Annotated[int, Field(ge=1, le=MAX_FILE_BYTES, description="Of a file")]
+    protected: Annotated[bool, Field(description="Of a file: whether only signed URLs open it")]
     collection: Annotated[str, Field(description="The collection that a reference points at, or `users`")]
 
 

@@ -22,6 +22,7 @@ from service.web.http.json_body import validated
 from service.web.http.list_body import Where
 from service.web.http.violations import list_violations
 from service.web.openapi.failures import BrokenRule
+from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs, describe_page
 from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
 
@@ -30,6 +31,15 @@ class DocumentForm(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     data: Annotated[dict[str, Any], ShownAs(Data)]
+
+
+class DocumentFiles(Form):
+    """`data` is the JSON of the document's `data`, or of the fields to set; every other part is a file for the field of its
+    name, which the schema declares as one. Several parts of one name are for an array of files: they follow the URLs that
+    `data` keeps there.
+    """
+
+    data: Annotated[dict[str, Any], ShownAs(Data)] = Field(default_factory=dict)
 
 
 ON_CONFLICT = [each.value for each in OnConflict]

@@ -7,14 +7,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.documents.documents import ReplaceData
+from service.domain.documents.documents import ReplaceData, SetFields
 from service.domain.documents.permits import CallersDocuments
 from service.domain.documents.permitted import Written
 from service.domain.documents.preconditions import Precondition
-from service.domain.documents.writes import Upsert
+from service.domain.documents.writes import Upsert, Upserted
 from service.domain.idempotency import Keep
 from service.query.parse import parse_distinct, parse_pairs, parse_query
 from service.services import Services
+from service.storage.ids import new_id
 from service.web.documents.bodies import (
     DocumentForm,
     document_view,
@@ -24,7 +25,9 @@ from service.web.documents.bodies import (
     written_version,
     written_view,
 )
+from service.web.documents.forms import read_document_form
 from service.web.http.conditional import find_known, read_if_match
+from service.web.http.forms import is_form
 from service.web.http.idempotency import Review, Sent, answer_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
@@ -35,6 +38,10 @@ from service.web.openapi.lists import distinct_view
 async def create_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Add a document."""
     documents = await _permitted(request, caller, services, "create")
+
+    if is_form(request):
+        async with read_document_form(request, caller, services, new_id()) as sent:
+            return _answer(await documents.create(sent.data, id_=sent.owner, upload=sent.upload), 201)
 
     async def create(sent: Sent, keep: Keep[Written] | None) -> Written:
         return await documents.create(_data(sent), keep)
@@ -69,7 +76,7 @@ async def get_document(request: Request, caller: ProjectCaller, services: Servic
     """Get one document."""
     documents = await _permitted(request, caller, services, "read")
     document = await documents.get(request.path_params["id"])
-    asks = "if-none-match" in request.headers and documents.shows_by_version
+    asks = "if-none-match" in request.headers and documents.shows_by_version and not document.has_signed_urls
     found = find_known(request.headers, document.version) if asks else None
     return found or tagged_response(document_view(document), document.version)
 
@@ -77,21 +84,31 @@ async def get_document(request: Request, caller: ProjectCaller, services: Servic
 async def replace_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Give a document other data."""
     documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
-    change = ReplaceData(_data(await read_object(request)))
-    return _answer(await documents.change(id_, change, Precondition(read_if_match(request.headers))))
+    precondition = Precondition(read_if_match(request.headers))
+    if is_form(request):
+        async with read_document_form(request, caller, services, id_) as sent:
+            return _answer(await documents.change(id_, ReplaceData(sent.data), precondition, upload=sent.upload))
+    return _answer(await documents.change(id_, ReplaceData(_data(await read_object(request))), precondition))
 
 
 async def upsert_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Create a document, or change the one with the same value of a unique field."""
     documents = await _permitted(request, caller, services, "create")
     by, on_conflict = read_upsert(parse_pairs(request.scope["query_string"]))
-    upserted = await documents.upsert(Upsert(_data(await read_object(request)), by, on_conflict))
-    return _answer(upserted.document, 201 if upserted.is_created else 200)
+    if is_form(request):
+        async with read_document_form(request, caller, services, new_id()) as sent:
+            upsert = Upsert(sent.data, by, on_conflict, id=sent.owner, upload=sent.upload)
+            return _answer_upsert(await documents.upsert(upsert))
+    return _answer_upsert(await documents.upsert(Upsert(_data(await read_object(request)), by, on_conflict)))
 
 
 async def merge_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Change some fields of a document."""
     documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
+    if is_form(request):
+        precondition = Precondition(read_if_match(request.headers))
+        async with read_document_form(request, caller, services, id_) as sent:
+            return _answer(await documents.change(id_, SetFields(sent.data), precondition, upload=sent.upload))
 
     async def merge(sent: Sent, keep: Keep[Written] | None) -> Written:
         wanted = read_change(sent)
@@ -123,6 +140,10 @@ def _review(documents: CallersDocuments) -> Review:
 
 def _answer(written: Written, status: int = 200) -> Response:
     return tagged_response(written_view(written), written_version(written), status)
+
+
+def _answer_upsert(upserted: Upserted[Written]) -> Response:
+    return _answer(upserted.document, 201 if upserted.is_created else 200)
 
 
 def _data(sent: Sent) -> dict[str, Any]:

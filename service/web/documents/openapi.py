@@ -15,6 +15,7 @@ from service.web.documents.bodies import (
     ON_CONFLICT,
     Document,
     DocumentChange,
+    DocumentFiles,
     DocumentForm,
     DocumentList,
     WrittenDocument,
@@ -23,6 +24,7 @@ from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.forms import form_content
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
 
@@ -38,6 +40,7 @@ ONE = Content(type=Document, examples={"a book": EXAMPLE})
 WRITTEN = Content(
     type=WrittenDocument, examples={"a book": EXAMPLE, "one that its writer may not read": {"id": EXAMPLE["id"]}}
 )
+WITH_FILES = form_content(DocumentFiles)
 CHANGED_MEANWHILE = VersionConflict('"v18"')
 CONFORM = "`data` conforms to the collection's schema; fields that are not declared are refused."
 
@@ -103,7 +106,7 @@ CREATE = Operation(
     id="createDocument",
     tag=tags.DOCUMENTS,
     description=CONFORM,
-    body=(Content(type=DocumentForm, examples={"a book": {"data": {"title": "Les Misérables"}}}),),
+    body=(Content(type=DocumentForm, examples={"a book": {"data": {"title": "Les Misérables"}}}), WITH_FILES),
     answers=(
         SuccessResponse(
             status=201, description="The new document, defaults filled in", content=(WRITTEN,), headers=ETAG
@@ -150,6 +153,7 @@ UPSERT = replace(
     ),
     body=(
         Content(type=DocumentForm, examples={"a book": {"data": {"isbn": "2253096334", "title": "Les Misérables"}}}),
+        WITH_FILES,
     ),
     answers=(
         SuccessResponse(
@@ -177,6 +181,7 @@ MERGE = replace(
                 },
             },
         ),
+        WITH_FILES,
     ),
     answers=(SuccessResponse(description="The document afterwards", content=(WRITTEN,), headers=ETAG),),
 )

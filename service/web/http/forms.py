@@ -7,6 +7,7 @@ from time import monotonic
 from starlette.requests import Request
 
 from service.domain.files.files import Checked, CheckFields, Files, Submission
+from service.domain.files.intake import USER_FIELDS, FileFields
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import ServiceError, UnsupportedMedia
 from service.web.http.json_body import confirm_project, read_object
@@ -17,23 +18,27 @@ FORM = "multipart/form-data"
 
 @asynccontextmanager
 async def read_submission(
-    request: Request, files: Files, project: Project, owner: str, check: CheckFields[Checked]
+    request: Request,
+    files: Files,
+    project: Project,
+    owner: str,
+    check: CheckFields[Checked],
+    fields: FileFields = USER_FIELDS,
 ) -> AsyncIterator[Submission[Checked]]:
     """What the request submits for the record `owner`. Files are removed again unless a record came to name them.
 
     `check` sees the fields once, before any byte behind them is read. Raises what it raises, UnsupportedMedia, TooLarge,
     Invalid.
     """
-    content_type = request.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() != FORM:
-        fields = await read_object(request)
-        yield Submission(owner, fields, {}, await check(fields))
+    if not is_form(request):
+        sent = await read_object(request)
+        yield Submission(owner, sent, {}, await check(sent))
         return
     _require_plain(request)
     began = monotonic()
     try:
-        parts = read_parts(content_type, request.stream())
-        async with files.store_files(project, owner, parts, check) as submission:
+        parts = read_parts(request.headers["content-type"], request.stream())
+        async with files.store_files(project, owner, parts, check, fields) as submission:
             if monotonic() - began > CACHE_SECONDS:
                 await confirm_project(request)
             yield submission
@@ -41,6 +46,10 @@ async def read_submission(
         # What the client still sends is not read: the connection cannot carry another request.
         error.headers["connection"] = "close"
         raise
+
+
+def is_form(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM
 
 
 def _require_plain(request: Request) -> None:

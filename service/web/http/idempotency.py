@@ -14,6 +14,7 @@ from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCal
 from service.domain.idempotency import Answer, Idempotency, Keep
 from service.errors import Invalid, Location
 from service.schema.strict_json import load_object
+from service.web.http.forms import is_form
 from service.web.http.json_body import read_bytes, read_object
 
 HEADER = b"idempotency-key"
@@ -58,7 +59,7 @@ def refuse_key(request: Request) -> None:
 
 def refuse_form(request: Request) -> None:
     """Raises Invalid for a key beside a form: files cannot be stored in the transaction of the write."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == "multipart/form-data":
+    if is_form(request):
         raise Invalid.one(LOC, "Only a JSON body can be sent with an Idempotency-Key", type_="extra_forbidden")
 
 

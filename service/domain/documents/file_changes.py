@@ -1,0 +1,102 @@
+"""What a write does to the files of documents: new ones come with it, those that are named stay, and the others go.
+
+A client can send back the URL of a file that is in a field already, and no other: whoever could name any file would make it
+the document's, to be shown signed, and to be removed with it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from service.domain.collections.catalog import Collection
+from service.domain.documents.writes import Create, Data, Update, Upsert, Write
+from service.errors import Invalid, Location, Violation
+from service.schema.fields import Fields
+from service.storage.databases import ProjectDatabase
+from service.storage.documents import Document, DocumentStore, ReplaceData
+from service.storage.files.of_documents import Place, adopt, condemn_lost
+
+LOC: Location = ("body", "data")
+FOREIGN = "Not a file that this field has; send a new file as a part of a form"
+
+
+def find_places(data: Data, files: Fields) -> set[Place]:
+    """The names of files in `data`, each with its field."""
+    return {(field, name) for field in files.keys() & data.keys() for name in _names(data[field])}
+
+
+def _names(value: object) -> Iterator[str]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            yield each
+
+
+def list_foreign(data: Data, files: Fields, own: Iterable[Place] = (), loc: Location = LOC) -> list[Violation]:
+    """What names, in `data`, a file that is none of `own`."""
+    foreign = find_places(data, files) - set(own)
+    return [Violation((*loc, field), FOREIGN, "foreign_file") for field in sorted({field for field, _ in foreign})]
+
+
+def check_new_files(data: Data, collection: Collection, create: Create) -> None:
+    """Raises Invalid where a new document names a file that does not come with it."""
+    own = create.upload.places if create.upload is not None else ()
+    if violations := list_foreign(data, collection.files, own):
+        raise Invalid(violations)
+
+
+def touches_files(write: Write, files: Fields) -> bool:
+    """Whether a write may bring, name or lose files."""
+    if not files or write.upload is not None:
+        return write.upload is not None
+    if isinstance(write, Create):
+        return False
+    is_whole = isinstance(write, Upsert) or isinstance(write.change, ReplaceData)
+    return is_whole or any(name in files for name in write.names)
+
+
+async def find_before(database: ProjectDatabase, collection: Collection, write: Write) -> Mapping[str, Data]:
+    """Id → the fields of files of the document that is to be changed, where there is one, in the transaction that does it."""
+    match = _match(write)
+    if match is None:
+        return {}
+    return await DocumentStore(database, collection.name).read_fields(match, collection.files, limit=1)
+
+
+async def settle_write(
+    database: ProjectDatabase, collection: Collection, write: Write, before: Mapping[str, Data], document: Document
+) -> None:
+    """The files of a document that was written in this transaction. Raises Invalid where it names others than its own."""
+    sent = write.upload.places if write.upload is not None else set[Place]()
+    if sent:
+        await adopt(database, document.id, {name for _, name in sent})
+    was = {document.id: before.get(document.id, {})}
+    await settle_files(database, collection, was, {document.id: document.data}, sent)
+
+
+def _match(write: Write) -> Mapping[str, object] | None:
+    match write:
+        case Update():
+            return {"_id": write.id}
+        case Upsert():
+            return {f"data.{write.by}": {"$eq": write.key}}
+    return None
+
+
+async def settle_files(
+    database: ProjectDatabase,
+    collection: Collection,
+    before: Mapping[str, Data],
+    after: Mapping[str, Data],
+    sent: Iterable[Place] = (),
+) -> None:
+    """Condemns what documents named `before` and name no more; raises Invalid where they name what is not theirs.
+
+    `sent` are new files, which go as well where the document does not name them.
+    """
+    files, lost = collection.files, dict[str, set[Place]]()
+    for id_, data in before.items():
+        own, named = find_places(data, files) | set(sent), find_places(after.get(id_, {}), files)
+        if violations := list_foreign(after.get(id_, {}), files, own):
+            raise Invalid(violations)
+        if gone := own - named:
+            lost[id_] = gone
+    if lost:
+        await condemn_lost(database, collection.name, lost)

@@ -1,0 +1,72 @@
+"""What the fields of a record take: which of them files, of which types, and how long."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.bounds import MAX_FILE_BYTES
+from service.domain.files.types import FILE_TYPES
+from service.errors import Invalid, Violation
+from service.schema.fields import Fields
+from service.schema.strict_json import shown
+from service.schema.values import Kind, check_name
+
+# What a record has beside `data`; a file of such a name would hide in `data` what it means beside it.
+RESERVED = frozenset({"id", "email", "password", "created_at", "updated_at", "oauth_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileRule:
+    """The files of one field: their extensions, their bytes, and whether there may be several."""
+
+    types: Sequence[str] = tuple(FILE_TYPES)
+    max_bytes: int = MAX_FILE_BYTES
+    several: bool = False
+
+
+class FileFields(Protocol):
+    """The fields of one kind of record. `collection` is the declared one that it is a document of, or empty."""
+
+    @property
+    def collection(self) -> str: ...
+
+    def rule(self, name: str) -> FileRule:
+        """Raises Invalid where a field of this name takes no file."""
+
+
+class UserFields:
+    """Of users, whose data is free: any field takes a file."""
+
+    collection = ""
+
+    def rule(self, name: str) -> FileRule:
+        if violation := next(_violations(name), None):
+            raise Invalid([violation])
+        return ANY_FILE
+
+
+ANY_FILE = FileRule()
+USER_FIELDS = UserFields()
+
+
+def _violations(name: str) -> Iterator[Violation]:
+    if name in RESERVED:
+        yield Violation(("body", name), f"{name} cannot be a file", "reserved")
+    elif problem := check_name(name):
+        yield Violation(("body", shown(name)[1:-1]), problem, "field_name")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFields:
+    """Of the documents of a collection: the fields that it declares."""
+
+    collection: str
+    fields: Fields
+
+    def rule(self, name: str) -> FileRule:
+        declared = self.fields.get(name)
+        found = declared and (declared.items or declared)
+        if declared is None or not found or found.kind is not Kind.FILE:
+            msg = "The schema declares no file of this name"
+            raise Invalid.one(("body", shown(name)[1:-1]), msg, type_="extra_forbidden")
+        return FileRule(found.types, found.max_bytes, declared.kind is Kind.ARRAY)
