@@ -19,9 +19,17 @@ BULK: dict[str, dict[str, Any]] = {
     "/api/collections/{name}/delete": {},
 }
 SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
+SCHEMA["file"] = {"type": "file", "protected": True}
 SCHEMA["sku"] = {"type": "string", "unique": True}
 DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
 RULES = {"users": {"read": "users", "fields": {"data.picture": {"read": "users", "protected": True}}}}
+FORMS: set[Endpoint] = {
+    ("POST", "/auth-collections/signup"),
+    ("PUT", "/auth-collections/user"),
+    ("POST", "/api/collections/{name}/documents"),
+    *((method, "/api/collections/{name}/documents/{id}") for method in ("PUT", "PATCH")),
+    UPSERT,
+}
 FILES = (("a.png", PNG), ("b.svg", SVG))
 QUERIES = (
     *("", "limit=5&offset=1", "sort_by=created_at&sort_order=desc", "populate=*", "count=false"),
@@ -106,8 +114,10 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     if pattern.endswith("/import"):
         made.headers.append(("content-type", b"application/x-ndjson"))
     made.content = _content(endpoint, scene, chance)
-    if pattern in {"/auth-collections/signup", "/auth-collections/user"} and method != "GET" and chance.random() < 0.5:
+    if endpoint in FORMS and chance.random() < 0.5:
         made.parts = [("file", *chance.choice(FILES))]
+        # A form has the data of a document as it is.
+        made.content = made.content.get("data", made.content)
     return made
 
 
