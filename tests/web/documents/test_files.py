@@ -252,29 +252,25 @@ class TestJson:
 
     async def _send(self, books: Api, way: str, mine: dict[str, Any], data: dict[str, Any]) -> httpx2.Response:
         whole = {"title": "II", **data}
-        match way:
-            case "create":
-                return await books.request("POST", DOCUMENTS, json={"data": whole})
-            case "put" | "patch":
-                return await change(books, mine, way.upper(), data=whole)
-            case "upsert":
-                return await books.request("PUT", f"{DOCUMENTS}?by=isbn", json={"data": {**whole, "isbn": "2"}})
-            case "batch":
-                operations = [{"op": "create", "collection": "books", "data": each} for each in ({"title": "I"}, whole)]
-                return await books.request("POST", "/api/batch", json={"operations": operations})
-            case "import":
-                line = json.dumps({"data": whole}).encode()
-                headers = {"content-type": "application/x-ndjson"}
-                path = "/api/collections/books/import"
-                return await books.request("POST", path, content=line, headers=headers)
-            case "bulk":
-                body = {"where": {"isbn_eq": "2"}, "data": data, "expect": 1}
-                return await books.request("POST", "/api/collections/books/update", json=body)
-            case "push" if "pages" in data:
-                return await change(books, mine, push={"pages": data["pages"][-1]})
-            case "push":
-                return await change(books, mine, data=data, unset=["tags"])
-        return await send(books, data_part(whole), method="PATCH", path=f"/{mine['id']}")
+        pages = data.get("pages", [None])[-1]
+        change_it: dict[str, Any] = {"push": {"pages": pages}} if pages else {"data": data, "unset": ["tags"]}
+        first, path = {"op": "create", "collection": "books"}, "/api/collections/books"
+        batch = {"operations": [{**first, "data": {"title": "I"}}, {**first, "data": whole}]}
+        line = {"content": json.dumps({"data": whole}).encode(), "headers": {"content-type": "application/x-ndjson"}}
+        own = f"{DOCUMENTS}/{mine['id']}"
+        ways: dict[str, tuple[str, str, dict[str, Any]]] = {
+            "create": ("POST", DOCUMENTS, {"json": {"data": whole}}),
+            "put": ("PUT", own, {"json": {"data": whole}}),
+            "patch": ("PATCH", own, {"json": {"data": whole}}),
+            "upsert": ("PUT", f"{DOCUMENTS}?by=isbn", {"json": {"data": {**whole, "isbn": "2"}}}),
+            "batch": ("POST", "/api/batch", {"json": batch}),
+            "import": ("POST", f"{path}/import", line),
+            "bulk": ("POST", f"{path}/update", {"json": {"where": {"isbn_eq": "2"}, "data": data, "expect": 1}}),
+            "push": ("PATCH", own, {"json": change_it}),
+            "form": ("PATCH", own, {"content": form(data_part(whole)), "headers": FORM_TYPE}),
+        }
+        method, url, sent = ways[way]
+        return await books.request(method, url, **sent)
 
     async def test_f10_the_file_of_a_user_is_refused_and_stays(self, books: Api) -> None:
         body = form(data_part({"email": "ann@example.com", "password": "correct horse"}), file_part("cover"))
