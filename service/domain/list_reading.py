@@ -14,6 +14,7 @@ from service.query.distinct import distinct
 from service.query.matching import is_streamed
 from service.query.nodes import BoundQuery, Count, Match
 from service.query.populate import Row, ShowFiles, attach, select_rows, show_rows
+from service.query.shapes import USERS
 from service.query.tree import Filter
 from service.storage.databases import ProjectDatabase
 
@@ -65,7 +66,7 @@ class Reading:
 
     def __init__(self, database: ProjectDatabase, show: ShowFiles | None = None) -> None:
         self._database = database
-        self._show = show or (lambda _: database.file_urls.show)
+        self._show = show or (lambda collection: database.file_urls.show if collection == USERS.collection else None)
         self._timed = TimedReading(database, LIST_SECONDS)
 
     async def resolve(self, query: BoundQuery) -> BoundQuery:

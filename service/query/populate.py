@@ -21,8 +21,8 @@ Row = dict[str, Any]
 Reply = Mapping[str, list[Row]]
 # Puts the URLs of a row's files where its record has their names.
 ShowRow = Callable[[Row], object]
-# What does that in the rows of a MongoDB collection.
-ShowFiles = Callable[[str], ShowRow]
+# What does that in the rows of a MongoDB collection; None where they have no files.
+ShowFiles = Callable[[str], ShowRow | None]
 
 
 def attach(
@@ -46,12 +46,12 @@ def attach(
     return rows
 
 
-def show_rows(rows: Sequence[Row], *, show: ShowRow, view: View | None) -> list[Row]:
+def show_rows(rows: Sequence[Row], *, show: ShowRow | None, view: View | None) -> list[Row]:
     """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached."""
     for row in rows:
         # Nothing of `data` may have been asked for.
         row.setdefault("data", {})
-        if "files" in row:
+        if show is not None:
             show(row)
     return list(rows) if view is None else [view(row) for row in rows]
 
@@ -95,7 +95,8 @@ def _related(
         inner, show_row = _related(reply, expansion.inner, f"{key}_", show=show), show(expansion.collection)
         for row in reply[key]:
             row.setdefault("data", {})
-            show_row(row)
+            if show_row is not None:
+                show_row(row)
         found.append({row["_id"]: _shown(row, expansion, inner) for row in reply[key]})
     return found
 

@@ -15,7 +15,7 @@ from service.domain.collections.catalog import Collection as DeclaredCollection
 from service.domain.files.signed_urls import FilePlace, Link, UrlSigner, place_of
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound
-from service.query.populate import Row, ShowFiles
+from service.query.populate import Row, ShowFiles, ShowRow
 from service.query.shapes import USERS
 from service.storage.collections import declared_name
 from service.storage.files.stored import StoredFile, find_files
@@ -71,13 +71,13 @@ class FileProtection:
         users = await self._access.protected_fields(project) if USERS.collection in names else frozenset[str]()
         found = {name: await self._catalogs.find(project, declared_name(name)) for name in names - {USERS.collection}}
 
-        def show_rows_of(collection: str) -> Callable[[Row], object]:
+        def show_rows_of(collection: str) -> ShowRow | None:
             declared = found.get(collection)
             if declared is not None and declared.files:
                 return partial(self._show_row, project, declared)
-            if users and collection == USERS.collection:
-                return partial(self._show_user, project, users)
-            return project.database.file_urls.show
+            if collection != USERS.collection:
+                return None
+            return partial(self._show_user, project, users) if users else project.database.file_urls.show
 
         return show_rows_of
 
