@@ -13,18 +13,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from pymongo import MongoClient
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import PyMongoError
 
+from service.embedded.replica_set import REPLICA_SET, START_TIMEOUT, become_primary, connect, uri_of
 from service.embedded.watchdog import watch_repeatedly
 from service.errors import ConfigurationError
 from service.file_limit import raise_file_limit
 
-REPLICA_SET = "embedded"
-NOT_YET_INITIALIZED = 94
-START_TIMEOUT = 60.0
 STOP_TIMEOUT = 30.0
 CACHE_GB = 1
 # MongoDB's own are of 100 MB, and each start makes two: most of the time that a start takes, and of a small database's disk.
@@ -54,7 +51,7 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
             port = _join(folder) or _start(folder)
         try:
             with watch_repeatedly(partial(_revive, folder)):
-                yield _uri(port)
+                yield uri_of(port)
         finally:
             with _lock(folder / "start.lock"):
                 if _is_last(users):
@@ -64,7 +61,7 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
 def _join(folder: Path) -> int | None:
     """The port of the mongod that runs; whoever started it may have died before it was the primary of its set."""
     if (port := _running_port(folder)) is not None:
-        _become_primary(port)
+        become_primary(port)
     return port
 
 
@@ -98,10 +95,6 @@ def _is_last(users: IO[str]) -> bool:
     return True
 
 
-def _uri(port: int) -> str:
-    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
-
-
 def _state(folder: Path) -> dict[str, int]:
     try:
         state = json.loads((folder / "mongod.json").read_text())
@@ -116,15 +109,11 @@ def _running_port(folder: Path) -> int | None:
     if port is None or not _listening(port):
         return None
     try:
-        with _client(port) as client:
+        with connect(port) as client:
             options = client.admin.command("getCmdLineOpts")["parsed"]
             return port if options.get("storage", {}).get("dbPath") == str(folder / "db") else None
     except PyMongoError:
         return None
-
-
-def _client(port: int) -> MongoClient[dict[str, Any]]:
-    return MongoClient(_uri(port), serverSelectionTimeoutMS=5_000)
 
 
 def _listening(port: int) -> bool:
@@ -155,7 +144,7 @@ def _start(folder: Path) -> int:
     pid = _spawn(command, folder / "mongod.out")
     (folder / "mongod.json").write_text(json.dumps({"pid": pid, "port": port}))
     _await_listening(pid, port, folder)
-    _become_primary(port)
+    become_primary(port)
     return port
 
 
@@ -203,41 +192,6 @@ def _reason(status: int, folder: Path) -> str:
         missing = said[0].rpartition("mongod: ")[2]
         return f"mongod cannot run here: {missing}. Install that library, or: {HOW_TO_GET_MONGODB}"
     return f"mongod ended with status {status}; see {folder / 'mongod.log'}. {said[-1] if said else ''}".rstrip()
-
-
-def _become_primary(port: int) -> None:
-    """Makes the server a one-member replica set, also when it comes back on another port than before."""
-    host = f"127.0.0.1:{port}"
-    with _client(port) as client:
-        config = client.local["system.replset"].find_one()
-        if config is None:
-            client.admin.command("replSetInitiate", {"_id": REPLICA_SET, "members": [{"_id": 0, "host": host}]})
-        elif config["members"][0]["host"] != host:
-            config["members"][0]["host"] = host
-            config["version"] += 1
-            _reconfigure(client, config)
-        _await_primary(client)
-
-
-def _reconfigure(client: MongoClient[dict[str, Any]], config: dict[str, Any]) -> None:
-    """A server that has just begun to answer may not have read its own replica set configuration yet."""
-    deadline = time.monotonic() + START_TIMEOUT
-    while True:
-        try:
-            client.admin.command("replSetReconfig", config, force=True)
-            return
-        except OperationFailure as error:
-            if error.code != NOT_YET_INITIALIZED or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-
-
-def _await_primary(client: MongoClient[dict[str, Any]]) -> None:
-    deadline = time.monotonic() + START_TIMEOUT
-    while not client.admin.command("hello").get("isWritablePrimary"):
-        if time.monotonic() > deadline:
-            raise ConfigurationError(f"The embedded MongoDB did not become primary within {START_TIMEOUT:.0f} s")
-        time.sleep(0.02)
 
 
 def _stop(folder: Path) -> None:
