@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import structlog
 from pydantic import SecretStr
 from pymongo import MongoClient, monitoring
 from pymongo.database import Database
@@ -22,6 +23,7 @@ from service.app import Application, create_app
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Project
 from service.embedded.mongod import embedded_mongodb
+from service.observe.logging import CONSOLE
 from service.services import Services
 from service.settings import Settings
 from service.web.asgi.deadlines import Deadlines
@@ -123,6 +125,12 @@ def _wait_for_no_journal(uri: str) -> None:
         if config["writeConcernMajorityJournalDefault"]:
             config |= {"version": config["version"] + 1, "writeConcernMajorityJournalDefault": False}
             client.admin.command("replSetReconfig", config)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_tracebacks() -> None:
+    """What applications in this process log. structlog's own choice takes seconds for a traceback, with every variable."""
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], CONSOLE])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -107,9 +107,10 @@ class Target:
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
     """Who runs the long form sees its figures, and errors if there are any, not a line for each request."""
+    before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     yield
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 @pytest.fixture

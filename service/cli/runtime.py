@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from service.embedded.local import with_database
 from service.errors import ConfigurationError, Unavailable
+from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
 from service.storage.client import within
@@ -19,9 +20,12 @@ KEY_SECONDS = 2.0
 def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False) -> T:
     """Runs `work` on the database of the environment, which is started if it is an embedded one that does not run yet.
 
-    The system's database is brought to the present version first, unless `work` only reads.
+    The system's database is brought to the present version first, unless `work` only reads. What is logged meanwhile goes
+    where a server's log goes, to stderr: what the command prints may be read by a program.
     """
-    with with_database(read_settings()) as settings:
+    found = read_settings()
+    configure_logging(found.log_level, found.log_format)
+    with with_database(found) as settings:
         return run_on(settings, work, only_reads=only_reads)
 
 

@@ -15,6 +15,8 @@ from service.observe.metrics import LOG_LINES_DROPPED
 
 # Whatever becomes of the event loop that was to write them, no more lines than this wait.
 MANY_LINES = 100
+# structlog's own choice, where `rich` is installed, takes seconds for a traceback, and prints every variable of every frame.
+CONSOLE = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
 
 Event = MutableMapping[str, Any]
 
@@ -27,10 +29,9 @@ class Stream(Protocol):
 
 def configure_logging(level: str, log_format: str) -> None:
     """Sets up structlog, and sends what libraries log by way of the standard library through the same renderer."""
-    lines = Lines(LogStream(_stderr()))
-    shared: list[Any] = [structlog.processors.format_exc_info, _stamped]
-    console, as_json = log_format == "console", structlog.processors.JSONRenderer(_dumps)
-    renderer = structlog.dev.ConsoleRenderer() if console else as_json
+    lines, console = Lines(LogStream(_stderr())), log_format == "console"
+    renderer = CONSOLE if console else structlog.processors.JSONRenderer(_dumps)
+    shared: list[Any] = [_stamped] if console else [structlog.processors.format_exc_info, _stamped]
     structlog.configure(
         processors=[*shared, renderer, _encode] if console else [_json_line],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),

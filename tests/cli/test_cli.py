@@ -1,6 +1,7 @@
 """The command line as an operator meets it: real processes on the test database."""
 
 import base64
+import json
 import os
 import signal
 import socket
@@ -189,6 +190,23 @@ def test_check_says_what_a_collection_lacks_and_how_to_mend_it(shell: Shell, mon
     assert result.returncode == 1
     assert 'WRONG project p, collection things: lacks its validator, the index "created_at"' in result.stdout
     assert 'mend it by PATCH /api/collections/<name> with {"schema": {}}' in result.stdout
+
+
+def test_what_a_command_logs_goes_to_stderr_as_a_servers_log_does(shell: Shell, mongo: MongoClient[Any]) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    # Not what the service writes: an intent that names no files.
+    project = mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]
+    project["uploads"].insert_one({"_id": "broken", "created_at": datetime(2020, 1, 1, tzinfo=UTC)})
+    as_json, as_text = shell.run("sweep"), shell.run("sweep", LOG_FORMAT="console")
+    for result in (as_json, as_text):
+        assert (result.returncode, result.stdout) == (1, "")
+        assert result.stderr.splitlines()[-1] == "p: could not be swept (KeyError); the others were"
+    line = json.loads(as_json.stderr.splitlines()[0])
+    assert (line["event"], line["project"]) == ("sweep_failed", "p")
+    assert "KeyError" in line["exception"]
+    assert "sweep_failed" in as_text.stderr
+    # Python's own form, without the variables of each frame.
+    assert "Traceback (most recent call last):" in as_text.stderr
 
 
 def test_n17_check_says_how_to_mend_a_pattern_that_re2_does_not_know(shell: Shell, mongo: MongoClient[Any]) -> None:

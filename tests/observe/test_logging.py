@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from service.observe.logging import MANY_LINES, Lines
+from service.observe.logging import CONSOLE, MANY_LINES, Lines
 
 
 class Stream(io.BytesIO):
@@ -53,3 +53,21 @@ async def test_no_more_than_a_hundred_lines_wait(stream: Stream) -> None:
 def test_without_an_event_loop_every_line_is_written(stream: Stream) -> None:
     Lines(stream).info(b"one")
     assert stream.writes == [b"one\n"]
+
+
+def failed() -> BaseException:
+    """An error raised where a secret and much else stand in variables."""
+    secret, much = "correct " + "horse", [{"value": "x" * 1_000} for _ in range(1_000)]
+    try:
+        raise RuntimeError(f"broken, {len(secret) + len(much)}")
+    except RuntimeError as error:
+        return error
+
+
+def test_a_traceback_for_a_person_is_plain_and_shows_no_variables() -> None:
+    text = CONSOLE(None, "error", {"event": "unhandled_error", "exc_info": failed()})
+    assert "unhandled_error" in text
+    assert "Traceback (most recent call last):" in text
+    assert "RuntimeError: broken" in text
+    assert "correct horse" not in text
+    assert len(text) < 2_000
