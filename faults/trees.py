@@ -26,7 +26,7 @@ from faults.commands import KEY
 from faults.processes import headers, make_key
 from faults.restarts import UNLIMITED
 from service.app import create_app
-from service.bounds import MAX_CONDITIONS
+from service.bounds import MAX_CONDITIONS, MAX_LOOKUPS
 from service.embedded.mongod import embedded_mongodb
 from service.observe.logging import configure_logging
 from service.settings import Settings
@@ -328,11 +328,23 @@ def random_stored(chance: random.Random, name: str, key: str, kind: str, ids: Ma
 
 
 def random_where(chance: random.Random, kind: str, records: Records, *, depth: int) -> Record:
-    """A tree so deep, of few enough conditions, beside two filters."""
+    """A tree so deep, of few enough conditions, beside two filters, that follow relations few enough times."""
     while True:
         found = random_object(chance, kind, records, depth=depth)
-        if sum(1 for _ in leaves(found)) <= MAX_CONDITIONS - 2:
+        if sum(1 for _ in leaves(found)) <= MAX_CONDITIONS - 2 and lookups(found) <= MAX_LOOKUPS:
             return found
+
+
+def lookups(where: Record) -> int:
+    """How many searches for related records a tree needs: one for each relation that an object follows."""
+    hops, inner = set[tuple[str, ...]](), 0
+    for key, value in where.items():
+        if key in {"and", "or", "not"}:
+            inner += sum(lookups(part) for part in ([value] if key == "not" else value))
+        else:
+            *relations, _ = key.partition(".data.")[0].split(".") if ".data." in key else key.split(".")
+            hops |= {tuple(relations[: number + 1]) for number in range(len(relations))}
+    return len(hops) + inner
 
 
 def leaves(where: Record) -> Iterator[str]:

@@ -104,6 +104,12 @@ MAX_NAMES = Bound(
     protects=MONGODB,
     past=INVALID,
 )
+MAX_DOCUMENT_BYTES = Bound(
+    2_097_152,
+    "bytes of a document's `data`, as MongoDB keeps it, to which a change may add",
+    protects=LOOP,
+    past="413 too_large",
+)
 MAX_BATCH = Bound(100, "operations of a batch", protects=MONGODB, past=INVALID)
 MAX_BATCH_ANSWER_BYTES = Bound(
     16_777_216,
@@ -113,6 +119,12 @@ MAX_BATCH_ANSWER_BYTES = Bound(
 )
 MAX_OPERATIONS = Bound(1_000, "fields that the operators of one change name", protects=MONGODB, past=INVALID)
 MAX_ELEMENTS = Bound(500, "elements that `add` or `pull` compares with an array's", protects=MONGODB, past=INVALID)
+MAX_COMPARISONS = Bound(
+    5_000_000,
+    "elements of an array times those that `add` or `pull` compares with them, where these are more than 16",
+    protects=MONGODB,
+    past=INVALID,
+)
 MAX_NAME = Bound(128, "characters of a field's name", protects=MONGODB, past=INVALID)
 MAX_ROW_BYTES = Bound(
     1_048_576, "bytes of a row of a seed, and of a line of an import", protects=MEMORY, past="the row is refused"
@@ -137,6 +149,15 @@ MAX_SLOW_LISTS = Bound(
 )
 MAX_LISTS_WAITING = Bound(32, "lists of a project that wait, up to 2 seconds", protects=MEMORY, past="503 busy")
 MAX_RELATIONS = Bound(5, "different relations that the conditions of a query follow", protects=MONGODB, past=INVALID)
+MAX_LOOKUPS = Bound(
+    10,
+    "searches for related records that the conditions of a query need: one for all of one object on one relation",
+    protects=MONGODB,
+    past=INVALID,
+)
+MAX_LISTED = Bound(
+    1_000, "values in all lists of a `where`, or of an access rule, together", protects=LOOP, past=INVALID
+)
 MAX_POPULATED = Bound(10_000, "related records in an answer", protects=MEMORY, past=INVALID)
 MAX_POPULATED_BYTES = Bound(16_777_216, "bytes of related records in an answer", protects=MEMORY, past=INVALID)
 MAX_IN = Bound(500, "values of `_in`", protects=MONGODB, past=INVALID)

@@ -10,6 +10,8 @@ from faults.quantity.trees import largest_trees
 from faults.quantity.values import DATA, encode
 from faults.samples import BOUNDARY, FORM_TYPE, account, data_part, file_part, form, png
 from service import bounds
+from service.query.cursor import write_cursor
+from service.query.parse import parse_body
 
 USERS = "/auth-collections/users"
 THINGS = "/api/collections/things/documents"
@@ -107,9 +109,20 @@ def queries(site: Site) -> Iterator[Input]:
             f"{name}, populate=*", "MAX_POPULATE", "GET", f"{path}?limit=1000&populate=*", key, status=(200, 422)
         )
         asked = path.removesuffix("/documents") + "/query"
+        chosen = [
+            f"{some}{number}" if name == "users" else f"data.value.k{number}" for number in range(bounds.MAX_CHOSEN)
+        ]
+        body = encode({"fields": chosen, "limit": bounds.MAX_LIMIT})
+        yield Input(f"{name}, chosen fields", "MAX_CHOSEN", "POST", asked, key | JSON, body)
+        body = encode({"sort_by": [CURSORS[name]], "cursor": longest_cursor(CURSORS[name]), "limit": bounds.MAX_LIMIT})
+        yield Input(f"{name}, cursor", "MAX_CURSOR", "POST", asked, key | JSON, body)
         for what, bound, where in largest_trees(f"data.{some}." if path == THINGS else "", RELATIONS[0]):
             body = encode({"where": where})
             yield Input(f"{name}, where {what}", bound, "POST", asked, key | JSON, body, status=(200, 422, 503))
+    capped = encode({"where": {"note_icontains": "x"}, "count": "capped", "limit": 1})
+    yield Input("users, capped total", "MAX_CAPPED", "POST", f"{USERS}/query", key | JSON, capped)
+    yield Input("users, distinct", "MAX_DISTINCT", "GET", f"{USERS}/distinct?field=name", key)
+    yield Input("users, distinct of long texts", "MAX_DISTINCT", "GET", f"{USERS}/distinct?field=note", key)
     deepest = ".".join([RELATIONS[0]] * bounds.MAX_RELATION_DEPTH)
     yield Input(
         "users, populate deep",
@@ -129,6 +142,18 @@ def queries(site: Site) -> Iterator[Input]:
     )
     related = "&".join(f"{name}.note_icontains=y" for name in RELATIONS[: bounds.MAX_RELATIONS])
     yield Input("users, filter by relations", "MAX_RELATIONS", "GET", f"{USERS}?{related}", key, status=(200, 422, 503))
+
+
+# What is sorted by under the longest cursor.
+CURSORS = {"users": "name", "documents": "data.value.k0"}
+
+
+def longest_cursor(name: str) -> str:
+    """Behind a text that is as long as a cursor can hold."""
+    query = parse_body({"sort_by": [name], "cursor": "*"})
+    assert query.cursor is not None
+    text = "a" * (bounds.MAX_CURSOR * 3 // 4 - 60)
+    return write_cursor(query.cursor.query, (("data.name", 1), ("_id", 1)), {"data": {"name": text}, "_id": "0" * 24})
 
 
 def _comma(length: int) -> str:
@@ -274,11 +299,29 @@ def writes(site: Site) -> Iterator[Input]:
     for operator in ("push", "add", "pull"):
         body = encode({operator: {"value.list": {"each": elements}}})
         yield Input(f"elements to {operator}", "MAX_ELEMENTS", "PATCH", path, key, body)
+    yield from large_documents(key, path)
     create = {"op": "create", "collection": "things", "data": {"value": "x" * 10_000}}
     yield Input("batch", "MAX_BATCH", "POST", "/api/batch", key, encode({"operations": [create] * bounds.MAX_BATCH}))
     change = {"op": "update", "collection": "things", "id": site.document, "increment": {"value.f0": 1}}
     each = encode({"operations": [change] * bounds.MAX_BATCH, "atomic": False})
     yield Input("batch, each for itself", "MAX_BATCH", "POST", "/api/batch", key, each)
+
+
+def large_documents(key: dict[str, str], path: str) -> Iterator[Input]:
+    """Operators on an array of so many small elements as a document can have, one by one and in a transaction."""
+    yield Input("an empty array again", "MAX_JSON_BYTES", "PUT", path, key, encode({"data": {"value": []}}))
+    more = encode({"push": {"value": {"each": [True] * (bounds.MAX_VALUES - 10)}}})
+    for number in range(4):
+        yield Input(f"push, large document, part {number}", "MAX_DOCUMENT_BYTES", "PATCH", path, key, more)
+    length = 4 * (bounds.MAX_VALUES - 10)
+    other = list(range(bounds.MAX_COMPARISONS // (length + bounds.MAX_ELEMENTS)))
+    for operator in ("add", "pull"):
+        body = {operator: {"value": {"each": other}}}
+        yield Input(f"{operator}, large document", "MAX_COMPARISONS", "PATCH", path, key, encode(body))
+        change = {"op": "update", "collection": "things", "id": path.rpartition("/")[2], **body}
+        each = encode({"operations": [change]})
+        yield Input(f"{operator}, large document, in a batch", "MAX_COMPARISONS", "POST", "/api/batch", key, each)
+    yield Input("an empty document once more", "MAX_JSON_BYTES", "PUT", path, key, encode({"data": {"value": {}}}))
 
 
 def aggregations(site: Site) -> Iterator[Input]:

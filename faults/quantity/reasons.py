@@ -5,7 +5,6 @@ from collections.abc import Mapping
 MANY = "of many requests at once: `scripts/faults hostile`"
 COMMAND = "of a command, not of a request"
 ADDED_UP = "of many requests one after the other"
-NOT_MEASURED = "not measured yet"
 
 REASONS: Mapping[str, str] = {
     "MAX_IN_FLIGHT": MANY,
@@ -44,10 +43,6 @@ REASONS: Mapping[str, str] = {
     "MAX_SIGNED_URLS": "one signature for each, as in a page of records with files",
     "MAX_CONFLICTS": ADDED_UP,
     "MAX_BATCH_ANSWER_BYTES": "of a batch of large documents: `tests/threats/test_data_api_attacks.py`",
-    "MAX_CHOSEN": NOT_MEASURED,
-    "MAX_CURSOR": NOT_MEASURED,
-    "MAX_CAPPED": NOT_MEASURED,
-    "MAX_DISTINCT": NOT_MEASURED,
     "MAX_AGGREGATIONS_UNDER_WAY": MANY,
     "MAX_AGGREGATIONS_WAITING": MANY,
     "MAX_AGGREGATIONS": ADDED_UP,

@@ -13,9 +13,12 @@ def largest_trees(prefix: str, relation: str) -> Iterator[tuple[str, str, Where]
     text = "a" * bounds.MAX_CONTAINS
     numbers = range(bounds.MAX_CONDITIONS)
     yield "searches", "MAX_CONDITIONS", _deep([{"not": {f"{prefix}k{n}_icontains": text}} for n in numbers])
-    yield "hasall", "MAX_HASALL", _deep([{f"{prefix}k{n}_hasall": _texts(bounds.MAX_HASALL)} for n in numbers])
-    yield "in", "MAX_IN", _deep([{f"{prefix}k{n}_in": _texts(bounds.MAX_IN)} for n in numbers])
-    yield "one relation", "MAX_RELATIONS", _deep([{f"{relation}.name_icontains": f"{n}{text[:-2]}"} for n in numbers])
+    most = range(bounds.MAX_LISTED // bounds.MAX_HASALL)
+    yield "hasall", "MAX_HASALL", _deep([{f"{prefix}k{n}_hasall": _texts(bounds.MAX_HASALL)} for n in most])
+    full = range(bounds.MAX_LISTED // bounds.MAX_IN)
+    yield "in", "MAX_LISTED", _deep([{f"{prefix}k{n}_in": _texts(bounds.MAX_IN)} for n in full])
+    searches = [{f"{relation}.name_icontains": f"{n}{text[:-2]}"} for n in range(bounds.MAX_LOOKUPS)]
+    yield "one relation", "MAX_LOOKUPS", _deep(searches)
     yield (
         "and of or",
         "MAX_CONDITIONS",

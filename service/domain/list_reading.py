@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from service.bounds import MAX_CAPPED
+from service.domain.side_thread import run_beside
 from service.domain.timed_reading import TimedReading
 from service.errors import Invalid
 from service.query import commands
@@ -82,7 +83,7 @@ class Reading:
         next_ = None
         if query.cursor is not None and len(found.rows) > query.limit:
             next_ = write_cursor(query.cursor.query, query.sort, found.rows[query.limit - 1])
-        rows = self._shown(query, found)
+        rows = await self._show_rows(query, found)
         total, total_is = await self._count(query, len(rows), is_last=next_ is None)
         return Listing(rows, total, query.limit, query.offset, total_is, query.cursor is not None, next_)
 
@@ -94,6 +95,12 @@ class Reading:
         except Invalid:
             raise TOO_LARGE from None
         return [row["_id"] for row in found]
+
+    async def _show_rows(self, query: BoundQuery, found: "_Page") -> list[Row]:
+        """What is shown of each row; a view looks at every value for every condition of a field's rule."""
+        if query.view is None:
+            return self._shown(query, found)
+        return await run_beside(found.rows, self._shown, query, found)
 
     def _shown(self, query: BoundQuery, found: "_Page") -> list[Row]:
         rows = found.rows[: query.limit]

@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from service.bounds import MAX_COMPARISONS
 from service.errors import Violation
 from service.schema.fields import ABSENT
-from service.schema.operations import Operation, Operations
+from service.schema.operations import FEW_ELEMENTS, Operation, Operations
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 
 Data = Mapping[str, Any]
@@ -81,6 +82,13 @@ def _array(value: Any) -> list[Any]:
     return value
 
 
+def _comparable(value: Any, new: list[Any]) -> list[Any]:
+    found = _array(value)
+    if len(new) > FEW_ELEMENTS and len(found) > MAX_COMPARISONS // len(new):
+        raise _Refused("The array is too long to compare so many elements with; send fewer of them", "too_long")
+    return found
+
+
 def _increment(value: Any, amount: Number) -> Any:
     return amount if value is ABSENT else _finite(_number(value) + amount)
 
@@ -94,7 +102,7 @@ def _push(value: Any, new: list[Any]) -> Any:
 
 
 def _add(value: Any, new: list[Any]) -> Any:
-    found = [] if value is ABSENT else _array(value)
+    found = [] if value is ABSENT else _comparable(value, new)
     present = {_key(each) for each in found}
     added: dict[Hashable, Any] = {}
     for each in new:
@@ -106,7 +114,7 @@ def _pull(value: Any, unwanted: list[Any]) -> Any:
     if value is ABSENT:
         return ABSENT
     keys = {_key(each) for each in unwanted}
-    return [each for each in _array(value) if _key(each) not in keys]
+    return [each for each in _comparable(value, unwanted) if _key(each) not in keys]
 
 
 def _key(value: Any) -> Hashable:

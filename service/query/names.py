@@ -1,8 +1,8 @@
 """The names in a query: fields, relations and operators, in filters, sorting and everywhere else. They mean nothing yet."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from service.bounds import MAX_CONDITIONS, MAX_DEPTH, MAX_NAME, MAX_RELATION_DEPTH, MAX_RELATIONS
+from service.bounds import MAX_CONDITIONS, MAX_DEPTH, MAX_LOOKUPS, MAX_NAME, MAX_RELATION_DEPTH, MAX_RELATIONS
 from service.errors import Location, Violation
 from service.query.nodes import AnyCondition
 from service.query.operators import OPERATORS
@@ -56,10 +56,25 @@ def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> lis
     if _hops(found) > MAX_RELATIONS:
         msg = f"Conditions may follow at most {MAX_RELATIONS} different relations"
         violations.append(Violation(place, msg, "too_many"))
+    elif _lookups(found) > MAX_LOOKUPS:
+        msg = (
+            f"Conditions may look for related records at most {MAX_LOOKUPS} times; those on one relation that stand in one "
+            "object are looked for together, and _in takes several values"
+        )
+        violations.append(Violation(place, msg, "too_many"))
     return violations
 
 
+def _lookups(conditions: Iterable[AnyCondition]) -> int:
+    """How many searches are sent: in each object of conditions one for each relation that is followed."""
+    return len({(each.place[:-1], hop) for each in conditions for hop in _hops_of(each.path)})
+
+
+def _hops_of(path: Path) -> Iterator[Path]:
+    """`a.b.x` follows `a` and `a.b`."""
+    return (path[: number + 1] for number in range(_relations(path)))
+
+
 def _hops(conditions: Iterable[AnyCondition]) -> int:
-    """How many different relations are followed: each is a search in MongoDB. `a.b.x_eq` follows `a` and `a.b`."""
-    paths = (condition.path for condition in conditions)
-    return len({path[: number + 1] for path in paths for number in range(_relations(path))})
+    """How many different relations are followed."""
+    return len({hop for each in conditions for hop in _hops_of(each.path)})

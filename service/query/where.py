@@ -9,7 +9,7 @@ is walked through.
 from dataclasses import dataclass
 from typing import Any
 
-from service.bounds import MAX_CONDITIONS, MAX_WHERE_DEPTH
+from service.bounds import MAX_CONDITIONS, MAX_LISTED, MAX_WHERE_DEPTH
 from service.errors import Invalid, Location, Violation
 from service.query.names import Fault, read_name
 from service.query.nodes import Joined, JsonCondition, Where
@@ -46,17 +46,24 @@ class Limits:
 
 
 class WhereReader:
-    """Reads one where. `violations` are what was found wrong, `conditions` how many there are; more than may be end it."""
+    """Reads one where. `violations` are what was found wrong, `conditions` how many there are; more than may be end it.
+
+    `values` are those that their lists have together.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self.violations: list[Violation] = []
         self.conditions = 0
+        self.values = 0
         self._limits = limits
 
     def read(self, where: Any, place: Location) -> Outline:
         found = self._object(where, place, 1)
         if self.conditions > self._limits.conditions:
             self.violations.append(Violation(place, self._limits.too_many, "too_many"))
+        elif self.values > MAX_LISTED:
+            msg = f"The lists of all conditions may have {MAX_LISTED:,} values together"
+            self.violations.append(Violation(place, msg, "too_many"))
         return found
 
     def _object(self, where: Any, place: Location, depth: int) -> Outline:
@@ -70,6 +77,7 @@ class WhereReader:
         entries = [
             Entry((*place, shown(key)[1:-1]), key, value) for key, value in where.items() if key not in {*JOINTS, "not"}
         ]
+        self.values += sum(len(entry.value) for entry in entries if isinstance(entry.value, list))
         return Outline(
             tuple(entries), tuple((key, self._parts(key, value, (*place, key), depth)) for key, value in joined)
         )

@@ -25,6 +25,8 @@ ORDER = (*NUMERIC, *OF_ARRAYS, UNSET)
 OPERATORS = frozenset(ORDER)
 
 EACH = "each"
+# So few are compared with an array of any length that a document has room for.
+FEW_ELEMENTS = 16
 NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.ANY})
 ARRAYS = frozenset({Kind.ARRAY, Kind.ANY})
 # What stands where an object may hold anything.

@@ -11,7 +11,8 @@ from service.schema.values import now
 from service.schema.versions import Versions
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.errors import NOTHING_KNOWN
+from service.storage.document_sizes import room_for
+from service.storage.errors import NOTHING_KNOWN, KnownErrors
 from service.storage.operators import OPERATOR_ERRORS, match_needs, write_operations
 from service.storage.operators import OperatorRefused as OperatorRefused
 from service.storage.records import match_versions
@@ -113,20 +114,17 @@ class DocumentStore:
     ) -> Document | None:
         """The document after `change`.
 
-        None where there is none that has one of `versions` and that `guard` lets pass. Where an operator does not fit what
-        is stored it is None, too, or OperatorRefused.
+        None where there is none that has one of `versions` and that `guard` lets pass, or where it has no room for the
+        change. Where an operator does not fit what is stored it is None, too, or OperatorRefused.
         """
-        operations = change.operations if isinstance(change, SetFields) else ()
-        match, known = _match(id_, guard, versions), OPERATOR_ERRORS if operations else NOTHING_KNOWN
-        record = await self._records.update(_with_needs(match, operations), write_change(change), known=known)
+        match, known = _match(id_, guard, versions), _known_errors(change)
+        record = await self._records.update(_with_needs(match, change), write_change(change), known=known)
         return read_document(record) if record is not None else None
 
     async def change_each(self, ids: Sequence[str], change: Change) -> int:
-        """How many of the documents took `change`; the others are not such that its operators fit. Raises OperatorRefused."""
-        operations = change.operations if isinstance(change, SetFields) else ()
+        """How many of the documents took `change`; others have no room, or its operators do not fit. Raises OperatorRefused."""
         match: dict[str, Any] = {"_id": {"$in": list(ids)}}
-        known = OPERATOR_ERRORS if operations else NOTHING_KNOWN
-        return await self._records.update_each(_with_needs(match, operations), write_change(change), known)
+        return await self._records.update_each(_with_needs(match, change), write_change(change), _known_errors(change))
 
     async def delete_each(self, ids: Sequence[str]) -> None:
         await self._records.delete_many({"_id": {"$in": list(ids)}})
@@ -149,9 +147,16 @@ def _match(id_: str, guard: Guard | None, versions: Versions) -> dict[str, Any]:
     return match if versions is None else match | {"version": match_versions(versions)}
 
 
-def _with_needs(match: dict[str, Any], operations: Operations) -> dict[str, Any]:
-    """`match`, with what operators need of the stored record."""
-    needs = match_needs(operations)
+def _known_errors(change: Change) -> KnownErrors:
+    return OPERATOR_ERRORS if isinstance(change, SetFields) and change.operations else NOTHING_KNOWN
+
+
+def _with_needs(match: dict[str, Any], change: Change) -> dict[str, Any]:
+    """`match`, with what a change of fields needs of the stored record."""
+    if not isinstance(change, SetFields):
+        return match
+    needs, room = match_needs(change.operations), room_for(change.data, change.operations)
+    needs += () if room is None else (room,)
     return match if not needs else match | {"$and": [*match.get("$and", ()), *needs]}
 
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from service.bounds import MAX_COMPARISONS
 from service.errors import ServiceError
 from service.schema.fields import ABSENT
-from service.schema.operations import Operation, Operations
+from service.schema.operations import FEW_ELEMENTS, Operation, Operations
 from service.storage.errors import KnownErrors
 
 Filter = dict[str, Any]
@@ -55,7 +56,10 @@ def _needs(operation: Operation) -> Iterator[Filter]:
     for length in range(1, len(operation.path)):
         # Through an array, a name that is a number would be a position.
         yield {f"data.{'.'.join(operation.path[:length])}": {"$not": {"$type": "array"}}}
-    if operation.operator in {"min", "max"}:
+    if operation.operator in {"add", "pull"} and len(operation.value) > FEW_ELEMENTS:
+        size = {"$cond": [{"$isArray": f"${path}"}, {"$size": f"${path}"}, 0]}
+        yield {"$expr": {"$lte": [size, MAX_COMPARISONS // len(operation.value)]}}
+    elif operation.operator in {"min", "max"}:
         # These compare values of any types.
         number = {"$and": [{path: {"$type": "number"}}, {path: {"$not": {"$type": "array"}}}]}
         yield {"$or": [{path: {"$exists": False}}, number]}

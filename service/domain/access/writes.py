@@ -80,6 +80,8 @@ def check_unchanged(permissions: Permissions, unchanged: Data, record: Data) -> 
 
     A field that the caller cannot read is refused whatever was sent, else the answer would tell its value.
     """
+    if not unchanged:
+        return
     visible = permissions.visible(record)
     violations = [
         _not_writable(name) for name, value in unchanged.items() if name not in visible or visible[name] != value

@@ -14,6 +14,7 @@ from service.domain.access.writes import (
     guard_operations,
     stays_as_it_is,
 )
+from service.domain.side_thread import run_beside
 from service.errors import DocumentNotFound, Invalid, ServiceError, Unavailable
 from service.query.images import apply_operations
 from service.query.matcher import matches, values_at
@@ -80,7 +81,7 @@ class Approval:
         """Raises `refusal` where the completed document may not be created."""
         record = as_record(document)
         condition = creation_condition(self.permissions, sent)
-        if not matches(await settle(self.database, condition, record), record):
+        if not await self._holds(condition, record):
             raise self.refusal()
 
     async def approve_change(self, id_: str, change: ReplaceData | SetFields, fields: Fields) -> ApprovedChange:
@@ -138,14 +139,15 @@ class Approval:
         What was judged is what is written, if the document is still the same then.
         """
         record = await self._read(id_)
-        check_unchanged(self.permissions, guarded.unchanged, record)
-        if not matches(await settle(self.database, own, record), record):
+        await run_beside(record["data"], check_unchanged, self.permissions, guarded.unchanged, record)
+        if not await self._holds(own, record):
             raise self.refusal()
-        image, violations = apply_operations({**record["data"], **guarded.fields}, operations)
+        before = {**record["data"], **guarded.fields}
+        image, violations = await run_beside(before, apply_operations, before, operations)
         if violations:
             raise Invalid(violations)
         writes = [await self._may_write(name, value, record) for name, value in guarded.fields.items()]
-        if not all(writes) or not matches(await self._images(record, image, whole=True), record):
+        if not all(writes) or not await _judge(await self._images(record, image, whole=True), record):
             raise self.refusal()
         names = dict.fromkeys(operation.field for operation in operations)
         gone = tuple(Operation("unset", (name,)) for name in names if name not in image)
@@ -176,7 +178,7 @@ class Approval:
         """
         record = await self._read(id_)
         fixed = {name: value for name, value in read(sent, fields).items() if self.permissions.is_fixed(name)}
-        check_unchanged(self.permissions, fixed, record)
+        await run_beside(record["data"], check_unchanged, self.permissions, fixed, record)
         own = {name: value for name, value in sent.items() if name not in fixed}
         kept = {
             name: value
@@ -191,7 +193,7 @@ class Approval:
             if name in own or name in kept or await self._may_lose(name, record)
         }
         writes = [await self._may_write(name, value, record) for name, value in completed.items() if name not in kept]
-        if not all(writes) or not matches(await self._images(record, completed, whole=True), record):
+        if not all(writes) or not await _judge(await self._images(record, completed, whole=True), record):
             raise self.refusal()
         pin = Guard({"data": {"$eq": record["data"]}})
         return ApprovedChange(ReplaceData(completed), pin, {}, kept, is_computed=True)
@@ -200,11 +202,14 @@ class Approval:
         """Whether leaving a field out of a whole new `data` removes it."""
         if self.permissions.is_fixed(name) or not self.permissions.shows(name, record):
             return False
-        return matches(await settle(self.database, self.permissions.write_rule(name), record), record)
+        return await self._holds(self.permissions.write_rule(name), record)
 
     async def _may_write(self, name: str, value: Any, record: Record) -> bool:
-        condition = await settle(self.database, self.permissions.write_condition(name, value), record)
-        return matches(condition, record)
+        return await self._holds(self.permissions.write_condition(name, value), record)
+
+    async def _holds(self, tree: Tree, record: Record) -> bool:
+        """Whether `record` satisfies `tree`, its relations as they are."""
+        return await _judge(await settle(self.database, tree, record), record)
 
     async def deletion_guard(self, id_: str) -> Guard | None:
         """The condition under which the document may be deleted. Raises DocumentNotFound."""
@@ -219,18 +224,18 @@ class Approval:
 
         Raises Invalid where another value was sent for a fixed field.
         """
-        check_unchanged(self.permissions, approved.unchanged, record)
+        await run_beside(record["data"], check_unchanged, self.permissions, approved.unchanged, record)
         now = await self._settled(record, approved.change.data, whole=approved.is_whole)
         own = await settle(self.database, approved.own, record)
-        return None if matches(all_of((now, own)), record) else self.refusal()
+        return None if await _judge(all_of((now, own)), record) else self.refusal()
 
     async def explain_refused_deletion(self, id_: str) -> ServiceError:
         """Why no document passed the guard of a deletion."""
         record = await self.find(id_)
         if record is None:
             return DocumentNotFound()
-        now = await settle(self.database, self.permissions.delete, record)
-        return Unavailable(CHANGED) if matches(now, record) else self.refusal()
+        holds = await self._holds(self.permissions.delete, record)
+        return Unavailable(CHANGED) if holds else self.refusal()
 
     async def _read(self, id_: str) -> Record:
         """Raises DocumentNotFound where the caller may not read the document."""
@@ -256,9 +261,13 @@ class Approval:
     async def visible(self, document: Document) -> Document | None:
         """The document with what the caller may read of it; None where he may not read it any more."""
         record = as_record(document)
-        if not matches(await settle(self.database, self.permissions.read, record), record):
+        if not await self._holds(self.permissions.read, record):
             return None
-        return replace(document, data=self.permissions.visible(record))
+        return replace(document, data=await run_beside(document.data, self.permissions.visible, record))
+
+
+async def _judge(tree: Tree, record: Record) -> bool:
+    return (isinstance(tree, bool) and tree) or await run_beside(record["data"], matches, tree, record)
 
 
 def as_record(document: Document) -> Record:

@@ -12,7 +12,7 @@ from service.bounds import MAX_BULK
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import CHANGED
-from service.domain.documents.changes import Misfit, operations_of, prepare_change
+from service.domain.documents.changes import Misfit, explain_misfit, fields_of, operations_of, prepare_change
 from service.domain.documents.documents import as_client_error, lacks_version
 from service.domain.documents.file_changes import settle_files, touches_files
 from service.domain.documents.references import Target
@@ -20,11 +20,10 @@ from service.domain.documents.writes import Change, Update
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.domain.shares import Shares
-from service.errors import CountChanged, Invalid, RejectedByValidator, ServiceError, Unavailable, Violation
+from service.errors import CountChanged, Invalid, RejectedByValidator, ServiceError, TooLarge, Unavailable, Violation
 from service.query.bind import bind
 from service.query.commands import page
 from service.query.cursor import write_cursor
-from service.query.images import apply_operations
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import DocumentStore, OperatorRefused
@@ -208,7 +207,14 @@ async def _explain(run: _Run, ids: Sequence[str]) -> ServiceError:
         document = await run.target.store.find(id_)
         if document is None or change is None:
             continue
-        violations = apply_operations({**document.data, **change.data}, operations_of(change))[1]
-        if violations:
-            return Invalid(Violation(each.loc, f"{each.msg} (in document {id_})", each.type) for each in violations)
+        refused = await explain_misfit(document.data, fields_of(change), operations_of(change))
+        if refused is not None:
+            return _name_document(refused, id_)
     return Unavailable(CHANGED)
+
+
+def _name_document(refused: ServiceError, id_: str) -> ServiceError:
+    if isinstance(refused, Invalid):
+        named = [Violation(each.loc, f"{each.msg} (in document {id_})", each.type) for each in refused.violations]
+        return Invalid(named)
+    return TooLarge(f"{refused.detail} (document {id_})")

@@ -6,6 +6,7 @@ What a client demands of the document comes before all that is wrong with the ch
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from service.bounds import MAX_DOCUMENT_BYTES
 from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
@@ -13,13 +14,15 @@ from service.domain.documents.approval import CHANGED, ApprovedChange, Record, a
 from service.domain.documents.file_changes import find_before, settle_write, touches_files
 from service.domain.documents.preconditions import NO_CONDITIONS, check_record
 from service.domain.documents.references import LOC, Target, check_completed
-from service.domain.documents.writes import Change, Update, Write
+from service.domain.documents.writes import Change, Data, Update, Write
+from service.domain.side_thread import run_beside
 from service.errors import (
     ConditionFailed,
     DocumentNotFound,
     Forbidden,
     Invalid,
     ServiceError,
+    TooLarge,
     Unauthorized,
     Unavailable,
     Violation,
@@ -34,10 +37,12 @@ from service.schema.operations import Operations, bind_operations, elements
 from service.schema.values import check_data
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
+from service.storage.document_sizes import is_outgrown, room_for
 from service.storage.documents import Document, DocumentStore, OperatorRefused, ReplaceData, SetFields, and_guard
 
 # How often a change is computed anew that rules judge by its result, when others changed the document meanwhile.
 ATTEMPTS = 20
+OUTGROWN = f"The data of a document may be changed to at most {MAX_DOCUMENT_BYTES:,} bytes, as MongoDB keeps it"
 
 
 class _NoDocument(Exception):
@@ -188,7 +193,10 @@ async def _check_elements(target: Target, operations: Operations, judge: Pattern
 
 async def _check_fit(target: Target, update: Update, operations: Operations) -> None:
     record = await _find_stored(target, update) if operations else None
-    if record is not None and (violations := apply_operations(record["data"], operations)[1]):
+    if record is None:
+        return
+    violations = (await run_beside(record["data"], apply_operations, record["data"], operations))[1]
+    if violations:
         raise Invalid(violations)
 
 
@@ -201,8 +209,9 @@ async def _check_conditions(target: Target, update: Update, where: Tree) -> None
 
 async def _explain(target: Target, update: Update, approved: ApprovedChange, where: Tree) -> ServiceError:
     """Why no document took the change. Raises VersionConflict, ConditionFailed, Invalid."""
-    operations = operations_of(approved.change)
-    if update.approval is None and update.precondition.is_nothing and not operations:
+    operations, data = operations_of(approved.change), fields_of(approved.change)
+    may_miss = bool(operations) or room_for(data, operations) is not None
+    if update.approval is None and update.precondition.is_nothing and not may_miss:
         return DocumentNotFound()
     record = await _find_stored(target, update)
     check_record(record, update.precondition.versions, where)
@@ -210,14 +219,29 @@ async def _explain(target: Target, update: Update, approved: ApprovedChange, whe
         return DocumentNotFound()
     if update.approval is not None and (refused := await update.approval.explain_refused_change(record, approved)):
         return refused
-    if violations := apply_operations({**record["data"], **approved.change.data}, operations)[1]:
-        return Invalid(violations)
+    if refused := await explain_misfit(record["data"], data, operations):
+        return refused
     # The condition holds by now, and did not when it was looked at.
     return Unavailable(CHANGED) if where is True else ConditionFailed()
 
 
+async def explain_misfit(stored: Data, data: Data, operations: Operations) -> ServiceError | None:
+    """Why a document with this data cannot have these fields set and these operations done, where it cannot."""
+    violations = (await run_beside(stored, apply_operations, {**stored, **data}, operations))[1]
+    if violations:
+        return Invalid(violations)
+    if is_outgrown(stored, data, operations):
+        return TooLarge(OUTGROWN)
+    return None
+
+
 def operations_of(change: Change) -> Operations:
     return change.operations if isinstance(change, SetFields) else ()
+
+
+def fields_of(change: Change) -> Data:
+    """Those that stand beside others, which stay."""
+    return change.data if isinstance(change, SetFields) else {}
 
 
 async def _find_stored(target: Target, update: Update) -> Record | None:
