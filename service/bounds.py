@@ -97,6 +97,12 @@ MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP
 MAX_USER_BYTES = Bound(
     1_048_576, "bytes of a user's `data`, as MongoDB keeps it", protects=MEMORY, past="413 too_large"
 )
+MAX_CLAIMS_BYTES = Bound(
+    800,
+    "bytes of the claims that a server gives a user, as JSON",
+    protects="the headers of every request",
+    past=INVALID,
+)
 MAX_DEPTH = Bound(32, "objects and arrays inside one another in `data`", protects=LOOP, past=INVALID)
 MAX_NAMES = Bound(
     1_000,

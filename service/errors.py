@@ -3,11 +3,11 @@
 ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
-├── Forbidden 403 ── SecretKeyRequired
+├── Forbidden 403 ── SecretKeyRequired, AccountDisabled
 ├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, AggregationNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
-│                  CountChanged
+│                  CountChanged, EmailInUse
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
@@ -137,6 +137,13 @@ class SecretKeyRequired(Forbidden):
     detail = "This takes the project's secret key, which belongs on servers only"
 
 
+class AccountDisabled(Forbidden):
+    """A sign-in, with the right credential, to an account that the project's administrators disabled."""
+
+    code = "account_disabled"
+    detail = "Account disabled"
+
+
 class NotFound(ServiceError):
     """No such URL."""
 
@@ -220,6 +227,13 @@ class DuplicateValue(Conflict):
     def __init__(self, field: str) -> None:
         self.field = field
         super().__init__(f"Another record already has this value of {field.removeprefix('data.')}")
+
+
+class EmailInUse(Conflict):
+    """An account would get an address that another one has. At signup, the specification has a 400 for it."""
+
+    code = EmailTaken.code
+    detail = EmailTaken.detail
 
 
 class CollectionLimit(Conflict):

@@ -12,6 +12,7 @@ from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import Accounts
+from service.domain.administration.users import UserAdministration
 from service.domain.aggregations.aggregations import Aggregations
 from service.domain.batches.batches import Batches
 from service.domain.collections.catalog import Catalogs
@@ -82,6 +83,7 @@ class Services:
     sessions: Sessions
     passwords: Passwords
     accounts: Accounts
+    user_administration: UserAdministration
     sign_in: SignIn
     collections: Collections
     schema_changes: SchemaChanges
@@ -190,6 +192,7 @@ def build_services(settings: Settings) -> Services:
         sessions=sessions,
         passwords=passwords,
         accounts=accounts,
+        user_administration=UserAdministration(passwords, access, protection),
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,

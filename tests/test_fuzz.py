@@ -78,6 +78,10 @@ class Target:
             self.token, "PUT", "/auth-collections/user", content=form(file_part("picture")), headers=FORM_TYPE
         )
         assert (made.status_code, document.status_code, stored.status_code) == (201, 201, 200)
+        other = await self.api.request(
+            "POST", "/auth-collections/users", json={"email": f"{time.time_ns()}@example.com"}
+        )
+        assert other.status_code == 201
         user = stored.json()
         picture = user["data"]["picture"]
         self.scene = Scene(
@@ -92,6 +96,7 @@ class Target:
             },
             user["id"],
             picture,
+            other.json()["id"],
         )
 
     async def send(self, case: Case) -> Answer:

@@ -120,6 +120,8 @@ THREATS = {
     "X13": "a publishable key where it does not belong",
     "X14": "protected files",
     "X15": "rules and queries that are too large",
+    "D1": "a publishable key where only the secret key may",
+    "D3": "a disabled user",
 }
 # Rows whose feature is still to come. An id that has a test must leave this set.
 PENDING: set[str] = set()

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from service.storage.account_states import NEW_ACCOUNT, AccountState, read_state
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.users import FIRST_VERSION, Identity, identity_document
+from service.storage.users import FIRST_VERSION, STATE, Identity, identity_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class ExistingUser:
     oauth_id: str | None
     version: int = FIRST_VERSION
     has_identity: bool = True
+    state: AccountState = NEW_ACCOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Identities:
         """In one round trip. A user from before there were identities is found by the subject alone."""
         known = {"identities": {"$elemMatch": {"issuer": identity.issuer, "subject": identity.subject}}}
         older = {"oauth_id": identity.subject, "identities": {"$exists": False}}
-        fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1}
+        fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1, **STATE}
         stages: list[Document] = [{"$match": {"$or": [known, older, {"email": email}]}}, {"$project": fields}]
         rows = await self._records.aggregate(stages, size=3)
         mine = {"issuer": identity.issuer, "subject": identity.subject}
@@ -59,4 +61,4 @@ def _first_known(rows: Sequence[Document]) -> ExistingUser | None:
     if not rows:
         return None
     row = rows[0]
-    return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"], "identities" in row)
+    return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"], "identities" in row, read_state(row))

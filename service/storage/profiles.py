@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from bson import ObjectId
+
 from service.bounds import MAX_USER_BYTES
 from service.errors import ServiceError
 from service.schema.file_urls import named_file
@@ -14,7 +16,7 @@ from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import condemn_owned, find_owned, remove
 from service.storage.files.uploads import Upload
-from service.storage.records import match_versions
+from service.storage.records import Projection, match_versions
 from service.storage.users import PROFILE, User, encode_data, read_user
 
 
@@ -31,6 +33,9 @@ class ProfileUpdate:
     email: str | None = None
     revisions: Versions = None
     sid: str | None = None
+
+
+NOTHING: Document = {}
 
 
 class _NoUser(Exception):
@@ -54,7 +59,7 @@ async def update_profile(database: ProjectDatabase, update: ProfileUpdate, uploa
 
 
 async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, upload: Upload) -> User | None:
-    async def write(bound: ProjectDatabase) -> tuple[User, Any]:
+    async def write(bound: ProjectDatabase) -> tuple[User, ObjectId | None]:
         return await _replace(bound, update)
 
     try:
@@ -68,23 +73,44 @@ async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, u
     return user
 
 
-async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[User, Any]:
+async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[User, ObjectId | None]:
     """Within a transaction: the user afterwards, and the intent of the files that nothing in `data` names any more."""
     before = await database.records("users").find(_match(update), PROFILE)
     if before is None:
         raise _NoUser
-    held = before["files"] if "files" in before else await _find_files(database, before)
-    names = {**database.file_urls.names(update.data), **_kept(held, update.data)}
-    files = {**_untouched(held, before["data"], update.data), **names}
-    data = {**before["data"], **update.data, **files}
-    raw = encode_data(data)
-    dropped = {name: file for name, file in held.items() if file.encode() not in raw}
-    changes = _changes({**update.data, **files}, {})
-    changes["$set"]["files"] = files
-    after = await database.records("users").update({"_id": before["_id"]}, changes, PROFILE)
+    after, condemned = await replace_data(database, before, update.data)
     if after is None:
         raise _NoUser
-    return read_user(database, after), await condemn_owned(database, before["_id"], dropped)
+    return read_user(database, after), condemned
+
+
+async def replace_data(
+    database: ProjectDatabase,
+    before: Document,
+    data: Mapping[str, Any],
+    beside: Document = NOTHING,
+    fields: Projection = PROFILE,
+) -> tuple[Document | None, ObjectId | None]:
+    """Within a transaction that found the record `before`: sets fields of its `data`, and those `beside`.
+
+    Returns the `fields` of the record afterwards, and the intent of the files that nothing in `data` names any more, which
+    `remove` takes after the commit. Raises TooLarge.
+    """
+    held = await find_held(database, before)
+    names = {**database.file_urls.names(data), **_kept(held, data)}
+    files = {**_untouched(held, before["data"], data), **names}
+    raw = encode_data({**before["data"], **data, **files})
+    dropped = {name: file for name, file in held.items() if file.encode() not in raw}
+    changes = _changes({**data, **files}, {})
+    changes["$set"] |= {"files": files, **beside}
+    after = await database.records("users").update({"_id": before["_id"]}, changes, fields)
+    return after, await condemn_owned(database, before["_id"], dropped)
+
+
+async def find_held(database: ProjectDatabase, record: Document) -> dict[str, str]:
+    """Field → file name, of a record with `data`."""
+    held: dict[str, str] | None = record.get("files")
+    return held if held is not None else await _find_files(database, record)
 
 
 async def _find_files(database: ProjectDatabase, record: Document) -> dict[str, str]:

@@ -13,6 +13,7 @@ import bson
 from service.bounds import MAX_ROLES, MAX_USER_BYTES
 from service.errors import Invalid, ServiceError, TooLarge
 from service.schema.values import now
+from service.storage.account_states import NEW_ACCOUNT, STATE_FIELDS, AccountState, read_state, write_state
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.uploads import Upload
@@ -22,6 +23,7 @@ from service.storage.records import Projection, Records
 PROFILE: Projection = dict.fromkeys(
     ("email", "data", "created_at", "updated_at", "token_version", "ended", "files", "version"), 1
 )
+STATE: Projection = dict.fromkeys(STATE_FIELDS, 1)
 FIRST_VERSION = 1
 
 
@@ -52,6 +54,7 @@ class Credentials:
 
     user: User
     password: str = field(repr=False)
+    state: AccountState
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class NewUser:
     id: str = field(default_factory=new_id)
     identity: Identity | None = None
     created_at: datetime = field(default_factory=now)
+    state: AccountState = NEW_ACCOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,10 @@ class Users:
         return read_user(self._database, record) if record is not None else None
 
     async def find_credentials(self, email: str) -> Credentials | None:
-        record = await self._records.find({"email": email}, {**PROFILE, "password": 1})
-        return Credentials(read_user(self._database, record), record["password"]) if record is not None else None
+        record = await self._records.find({"email": email}, {**PROFILE, **STATE, "password": 1})
+        if record is None:
+            return None
+        return Credentials(read_user(self._database, record), record["password"], read_state(record))
 
     async def find_by_email(self, email: str) -> User | None:
         record = await self._records.find({"email": email}, PROFILE)
@@ -127,8 +133,8 @@ class Users:
         return UserFacts(record["email"], roles, record["data"], record["token_version"], read_ended(record))
 
     async def find_row(self, user_id: str) -> Document | None:
-        """A user as a list has its rows, with `roles` where there are any."""
-        record = await self._records.find({"_id": user_id}, {**PROFILE, "roles": 1})
+        """A user as a list has its rows, with `roles` and the account's state where there are any."""
+        record = await self._records.find({"_id": user_id}, {**PROFILE, **STATE, "roles": 1})
         if record is not None:
             self._database.file_urls.show(record)
         return record
@@ -202,6 +208,7 @@ class Users:
             "updated_at": new.created_at,
             "token_version": FIRST_VERSION,
             "version": 1,
+            **write_state(new.state),
         }
         if new.identity is not None:
             record |= {"oauth_id": new.identity.subject, "identities": [identity_document(new.identity)]}

@@ -7,6 +7,8 @@ from service.bounds import MAX_AGGREGATION_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYT
 from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, DAILY_BY_RULE, FILES, LOGIN, SIGNUP
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
+from service.web.administration import endpoints as administration
+from service.web.administration import openapi as describe_administration
 from service.web.aggregations import endpoints as aggregations
 from service.web.aggregations import openapi as describe_aggregations
 from service.web.auth.authenticate import Credential
@@ -38,6 +40,7 @@ READ, IGNORED = Query.READ, Query.IGNORED
 
 PROFILE = "/auth-collections/user"
 USERS = "/auth-collections/users"
+ONE_USER = f"{USERS}/{{id}}"
 QUERY_USERS = f"{USERS}/query"
 CALLBACK = "/auth-idp-redirect/{project_id}"
 COLLECTIONS = "/api/collections"
@@ -64,8 +67,14 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
     ApiRoute("QUERY", USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
-    ApiRoute("GET", f"{USERS}/{{id}}", accounts.get_user, BY_RULE, AUTH_BY_RULE, describe_accounts.READ_USER),
-    ApiRoute("PUT", f"{USERS}/{{id}}/roles", accounts.replace_roles, BY_RULE, AUTH_BY_RULE, describe_accounts.ROLES,
+    ApiRoute("GET", ONE_USER, accounts.get_user, BY_RULE, AUTH_BY_RULE, describe_accounts.READ_USER),
+    ApiRoute("POST", USERS, administration.create_user, KEY, AUTH, describe_administration.CREATE, max_body=MAX_JSON_BYTES),
+    ApiRoute("PATCH", ONE_USER, administration.change_user, KEY, AUTH, describe_administration.CHANGE,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("DELETE", ONE_USER, administration.delete_user, KEY, AUTH, describe_administration.DELETE),
+    ApiRoute("PUT", f"{ONE_USER}/password", administration.replace_password, KEY, AUTH, describe_administration.PASSWORD,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("PUT", f"{ONE_USER}/roles", accounts.replace_roles, BY_RULE, AUTH_BY_RULE, describe_accounts.ROLES,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", "/auth-collections/jwks/{project_id}", accounts.jwks, PROJECT_IN_PATH, None, describe_accounts.JWKS),
     ApiRoute("GET", "/auth-collections/login-idp", sign_in.login_idp, OPTIONAL_KEY, AUTH, describe_sign_in.LOGIN,

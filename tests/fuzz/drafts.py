@@ -75,6 +75,10 @@ SAVED: dict[str, Any] = {
 }
 
 
+# They end the tokens of the user whom the path names.
+ENDING = {"/auth-collections/users/{id}/password"}
+
+
 @dataclass(frozen=True)
 class Scene:
     """What is really there to be asked for."""
@@ -84,10 +88,14 @@ class Scene:
     segments: dict[str, str]
     user_id: str = ""
     file_url: str = ""
+    other_id: str = ""
 
-    def path(self, pattern: str) -> str:
-        """`id` is a document's, and a user's where a user is asked for."""
+    def path(self, endpoint: Endpoint) -> str:
+        """`id` is a document's, and a user's where a user is asked for: not of who has the token, where that would end."""
+        method, pattern = endpoint
         of_user = {"id": self.user_id} if pattern.startswith("/auth-collections/users/") else {}
+        if of_user and (method in {"PATCH", "DELETE"} or pattern in ENDING):
+            of_user = {"id": self.other_id}
         return pattern.format(**self.segments | of_user)
 
 
@@ -106,7 +114,7 @@ class Draft:
 
 def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     method, pattern = endpoint
-    made = Draft(endpoint, method, scene.path(pattern), _query(endpoint, scene, chance))
+    made = Draft(endpoint, method, scene.path(endpoint), _query(endpoint, scene, chance))
     if pattern == "/auth-collections/user":
         made.headers.append(("authorization", f"Bearer {scene.token}".encode()))
     else:
@@ -163,6 +171,13 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
             return {"email": email, "password": "correct horse", "name": "Ann", "friend_id": "0" * 24}
         case "POST", "/auth-collections/login":
             return {"email": "ann@example.com", "password": "correct horse"}
+        case "POST", "/auth-collections/users":
+            email = f"u{chance.randrange(10**12)}@example.com"
+            return {"email": email, "data": {"name": "Cy"}, "claims": {"plan": "pro"}, "email_verified": True}
+        case "PATCH", "/auth-collections/users/{id}":
+            return {"data": {"name": "Di"}, "claims": {"plan": ["free"]}, "disabled": chance.random() < 0.5}
+        case "PUT", "/auth-collections/users/{id}/password":
+            return {"password": "correct horse battery"}
         case "PUT", "/auth-collections/user":
             return {"name": "Bo", "address": {"city": "Bonn"}}
     return None

@@ -36,6 +36,7 @@ from service.query.populate import Row
 from service.query.shapes import USERS, Shape
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
+from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
 from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
@@ -128,7 +129,7 @@ class Accounts:
 
     async def open_first(self, project: Project, user_id: str, client: Client) -> Grant:
         """A session as the user's signup opens one; its tokens are good as long as that one's would be."""
-        return await self._sessions.open(project, user_id, FIRST_VERSION, client, amr=PASSWORD)
+        return await self._sessions.open(project, user_id, FIRST_VERSION, client, state=NEW_ACCOUNT, amr=PASSWORD)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""
@@ -139,7 +140,7 @@ class Accounts:
             raise Invalid(violations)
 
     async def login(self, project: Project, email: str, password: str, client: Client) -> SignedIn:
-        """Raises UserNotFound, WrongCredentials, Busy."""
+        """Raises UserNotFound, WrongCredentials, AccountDisabled, Busy."""
         credentials = await project.users.find_credentials(email)
         if credentials is None:
             raise UserNotFound
@@ -147,7 +148,7 @@ class Accounts:
             raise WrongCredentials
         if is_argon2id(credentials.password):
             await self._adopt(project, credentials, password)
-        return await self._signed_in(project, credentials.user, client)
+        return await self._signed_in(project, credentials.user, client, credentials.state)
 
     async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
         """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
@@ -265,9 +266,12 @@ class Accounts:
             Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
         ]
 
-    async def _signed_in(self, project: Project, user: User, client: Client) -> SignedIn:
+    async def _signed_in(
+        self, project: Project, user: User, client: Client, state: AccountState = NEW_ACCOUNT
+    ) -> SignedIn:
         shown = await self._sign_files(project, user)
-        return SignedIn(await self._sessions.open(project, user.id, user.version, client, amr=PASSWORD), shown)
+        grant = await self._sessions.open(project, user.id, user.version, client, state=state, amr=PASSWORD)
+        return SignedIn(grant, shown)
 
     async def row_of(self, project: Project, user: User) -> Row:
         """A user as `find` gives one, URLs of files signed."""

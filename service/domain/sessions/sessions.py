@@ -5,7 +5,9 @@ from datetime import timedelta
 
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import LIFETIME_SECONDS, Tokens
+from service.domain.sessions.admission import decide_sign_in
 from service.schema.values import now
+from service.storage.account_states import AccountState
 from service.storage.ids import new_id
 from service.storage.sessions import Session, SessionRecords
 
@@ -38,16 +40,25 @@ class Sessions:
         self._tokens = tokens
 
     async def open(
-        self, project: Project, user_id: str, version: int, client: Client, *, amr: tuple[str, ...], aal: int = 1
+        self,
+        project: Project,
+        user_id: str,
+        version: int,
+        client: Client,
+        *,
+        state: AccountState,
+        amr: tuple[str, ...],
+        aal: int = 1,
     ) -> Grant:
-        """Stores the session of a user who was recognized just now, and makes its tokens.
+        """Stores the session of a user who was recognized just now, and makes its tokens. Raises AccountDisabled.
 
         The tokens are good while `version` is the user's: read it before what the user is recognized by is judged, and
         whatever ends all sessions meanwhile ends this one, too.
         """
+        decide_sign_in(state)
         session = _new_session(user_id, version, client, amr, aal)
         await SessionRecords(project.database).insert(session)
-        return Grant(session.id, self._tokens.issue(project, session, issued=session.created_at))
+        return Grant(session.id, self._tokens.issue(project, session, issued=session.created_at, custom=state.claims))
 
 
 def _new_session(user_id: str, version: int, client: Client, amr: tuple[str, ...], aal: int) -> Session:

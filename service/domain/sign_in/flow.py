@@ -140,7 +140,7 @@ class SignIn:
         except Busy:
             raise SignInFailed("too many sign-ins wait for the provider") from None
         user = await link_or_create(project, Identity(provider, profile.subject), profile)
-        grant = await self._sessions.open(project, user.id, user.version, client, amr=PROVIDER)
+        grant = await self._sessions.open(project, user.id, user.version, client, state=user.state, amr=PROVIDER)
         return grant.access_token
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType, TypedDict
 
-from service.bounds import MAX_FILE_BYTES, MAX_FILES
+from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
 from service.domain.access.ruleset import ROLE
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
@@ -114,6 +114,27 @@ class VisibleUser(TypedDict):
     email: NotRequired[EmailText]
     data: Data
     created_at: Time
+    roles: NotRequired[list[str]]
+
+
+Claims = TypeAliasType(
+    "Claims",
+    Annotated[
+        dict[str, Any],
+        Field(
+            description=f"What the user's tokens say in their claim `claims`, at most {MAX_CLAIMS_BYTES} bytes as JSON. "
+            + NAMES
+        ),
+    ],
+)
+
+
+class UserRecord(Profile):
+    """A user as the secret key sees one."""
+
+    email_verified: bool
+    disabled: bool
+    claims: Claims
     roles: NotRequired[list[str]]
 
 

@@ -18,6 +18,7 @@ from service.domain.sessions.sessions import Grant
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.services import Services
+from service.storage.account_states import read_state
 from service.storage.ids import new_id
 from service.storage.users import User as StoredUser
 from service.web.accounts.bodies import (
@@ -29,6 +30,7 @@ from service.web.accounts.bodies import (
     Signup,
     User,
     UserList,
+    UserRecord,
     VisibleUser,
 )
 from service.web.auth.client import read_client
@@ -105,7 +107,8 @@ async def update_profile(request: Request, caller: UserCaller, services: Service
 
 async def get_user(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Get one user."""
-    return json_response(visible_view(await services.accounts.find(caller, request.path_params["id"])))
+    row = await services.accounts.find(caller, request.path_params["id"])
+    return json_response(record_view(row) if isinstance(caller, SecretKeyCaller) else visible_view(row))
 
 
 async def replace_roles(request: Request, caller: ProjectCaller, services: Services) -> Response:
@@ -165,6 +168,22 @@ def visible_view(row: Row) -> VisibleUser:
 
 def grant_view(grant: Grant) -> Granted:
     return {"access_token": grant.access_token, "token_type": "bearer"}
+
+
+def record_view(row: Row) -> UserRecord:
+    """A single user as the project's servers see one: all but the password, and what signs the user in."""
+    state = read_state(row)
+    record: UserRecord = {
+        "id": row["_id"],
+        "email": row["email"],
+        "data": row["data"],
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
+        "email_verified": state.email_verified,
+        "disabled": state.disabled,
+        "claims": dict(state.claims),
+    }
+    return {**record, "roles": row["roles"]} if "roles" in row else record
 
 
 def signed_in_view(result: SignIn) -> SignedIn:

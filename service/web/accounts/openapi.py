@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from service.errors import (
+    AccountDisabled,
     Busy,
     EmailTaken,
     Invalid,
@@ -25,6 +26,7 @@ from service.web.accounts.bodies import (
     Signup,
     SignupForm,
     UserList,
+    UserRecord,
     UserRoles,
     VisibleUser,
 )
@@ -41,6 +43,13 @@ EXAMPLE_USER = {
     "email": "ann@example.com",
     "data": {"name": "Ann", "age": 33, "referred_by_id": "66f0c1a2b3c4d5e6f7a8b9c1"},
     "created_at": shapes.EXAMPLE_TIME,
+}
+EXAMPLE_RECORD = {
+    **EXAMPLE_USER,
+    "updated_at": shapes.EXAMPLE_TIME,
+    "email_verified": True,
+    "disabled": False,
+    "claims": {"plan": "pro"},
 }
 EXAMPLE_LOGIN = {"email": "ann@example.com", "password": "correct horse"}
 EXAMPLE_SIGNED_IN = {
@@ -69,7 +78,7 @@ LOGIN = Operation(
     tag=tags.ACCOUNTS,
     body=(Content(type=Login, examples={"a user": EXAMPLE_LOGIN}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongCredentials, UserNotFound, Busy),
+    errors=(WrongCredentials, UserNotFound, AccountDisabled, Busy),
 )
 READ_PROFILE = Operation(
     id="readProfile",
@@ -153,7 +162,11 @@ READ_USER = Operation(
     answers=(
         SuccessResponse(
             description="The user, with what the caller may read",
-            content=(Content(type=VisibleUser, examples={"a user": EXAMPLE_USER}),),
+            content=(
+                Content(
+                    type=UserRecord | VisibleUser, examples={"a user": EXAMPLE_USER, "by a server": EXAMPLE_RECORD}
+                ),
+            ),
         ),
     ),
     errors=(UserNotFound,),

@@ -11,6 +11,7 @@ from service.bounds import MAX_ENDED
 from service.domain.sessions.sessions import PASSWORD, Client
 from service.schema.values import now
 from service.services import Services
+from service.storage.account_states import NEW_ACCOUNT
 from service.storage.endings import end_all, end_session
 from service.storage.sessions import SessionRecords
 from tests.conftest import Api
@@ -147,5 +148,5 @@ async def test_who_is_recognized_by_what_has_changed_meanwhile_gets_a_dead_token
     """A login that read the user before all sessions ended, and opens its session after that."""
     user_id = (await api.signup()).json()["user"]["id"]
     await end_all(api.project.database, user_id)
-    grant = await services.sessions.open(api.project, user_id, 1, CLIENT, amr=PASSWORD)
+    grant = await services.sessions.open(api.project, user_id, 1, CLIENT, state=NEW_ACCOUNT, amr=PASSWORD)
     assert await status(api, grant.access_token) == 401

@@ -271,3 +271,12 @@ async def test_a_sign_in_looks_only_at_users_that_an_index_finds(site: Site, com
         verbosity="executionStats",
     )
     assert explained["executionStats"]["totalDocsExamined"] <= 3
+
+
+async def test_d3_a_disabled_user_is_not_signed_in_by_a_provider(site: Site) -> None:
+    user = await site.user((await site.sign_in("ada")).token)
+    path = f"/auth-collections/users/{user['id']}"
+    await site.api.request("PATCH", path, json={"disabled": True, "claims": {"plan": "pro"}})
+    assert (await site.sign_in("ada")).error == "authentication_failed"
+    await site.api.request("PATCH", path, json={"disabled": False})
+    assert (await site.sign_in("ada")).error is None

@@ -1,0 +1,1 @@
+"""What a project's servers do to its users."""

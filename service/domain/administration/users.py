@@ -1,0 +1,164 @@
+"""A project's users as its servers make, change, disable and delete them, with the secret key."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.bounds import MAX_CLAIMS_BYTES
+from service.domain.access.control import AccessControl
+from service.domain.accounts.password_hashes import hash_fault
+from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.users import RESERVED, check_password, check_profile
+from service.domain.files.protection import FileProtection
+from service.domain.projects.lookup import Project
+from service.errors import DuplicateValue, EmailInUse, Invalid, ServiceError, Violation
+from service.query.populate import Row
+from service.schema.values import check_data
+from service.storage.account_states import AccountState
+from service.storage.databases import ProjectDatabase
+from service.storage.files.deletions import remove
+from service.storage.user_changes import (
+    ChangedUser,
+    Condemned,
+    UserChange,
+    change_user,
+    delete_user,
+    find_record,
+    replace_password,
+)
+from service.storage.users import NewUser, Users
+
+# In `data` they would look as if they were the record's own.
+NAMES = (*RESERVED, "email", "password")
+
+
+@dataclass(frozen=True, slots=True)
+class NewPassword:
+    """A password, or the hash of one that another program made; neither where nobody is to sign in by password."""
+
+    password: str | None = field(default=None, repr=False)
+    hashed: str | None = field(default=None, repr=False)
+
+
+NO_PASSWORD = NewPassword()
+
+
+@dataclass(frozen=True, slots=True)
+class UserDraft:
+    """A user to make; `email` is normalized."""
+
+    email: str
+    password: NewPassword
+    data: Mapping[str, Any]
+    state: AccountState
+
+
+class UserAdministration:
+    """Every call is one transaction, so that what it says of a change is stored with it."""
+
+    def __init__(self, passwords: Passwords, access: AccessControl, protection: FileProtection) -> None:
+        self._passwords = passwords
+        self._access = access
+        self._protection = protection
+
+    async def create(self, project: Project, draft: UserDraft) -> Row:
+        """The new user. Raises Invalid, EmailInUse, TooLarge, Busy."""
+        violations = _check_password(draft.password, project.settings.password_min_length)
+        _check(draft.data, draft.state.claims, violations)
+        # What is no hash matches no password; the specification keeps the address there for users of a provider.
+        hashed = await self._hash(project, draft.password) or draft.email
+        new = NewUser(draft.email, hashed, draft.data, state=draft.state)
+
+        async def write(database: ProjectDatabase) -> Row:
+            await Users(database).insert(new)
+            return database.file_urls.show(await find_record(database, new.id))
+
+        try:
+            return await self._sign(project, await project.database.in_transaction(write))
+        except DuplicateValue:
+            raise EmailInUse from None
+
+    async def change(self, project: Project, user_id: str, change: UserChange) -> Row:
+        """The user afterwards. Raises UserNotFound, Invalid, EmailInUse, TooLarge."""
+        _check(change.data, change.beside.get("claims", {}), [])
+
+        async def write(database: ProjectDatabase) -> ChangedUser:
+            return await change_user(database, user_id, change)
+
+        try:
+            changed = await project.database.in_transaction(write)
+        except DuplicateValue:
+            raise EmailInUse from None
+        await self._finish(project, user_id, changed.condemned)
+        return await self._sign(project, changed.after)
+
+    async def replace_password(self, project: Project, user_id: str, password: NewPassword) -> None:
+        """Gives a user another password, which ends the user's sessions. Raises UserNotFound, Invalid, Busy."""
+        if password == NO_PASSWORD:
+            raise Invalid.one(("body", "password"), "Field required", type_="missing")
+        if violations := _check_password(password, project.settings.password_min_length):
+            raise Invalid(violations)
+        hashed = await self._hash(project, password)
+
+        async def write(database: ProjectDatabase) -> None:
+            await replace_password(database, user_id, hashed)
+
+        await project.database.in_transaction(write)
+        self._access.forget_user(project, user_id)
+
+    async def delete(self, project: Project, user_id: str) -> None:
+        """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
+
+        async def write(database: ProjectDatabase) -> Condemned:
+            return await delete_user(database, user_id)
+
+        await self._finish(project, user_id, await project.database.in_transaction(write))
+
+    async def _hash(self, project: Project, password: NewPassword) -> str:
+        """Empty where there is no password."""
+        if password.password is None:
+            return password.hashed or ""
+        return await self._passwords.hash(password.password, project.id)
+
+    async def _finish(self, project: Project, user_id: str, condemned: Condemned) -> None:
+        """After the commit."""
+        self._access.forget_user(project, user_id)
+        if condemned is not None:
+            # The record is written: whatever fails now is finished by the next sweep.
+            with suppress(ServiceError):
+                await remove(project.database, condemned)
+
+    async def _sign(self, project: Project, row: Row) -> Row:
+        if project.database.file_urls.names(row["data"]):
+            await self._protection.sign_user(project, row["_id"], row["data"])
+        return row
+
+
+def _check_password(password: NewPassword, min_length: int) -> list[Violation]:
+    if password.password is not None and password.hashed is not None:
+        return [Violation(("body", "password_hash"), "Give either password or password_hash", "value_error")]
+    if password.password is not None:
+        return check_password(password.password, min_length)
+    fault = hash_fault(password.hashed) if password.hashed is not None else None
+    return [Violation(("body", "password_hash"), f"This {fault}", "value_error")] if fault else []
+
+
+def _check(data: Mapping[str, Any], claims: Mapping[str, Any], violations: list[Violation]) -> None:
+    """Raises Invalid for what is wrong with them, and for `violations`."""
+    found = [
+        *violations,
+        *check_profile(data, reserved=NAMES, loc=("body", "data")),
+        *check_data(claims, ("body", "claims")),
+    ]
+    if not found and len(_encode(claims)) > MAX_CLAIMS_BYTES:
+        msg = f"Claims may have at most {MAX_CLAIMS_BYTES} bytes as JSON, for every request carries them"
+        found.append(Violation(("body", "claims"), msg, "too_long"))
+    if found:
+        raise Invalid(found)
+
+
+def _encode(claims: Mapping[str, Any]) -> bytes:
+    """As they stand in a token."""
+    return json.dumps(claims, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,1 @@
+"""A project's users, administered with its secret key."""

@@ -1,0 +1,37 @@
+"""A project's users, administered with its secret key. `docs/administration.md` has examples."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.domain.access.caller import SecretKeyCaller
+from service.services import Services
+from service.web.accounts.endpoints import record_view
+from service.web.administration.bodies import NewUserForm, PasswordForm, UserChangeForm
+from service.web.http.json_body import read_object, validated
+from service.web.http.render import json_response
+
+
+async def create_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Make a user."""
+    form = validated(NewUserForm, await read_object(request))
+    return json_response(record_view(await services.user_administration.create(caller.project, form.draft())), 201)
+
+
+async def change_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Change a user, or disable and enable the account."""
+    form = validated(UserChangeForm, await read_object(request))
+    changed = await services.user_administration.change(caller.project, request.path_params["id"], form.change())
+    return json_response(record_view(changed))
+
+
+async def delete_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Delete a user, and the user's files."""
+    await services.user_administration.delete(caller.project, request.path_params["id"])
+    return Response(status_code=204)
+
+
+async def replace_password(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Give a user another password."""
+    form = validated(PasswordForm, await read_object(request))
+    await services.user_administration.replace_password(caller.project, request.path_params["id"], form.read())
+    return Response(status_code=204)
