@@ -179,9 +179,10 @@ def faults(case: Case, answer: Answer) -> list[str]:
 
 def _is_our_error(answer: Answer) -> bool:
     content = json.loads(answer.body)
-    more = MORE.get(content.get("code"), set())
+    expected = {"detail", "code"} | MORE.get(content.get("code"), set())
+    # A batch says which of its operations it was.
     if (
-        content.keys() != {"detail", "code"} | more
+        content.keys() - {"operation"} != expected
         or not CODE.fullmatch(content["code"])
         or INTERNALS.search(str(content))
     ):

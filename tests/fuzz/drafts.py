@@ -172,7 +172,7 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
         case "POST", "/auth-collections/login":
             return {"email": "ann@example.com", "password": "correct horse"}
         case "POST", "/auth-collections/users":
-            email = f"u{chance.randrange(10**12)}@example.com"
+            email = f"v{chance.randrange(10**12)}@example.com"
             return {"email": email, "data": {"name": "Cy"}, "claims": {"plan": "pro"}, "email_verified": True}
         case "PATCH", "/auth-collections/users/{id}":
             return {"data": {"name": "Di"}, "claims": {"plan": ["free"]}, "disabled": chance.random() < 0.5}

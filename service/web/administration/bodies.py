@@ -29,8 +29,8 @@ class PasswordForm(_Strict):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    password: PasswordText = ""
-    password_hash: HashText = ""
+    password: PasswordText = Field(default_factory=str)
+    password_hash: HashText = Field(default_factory=str)
 
     def read(self) -> NewPassword:
         return NewPassword(**self._sent("password"), hashed=self._sent("password_hash").get("password_hash"))
@@ -40,8 +40,8 @@ class NewUserForm(_Strict):
     """At most one of `password` and `password_hash`; without one the user signs in by other ways."""
 
     email: Email
-    password: PasswordText = ""
-    password_hash: HashText = ""
+    password: PasswordText = Field(default_factory=str)
+    password_hash: HashText = Field(default_factory=str)
     data: Data = Field(default_factory=dict)
     claims: Claims = Field(default_factory=dict)
     email_verified: bool = False
@@ -56,7 +56,7 @@ class NewUserForm(_Strict):
 class UserChangeForm(_Strict):
     """What is not named stays. The fields of `data` are set, its others stay; `claims` are replaced."""
 
-    email: Email = ""
+    email: Email = Field(default_factory=str)
     data: Data = Field(default_factory=dict)
     claims: Claims = Field(default_factory=dict)
     email_verified: bool = False
