@@ -43,6 +43,8 @@ class Served:
     token: str
     document_id: str
     file_name: str
+    # A user who may be disabled, and whose tokens may end.
+    other_id: str
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +82,8 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
             signed_in = {"authorization": f"Bearer {token}"}
             kept = httpx2.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
             file_name = kept.json()["data"]["kept"].rpartition("/")[2]
-            yield Served(base_url, api_key, token, book.json()["id"], file_name)
+            other = httpx2.post(f"{base_url}/auth-collections/users", json={"email": "bob@example.com"}, headers=key)
+            yield Served(base_url, api_key, token, book.json()["id"], file_name, other.json()["id"])
         finally:
             process.terminate()
     for name in mongo.list_database_names():

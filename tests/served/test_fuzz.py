@@ -31,6 +31,7 @@ def test_schemathesis_finds_nothing(served: Served, tmp_path: Path, config: str,
         "FUZZ_PROJECT_ID": PROJECT_ID,
         "FUZZ_DOCUMENT_ID": served.document_id,
         "FUZZ_FILE_NAME": served.file_name,
+        "FUZZ_OTHER_ID": served.other_id,
     }
     arguments = ("--phases", phases, "--max-examples", EXAMPLES)
     status, report = fuzz(served.base_url, environment, tmp_path, config, *arguments)
