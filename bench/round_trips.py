@@ -15,6 +15,7 @@ from bench.stage import COLLECTION, DOCUMENT, PROJECT, SCHEMA, USERS
 from service.app import create_app
 from service.domain.sessions.sessions import PASSWORD, Client
 from service.settings import Settings
+from service.storage.account_states import NEW_ACCOUNT
 
 ONE = Goal("<=", 1)
 REQUESTS = 200
@@ -33,7 +34,9 @@ async def _measure(settings: Settings, recorder: CommandRecorder) -> list[Figure
     path = f"/api/collections/{COLLECTION}/documents"
     async with app.router.lifespan_context(app):
         client = Client("192.0.2.1", "bench")
-        token = (await app.services.sessions.open(project, user_id(1), 1, client, amr=PASSWORD)).access_token
+        token = (
+            await app.services.sessions.open(project, user_id(1), 1, client, state=NEW_ACCOUNT, amr=PASSWORD)
+        ).access_token
         declared = json.dumps({"name": COLLECTION, "schema": SCHEMA}).encode()
         await call(app, "/api/collections", "", keyed, body=declared)
         document = json.loads((await call(app, path, "", keyed, body=DOCUMENT))[1])

@@ -50,7 +50,7 @@ class Tokens:
         projects.forget_with(self.verified)
 
     def issue(self, project: Project, session: Session, *, issued: datetime, custom: Mapping[str, Any]) -> str:
-        """A token of the session, which lives until `tokens_until`. Where there are `custom` claims, it has them as `claims`."""
+        """A token of the session, which lives until `tokens_until`. With `custom` claims as its `claims`, if any."""
         claims: dict[str, Any] = {
             "iss": self._issuer,
             "aud": project.id,
