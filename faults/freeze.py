@@ -51,11 +51,19 @@ async def freeze(*, seconds: float = 30.0, clients: int = CLIENTS) -> Outcome:
     return outcome
 
 
+def halt(pid: int) -> None:
+    """Returns once every thread of the process has stopped, which on a busy machine is not at once."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{pid}/task")
+    while any(each.read_text().rpartition(")")[2].split()[0] != "T" for each in threads.glob("*/stat")):
+        time.sleep(0.01)
+
+
 async def _through(service: Service, key: str, pid: int, outcome: Outcome, *, seconds: float, clients: int) -> None:
     connections = [Connection(service.port) for _ in range(clients)]
     await asyncio.gather(*(_ask(connection, key) for connection in connections))
     outcome.before = outcome.highest = service.memory()
-    os.kill(pid, signal.SIGSTOP)
+    halt(pid)
     end = time.monotonic() + seconds
     try:
         watching = asyncio.create_task(_watch(service, outcome, end))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 ROOT = Path(__file__).parent.parent
-RUN_SECONDS = 60.0
+RUN_SECONDS = 120.0
 NOWHERE = subprocess.DEVNULL
 # An open file, or a constant of subprocess.
 Output = int | IO[Any]
@@ -162,7 +162,7 @@ def start_command(
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """What `auth-collections` said and how it ended; raises TimeoutExpired after a minute."""
+    """What `auth-collections` said and how it ended; raises TimeoutExpired after two minutes."""
     with start_command(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         out, err = process.communicate(timeout=RUN_SECONDS)
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)

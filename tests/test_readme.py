@@ -43,7 +43,7 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
             check=False,
         )
         service.send_signal(signal.SIGTERM)
-        service.communicate(timeout=30)
+        service.communicate(timeout=60)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert '"name":"Ann","age":33,"city":"Paris"' in ran.stdout
     assert "api_key: ac_my-app_" in ran.stdout

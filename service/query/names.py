@@ -12,6 +12,8 @@ Path = tuple[str, ...]
 # What a client may write, as patterns: a name, a path that may follow relations, and a path of relations.
 NAME = rf"[^$.,\x00-\x1f\x7f][^.,\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 PATH = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH}}}"
+# One that stands alone, where a comma separates nothing.
+SINGLE = rf"[^$.\x00-\x1f\x7f][^.\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 # One that needs no quotes in a list of names separated by commas.
 PLAIN = rf"[^$.,\"\s\x00-\x1f\x7f][^.,\"\s\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 RELATION = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH - 1}}}"

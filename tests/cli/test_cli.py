@@ -240,7 +240,7 @@ def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:
     with serving(shell, "--demo", "--port", str(port), **nothing) as first:
         await_ready(f"http://127.0.0.1:{port}")
         first.send_signal(signal.SIGTERM)
-        banner, log = first.communicate(timeout=30)
+        banner, log = first.communicate(timeout=60)
     assert first.returncode == 0, log
     key = next(word for word in banner.replace("'", " ").split() if word.startswith("ac_demo_"))
     assert DEMO_PASSWORD in banner
@@ -250,7 +250,7 @@ def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:
             f"http://127.0.0.1:{port}/auth-collections/users?name_eq=Valjean", headers={"x-api-key": key}
         )
         second.send_signal(signal.SIGINT)
-        banner, log = second.communicate(timeout=30)
+        banner, log = second.communicate(timeout=60)
     assert users.json()["total"] == 1
     assert second.returncode == 0, log
     assert key not in banner + log

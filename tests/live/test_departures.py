@@ -16,7 +16,7 @@ def _ask(server: Server, path: str, *, window: int | None = None) -> socket.sock
     connection = socket.socket()
     if window is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-    connection.settimeout(20)
+    connection.settimeout(60)
     connection.connect(("127.0.0.1", server.port))
     connection.sendall(f"GET {path} HTTP/1.1\r\nhost: x\r\nx-api-key: {server.key}\r\n\r\n".encode())
     return connection
@@ -41,7 +41,7 @@ def test_f6_readers_who_all_leave_at_once_take_nothing_along(server: Server) -> 
         started = time.monotonic()
         assert server.request("GET", "/health/ready").status_code == 200
         assert server.request("GET", "/auth-collections/users?limit=1").status_code == 200
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
 
 
 def test_who_sends_no_more_is_answered_all_the_same(server: Server) -> None:

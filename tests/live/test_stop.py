@@ -2,6 +2,7 @@
 
 import select
 import socket
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -37,9 +38,11 @@ def stop_amid_uploads(uri: str, prefix: str, *, workers: int, stop_seconds: int 
         serving(uri, prefix, workers=workers, stop_seconds=stop_seconds) as server,
         ThreadPoolExecutor(2 * EACH) as clients,
     ):
-        quick = [clients.submit(upload, server, f"quick{number}", QUICK_PIECE) for number in range(EACH)]
-        slow = [clients.submit(upload, server, f"slow{number}", SLOW_PIECE) for number in range(EACH)]
-        wait_until(lambda: left(server) == {"uploads": 2 * EACH}, 10)
+        go_on = threading.Event()
+        quick = [clients.submit(upload, server, f"quick{number}", QUICK_PIECE, go_on) for number in range(EACH)]
+        slow = [clients.submit(upload, server, f"slow{number}", SLOW_PIECE, go_on) for number in range(EACH)]
+        wait_until(lambda: left(server) == {"uploads": 2 * EACH}, 60)
+        go_on.set()
         started = time.monotonic()
         server.process.terminate()
         status, seconds = server.process.wait(40), time.monotonic() - started
@@ -50,11 +53,15 @@ def stop_amid_uploads(uri: str, prefix: str, *, workers: int, stop_seconds: int 
     return seconds
 
 
-def upload(server: Server, name: str, piece: int) -> str:
-    """Signs up with a file that comes in pieces; the status of the answer, which may come before the end of the file."""
+def upload(server: Server, name: str, piece: int, go_on: threading.Event) -> str:
+    """Signs up with a file whose second part comes in pieces, once all may `go_on`.
+
+    Returns the status of the answer, which may come before the end of the file.
+    """
     body = form(account(f"{name}@example.com"), file_part("a", content=png(LENGTH)))
     with server.connect() as connection:
         connection.sendall(server.signup_head(len(body)) + body[:AT_ONCE])
+        go_on.wait(60)
         for begin in range(AT_ONCE, len(body), piece):
             if select.select([connection], [], [], PAUSE)[0]:
                 break
@@ -72,7 +79,7 @@ def _status(connection: socket.socket) -> str:
 def _check_what_is_left(server: Server) -> None:
     """The uploads that were answered 201 are whole, and of the others there is nothing."""
     server.process = start(server.environment, server.port, 1)
-    wait_until(lambda: is_live(server), 20)
+    wait_until(lambda: is_live(server), 60)
     server.sweep()
     assert left(server) == {name: EACH * count for name, count in WHOLE.items()}
     names = [user["data"]["a"] for user in server.database["users"].find()]

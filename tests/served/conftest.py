@@ -61,11 +61,16 @@ def served_settings(mongodb_uri: str) -> dict[str, str]:
     }
 
 
+def make_project(served_settings: dict[str, str], project_id: str) -> str:
+    """The secret key of a new project without limits."""
+    settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
+    _, keys = run_on(settings, lambda services: services.admin.create("Served", project_id, SETTINGS))
+    return keys.secret
+
+
 @pytest.fixture(scope="session")
 def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) -> Iterator[Served]:
-    settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    _, keys = run_on(settings, lambda services: services.admin.create("Served", PROJECT_ID, SETTINGS))
-    api_key = keys.secret
+    api_key = make_project(served_settings, PROJECT_ID)
     port = free_port()
     base_url = f"http://127.0.0.1:{port}"
     with serving(Shell({**os.environ, **served_settings}), "--port", str(port)) as process:

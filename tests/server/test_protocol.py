@@ -53,6 +53,6 @@ async def test_n19_a_connection_that_ended_waits_for_no_collector(request_: byte
         assert answer in await reader.readuntil(b"\r\n")
         assert made[0]() is not None
         writer.close()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while made[0]() is not None:  # noqa: ASYNC110 - what is freed sends no event
                 await asyncio.sleep(0.01)

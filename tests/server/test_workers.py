@@ -15,7 +15,7 @@ from faults.commands import free_port
 from faults.processes import START_SECONDS, Service, wait_live
 from service.embedded.mongod import embedded_mongodb, keep_mongod
 
-GONE_SECONDS = 5.0
+GONE_SECONDS = 30.0
 
 
 def _serve(folder: Path, port: int) -> Service:

@@ -77,7 +77,7 @@ async def test_a_call_on_a_silent_connection_ends_in_its_time(distant: Client, l
     started = monotonic()
     with pytest.raises(Unavailable), within(SECONDS):
         await records.find({"_id": "nobody"})
-    assert monotonic() - started < 20 * SECONDS
+    assert monotonic() - started < 60 * SECONDS
 
 
 async def test_after_silence_the_next_call_gets_another_connection(distant: Client, line: Line) -> None:

@@ -44,7 +44,7 @@ def dump(mongo: MongoClient[Any], database_prefix: str, emptied: None) -> Iterat
 async def migrated(services: Services, project_id: str) -> None:
     """Returns when the worker, which has met the project, has migrated it."""
     database = services.databases.project(project_id).database
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await read_version(database) < len(PROJECT_MIGRATIONS):  # noqa: ASYNC110 - MongoDB sends no event
             await asyncio.sleep(0.05)
 

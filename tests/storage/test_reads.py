@@ -104,5 +104,5 @@ async def test_readers_who_are_cancelled_twice_leave_the_connections_to_others(m
                     reader.cancel()
                 await asyncio.sleep(0)
             await asyncio.gather(*readers, return_exceptions=True)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await records.find({"_id": 1})

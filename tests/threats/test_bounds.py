@@ -46,10 +46,10 @@ def test_n1_a_repeated_name_is_found_in_linear_time() -> None:
 
 
 async def test_n1_a_megabyte_whose_last_two_names_are_equal(victim: Victim) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert_refused(await victim.raw(SIGNUP, repeating(70_000)), 422)
     assert_refused(await victim.raw(SIGNUP, repeating(40_000)), 422)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 POINTS = [{"lat": number, "lon": number, "t": number} for number in range(400)]

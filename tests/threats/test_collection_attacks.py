@@ -24,7 +24,7 @@ from tests.declared import Schema, add, added, change, declare, find, one, viola
 SLOW = "(?:a?){14}c|!$"
 TEXT = {"type": "string", "pattern": SLOW}
 # Beside a machine that does much else; a write takes some milliseconds.
-PROMPT_SECONDS = 5.0
+PROMPT_SECONDS = 20.0
 
 
 def keys_of(value: Any) -> set[str]:

@@ -193,6 +193,9 @@ async def test_n22_a_project_whose_lists_are_slow_has_fewer_at_once(
     assert (await first).status_code == 200
     gate.open.clear()
     lists = [asyncio.create_task(slow.users("count=false")) for _ in range(MAX_LISTS)]
+    async with asyncio.timeout(30):
+        while gate.under_way < MAX_SLOW_LISTS:  # noqa: ASYNC110 - the gate tells only of more
+            await asyncio.sleep(0.01)
     await asyncio.sleep(0.5)
     assert gate.under_way == MAX_SLOW_LISTS
     assert (await other.users()).status_code == 200
@@ -208,14 +211,14 @@ async def test_n22_all_of_a_list_shares_two_seconds(api: Api, monkeypatch: pytes
     async def command(self: Any, sent: Any, *arguments: Any, **named: Any) -> Any:
         if isinstance(sent, dict) and "maxTimeMS" in sent:
             limits.append(sent["maxTimeMS"])
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(0.1)
         return await original(self, sent, *arguments, **named)
 
     monkeypatch.setattr(AsyncDatabase, "command", command)
     await api.signup()
     assert (await api.users("a.name_ne=x&b.name_ne=x&limit=1")).status_code == 200
     assert len(limits) == 3
-    assert all(later <= earlier - 300 for earlier, later in pairwise(limits))
+    assert all(later <= earlier - 100 for earlier, later in pairwise(limits))
     assert limits[0] <= 2_000
 
 

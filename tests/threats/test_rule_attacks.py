@@ -527,7 +527,7 @@ async def test_x15_the_longest_array_is_judged_by_the_longest_list_in_time(api: 
     rules = {"items": {"create": {"tags_in": [f"t{number}" for number in range(MAX_IN)]}}}
     await make(api, {"items": {"tags": {"type": "array"}}}, rules)
     bob, tags = await sign_up(api, "bob"), [1] * (MAX_VALUES - 10)
-    start = time.monotonic()
+    start = time.process_time()
     assert (await bob.create("items", tags=tags)).status_code == 403
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
     assert (await bob.create("items", tags=[*tags, "t499"])).status_code == 201

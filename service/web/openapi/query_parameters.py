@@ -16,7 +16,7 @@ from service.bounds import (
     MAX_RELATION_DEPTH,
     MAX_SORT_KEYS,
 )
-from service.query.names import NAME, PATH, PLAIN, RELATION
+from service.query.names import PATH, PLAIN, RELATION, SINGLE
 from service.query.nodes import ListQuery
 from service.query.options import COUNTS, MAX_OFFSET
 from service.web.openapi.declaration import Parameter, Schema
@@ -148,7 +148,7 @@ def distinct_parameters(field: str, example: dict[str, str]) -> tuple[Parameter,
         Parameter(
             name="field",
             description="The field whose values are asked for: of the records themselves, not of related ones.",
-            schema={"type": "string", "pattern": rf"^(data(\.{NAME})+|{NAME})$"},
+            schema={"type": "string", "pattern": rf"^(data(\.{SINGLE})+|{SINGLE})$"},
             example=field,
             required=True,
         ),

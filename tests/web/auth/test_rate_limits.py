@@ -1,6 +1,5 @@
 """Limits as clients see them: specification section 8, with the fields of draft-ietf-httpapi-ratelimit-headers."""
 
-import math
 import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from service.web.routes import ROUTES
 from tests.conftest import Api, MakeApi
 
 # The end of a window within a test would let more through than its limit.
-MARGIN_SECONDS = 8
+MARGIN_SECONDS = 30
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +42,7 @@ async def test_a_refusal_says_which_limit_and_when_to_come_back(make_api: MakeAp
         "code": "rate_limit_exceeded",
     }
     seconds = int(response.headers["retry-after"])
-    assert abs(seconds - math.ceil(HOUR - before % HOUR)) <= 1
+    assert HOUR - time.time() % HOUR - 1 <= seconds <= HOUR - before % HOUR + 1
     assert response.headers["ratelimit-policy"] == '"login";q=1;w=3600'
     assert response.headers["ratelimit"] == f'"login";r=0;t={seconds}'
 

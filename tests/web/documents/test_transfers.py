@@ -312,14 +312,16 @@ async def test_the_first_hundred_refused_lines_are_listed(things: Api) -> None:
 
 
 async def test_n7_a_project_has_two_transfers_at_once_and_others_have_theirs(things: Api, services: Services) -> None:
-    release = asyncio.Event()
+    release, begun = asyncio.Event(), asyncio.Semaphore(0)
 
     async def slow() -> AsyncIterator[bytes]:
         yield lines({"sku": "a"}).encode()
+        begun.release()
         await release.wait()
 
     first = [asyncio.create_task(send(things, slow())) for _ in range(2)]
-    await asyncio.sleep(0.05)
+    for _ in first:
+        await begun.acquire()
     for answer in (await export(things), await send(things, lines({"sku": "b"}))):
         assert (answer.status_code, answer.json()["code"]) == (503, "busy")
         assert "retry-after" in answer.headers

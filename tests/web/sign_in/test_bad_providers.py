@@ -19,7 +19,7 @@ Requests = list[asyncio.Task[httpx2.Response]]
 async def refusals(requests: Requests) -> list[httpx2.Response]:
     """The answers of all but those that the provider keeps waiting, which are cancelled."""
     waiting = set(requests)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(waiting) > MAX_SIGN_INS:
             _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for request in waiting:

@@ -67,8 +67,8 @@ async def test_n20_other_cookies_cost_nothing_and_hide_nothing(bound: Site) -> N
     """`http.cookies` of Python before 3.11.10 needs ten seconds for this one, and the square of them for twice as much."""
     odd = 'odd="' + '\\"' * 40_000 + '"'
     path = f"/auth-collections/login-idp?project_id={bound.api.project.id}"
-    started = time.monotonic()
+    started = time.process_time()
     answer = await bound.api.http.get(path, headers={"cookie": f"{odd}; {COOKIE}={'a' * 43}; b=c"})
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 3
     assert answer.status_code == 200
     assert f"{COOKIE}={'a' * 43};" in answer.headers["set-cookie"]

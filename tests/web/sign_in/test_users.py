@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from statistics import median
 
 import httpx2
 import pytest
@@ -187,7 +186,8 @@ async def test_a5_a_provider_user_takes_as_long_to_refuse_as_a_password_user(sit
             ("ada@example.com", "x" * 73),
         ]
         rounds = [[await refusal_seconds(api, *login) for login in logins] for _ in range(5)]
-    wrong, provided, too_long = (median(times) for times in zip(*rounds, strict=True))
+    # The least of each: what comes beside it, such as the garbage collector, only adds.
+    wrong, provided, too_long = (min(times) for times in zip(*rounds, strict=True))
     assert 0.7 < provided / wrong < 1.4
     assert 0.7 < too_long / wrong < 1.4
 
