@@ -25,7 +25,17 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the 
 
 
 @pytest.fixture(scope="module")
-def page(served: Served) -> Iterator[Page]:
+def key(served: Served, served_settings: dict[str, str]) -> str:
+    """That of a project of its own, with one user: what the fuzzer did to the other's is not shown."""
+    key = make_project(served_settings, "docs")
+    body = {"email": "ann@example.com", "password": "correct horse", "name": "Ann"}
+    url = f"{served.base_url}/auth-collections/signup"
+    httpx2.post(url, json=body, headers={"x-api-key": key}).raise_for_status()
+    return key
+
+
+@pytest.fixture(scope="module")
+def page(served: Served, key: str) -> Iterator[Page]:  # noqa: ARG001 - made before the browser's event loop runs
     """The page, opened. `served` is the only host it may reach; what else it asks for, and what it complains of, fails."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -43,16 +53,6 @@ def page(served: Served) -> Iterator[Page]:
         browser.close()
         assert elsewhere == []
         assert complaints == []
-
-
-@pytest.fixture(scope="module")
-def key(served: Served, served_settings: dict[str, str]) -> str:
-    """That of a project of its own, with one user: what the fuzzer did to the other's is not shown."""
-    key = make_project(served_settings, "docs")
-    body = {"email": "ann@example.com", "password": "correct horse", "name": "Ann"}
-    url = f"{served.base_url}/auth-collections/signup"
-    httpx2.post(url, json=body, headers={"x-api-key": key}).raise_for_status()
-    return key
 
 
 def test_the_page_shows_every_endpoint(page: Page, served: Served) -> None:

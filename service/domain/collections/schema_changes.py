@@ -58,18 +58,26 @@ class SchemaChanges:
         """
         with within(CHANGE_SECONDS):
             examination, schema = await self._prepare(project, name, changes)
-            _refuse_conflicts(await examination.run())
+            await self._refuse_conflicts(examination)
             await self._made.count_indexes(project, len(examination.new_indexes))
             record = await Definitions(project.database).begin(name, "change")
             if record is None:
                 raise SchemaChanging
             try:
-                _refuse_stale(examination.collection, record)
+                _refuse_stale(examination.collection, record["schema"])
                 record = await _switch(replace(examination, collection=read_collection(record)), record, schema)
             finally:
                 await reconcile(project.database, record)
         await self._access.refresh(project)
         return await self._catalogs.refresh(project, name)
+
+    async def _refuse_conflicts(self, examination: Examination) -> None:
+        """Raises SchemaConflict; SchemaChanging where documents may break the schema only because it was changed meanwhile."""
+        findings = await examination.run()
+        if findings.total:
+            collection = examination.collection
+            _refuse_stale(collection, (await self._catalogs.refresh(examination.project, collection.name)).schema)
+        _refuse_conflicts(findings)
 
     async def _prepare(
         self, project: Project, name: str, changes: Mapping[str, Any]
@@ -128,7 +136,7 @@ def _refuse_conflicts(findings: Findings) -> None:
         raise SchemaConflict(findings.conflicts)
 
 
-def _refuse_stale(collection: Collection, record: Document) -> None:
-    """The change was prepared on what `collection` was then."""
-    if record["schema"] != collection.schema:
+def _refuse_stale(collection: Collection, schema: Mapping[str, Any]) -> None:
+    """The change was prepared on what `collection` was then; `schema` is the present one."""
+    if schema != collection.schema:
         raise SchemaChanging
