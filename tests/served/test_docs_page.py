@@ -35,7 +35,7 @@ def key(served: Served, served_settings: dict[str, str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def page(served: Served, key: str) -> Iterator[Page]:  # noqa: ARG001 - made before the browser's event loop runs
+def page(served: Served, key: str) -> Iterator[Page]:  # made before its event loop runs
     """The page, opened. `served` is the only host it may reach; what else it asks for, and what it complains of, fails."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
