@@ -1,3 +1,293 @@
 """One real mongod for the whole run, one database prefix for each test worker, emptied between tests."""
 
+import asyncio
+import base64
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import httpx2
+import pytest
+import structlog
+from httpx2._config import DEFAULT_TIMEOUT_CONFIG
+from pydantic import SecretStr
+from pymongo import MongoClient, monitoring
+from pymongo.database import Database
+from starlette.applications import Starlette
+
+from faults.commands import KEY, Shell
+from faults.starts import forking
+from service.app import Application, create_app
+from service.domain import cache
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Project
+from service.embedded.mongod import embedded_mongodb
+from service.observe.logging import CONSOLE
+from service.services import Services
+from service.settings import Settings
+from service.storage import client
+from service.web.asgi.deadlines import Deadlines
+
+BASE_URL = "http://service.test"
+# An answer may be late on a busy machine; the five seconds of the client are no promise of the service.
+for _part in ("connect", "read", "write", "pool"):
+    setattr(DEFAULT_TIMEOUT_CONFIG, _part, 60.0)
+# What many ask for at once takes long on a busy machine; tests of deadlines have their own.
+PATIENT = Deadlines(answer=120.0)
+# Nearly as long as `storage.driver` still takes its own way.
+PATIENT_MS = 19_000
+# Only tests of limits are under limits.
+UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_LIMIT": "0", "TIER": "enterprise"}
+
+
+# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end.
+FIRST = (
+    "live",
+    "served",
+    "embedded",
+    "cli",
+    "test_readme.py",
+    "server",
+    "observe",
+    "threats/test_faults.py",
+    "threats/test_noninterference.py",
+    "threats/test_connection_attacks.py",
+    "threats/test_limit_attacks.py",
+    "seeding/test_command.py",
+    "web/operations",
+    "web/sign_in/test_browser.py",
+    "web/collections/test_real_collections.py",
+)
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers begin with equal shares of this order, and who is done takes from the end of another's."""
+    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in FIRST))
+
+
+def _in_background() -> bool:
+    """What the service does by itself, every second or so, is no request's round trip."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return False
+    return task is not None and task.get_name().startswith("background")
+
+
+class CommandRecorder(monitoring.CommandListener):
+    """Every command that any client of this process sends, while `recording`."""
+
+    def __init__(self) -> None:
+        self.recording = False
+        self.commands: list[tuple[str, dict[str, Any]]] = []
+
+    def started(self, event: monitoring.CommandStartedEvent) -> None:
+        if self.recording and not _in_background():
+            self.commands.append((event.command_name, dict(event.command)))
+
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
+        pass
+
+    def failed(self, event: monitoring.CommandFailedEvent) -> None:
+        pass
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.commands]
+
+
+RECORDER = CommandRecorder()
+# A listener reaches only the clients that are made after it.
+monitoring.register(RECORDER)
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandRecorder]:
+    """Counts the round trips to MongoDB from here to the end of the test; `clear()` its list to count anew."""
+    # What is remembered stays so: on a busy machine a test may take longer than that, and what is read anew would count.
+    moment = time.monotonic()
+    monkeypatch.setattr(cache, "monotonic", lambda: moment)
+    RECORDER.commands.clear()
+    RECORDER.recording = True
+    yield RECORDER
+    RECORDER.recording = False
+
+
+@pytest.fixture(scope="session")
+def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The mongod of this run; parallel test workers share it through its folder."""
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with embedded_mongodb(folder) as uri:
+        with (folder / "journal.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _wait_for_no_journal(uri)
+        yield uri
+
+
+def _wait_for_no_journal(uri: str) -> None:
+    """A write is acknowledged before it is on the disk: nobody kills this mongod, and the disk is slower than the rest."""
+    with MongoClient[dict[str, Any]](uri) as client:
+        config = client.admin.command("replSetGetConfig")["config"]
+        if config["writeConcernMajorityJournalDefault"]:
+            config |= {"version": config["version"] + 1, "writeConcernMajorityJournalDefault": False}
+            client.admin.command("replSetReconfig", config)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_tracebacks() -> None:
+    """What applications in this process log. structlog's own choice takes seconds for a traceback, with every variable."""
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], CONSOLE])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    """The service's commands are real processes, but do not import everything anew."""
+    with forking():
+        yield
+
+
+@pytest.fixture(scope="session")
+def database_prefix() -> str:
+    return f"t_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_"
+
+
+@pytest.fixture(scope="session")
+def mongo(mongodb_uri: str) -> Iterator[MongoClient[dict[str, Any]]]:
+    """A plain synchronous client with which tests look at what was really stored."""
+    with MongoClient[dict[str, Any]](mongodb_uri) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def settings(mongodb_uri: str, database_prefix: str) -> Settings:
+    return Settings(
+        mongodb_uri=SecretStr(mongodb_uri),
+        database_prefix=database_prefix,
+        secret_key=SecretStr(base64.b64encode(b"k" * 32).decode()),
+        base_url=BASE_URL,
+        bcrypt_cost=4,
+    )
+
+
+@pytest.fixture(scope="session")
+async def running_app(settings: Settings) -> AsyncIterator[Application]:
+    """The application with its lifespan run, on the event loop of all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("OPERATION_TIMEOUT_MS", "SERVER_SELECTION_TIMEOUT_MS"):
+            patch.setattr(client, name, PATIENT_MS)
+        app = create_app(settings, PATIENT)
+    async with app.router.lifespan_context(app):
+        yield app
+
+
+@pytest.fixture
+def services(running_app: Application) -> Services:
+    return running_app.services
+
+
+@pytest.fixture
+def admin(services: Services) -> ProjectAdmin:
+    return services.admin
+
+
+@pytest.fixture
+async def http(running_app: Starlette) -> AsyncIterator[httpx2.AsyncClient]:
+    """Requests without any credential."""
+    transport = httpx2.ASGITransport(app=running_app)
+    async with httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        yield client
+
+
+@pytest.fixture
+def shell(mongodb_uri: str, database_prefix: str, tmp_path: Path, mongo: MongoClient[Any]) -> Iterator[Shell]:
+    prefix = f"{database_prefix}c_"
+    base = {"PATH": os.environ["PATH"], "MONGODB_URI": mongodb_uri, "DATABASE_PREFIX": prefix, "SECRET_KEY": KEY}
+    yield Shell(base | {"DATA_DIR": str(tmp_path), "BCRYPT_COST": "4", "DRAIN_SECONDS": "0"})
+    for name in mongo.list_database_names():
+        if name.startswith(prefix):
+            mongo.drop_database(name)
+
+
+@dataclass(frozen=True)
+class Api:
+    """One project as its developers see it: an id, a key, and HTTP. `database` is what was really stored."""
+
+    project: Project
+    key: str
+    http: httpx2.AsyncClient
+    database: Database[dict[str, Any]]
+    publishable_key: str = ""
+
+    async def request(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
+        """A request with the project's API key."""
+        headers = {"x-api-key": self.key, **kwargs.pop("headers", {})}
+        return await self.http.request(method, path, headers=headers, **kwargs)
+
+    async def as_user(self, token: str, method: str, path: str, **kwargs: Any) -> httpx2.Response:
+        """A request with a user's token."""
+        headers = {"authorization": f"Bearer {token}", **kwargs.pop("headers", {})}
+        return await self.http.request(method, path, headers=headers, **kwargs)
+
+    async def signup(
+        self, email: str = "ann@example.com", password: str = "correct horse", **data: Any
+    ) -> httpx2.Response:
+        body = {"email": email, "password": password, **data}
+        return await self.request("POST", "/auth-collections/signup", json=body)
+
+    async def login(self, email: str = "ann@example.com", password: str = "correct horse") -> httpx2.Response:
+        body = {"email": email, "password": password}
+        return await self.request("POST", "/auth-collections/login", json=body)
+
+    async def users(self, query: str = "") -> httpx2.Response:
+        return await self.request("GET", f"/auth-collections/users{'?' if query else ''}{query}")
+
+
+MakeApi = Callable[..., Awaitable[Api]]
+
+
+@pytest.fixture
+async def emptied(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> AsyncIterator[None]:
+    """Afterwards no project is left, nor anything of one."""
+    yield
+    empty(mongo, database_prefix)
+
+
+def empty(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
+    for name in mongo.list_database_names():
+        if name.startswith(f"{database_prefix}p_"):
+            mongo.drop_database(name)
+    for collection in mongo[f"{database_prefix}system"].list_collection_names():
+        mongo[f"{database_prefix}system"][collection].delete_many({})
+
+
+@pytest.fixture
+async def make_api(
+    emptied: None,
+    admin: ProjectAdmin,
+    http: httpx2.AsyncClient,
+    mongo: MongoClient[dict[str, Any]],
+    database_prefix: str,
+) -> MakeApi:
+    """Makes projects, with any settings, that are gone after the test."""
+    return maker(admin, http, mongo, database_prefix)
+
+
+def maker(
+    admin: ProjectAdmin, http: httpx2.AsyncClient, mongo: MongoClient[dict[str, Any]], database_prefix: str
+) -> MakeApi:
+    async def make(**project_settings: str) -> Api:
+        project, keys = await admin.create("A project", None, UNLIMITED | project_settings)
+        return Api(project, keys.secret, http, mongo[f"{database_prefix}p_{project.id}"], keys.publishable)
+
+    return make
+
+
+@pytest.fixture
+async def api(make_api: MakeApi) -> Api:
+    return await make_api()
