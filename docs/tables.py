@@ -39,7 +39,7 @@ from service.cli.main import app
 from service.domain.limits import limiter
 from service.domain.projects.settings import ProjectSettings
 from service.observe import metrics
-from service.server.protocol import REFUSALS
+from service.server.refusals import REFUSALS
 from service.settings import Settings
 from service.web.http.render import HTTP_CODES
 

@@ -10,17 +10,11 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 import service.server.internals  # noqa: F401 - it says what changed where uvicorn is not the one that this file fits
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.server.connections import ConnectionRegister
+from service.server.refusals import render_refusal
 from service.server.send_rate import SendRate
 from service.server.timeouts import ConnectionTimeouts
 from service.server.write_buffer import WriteBuffer
 from service.web.asgi.deadlines import STOPPING
-
-REFUSALS = {
-    400: (b"Bad Request", b'{"detail":"The request is not HTTP/1.1","code":"bad_request"}'),
-    408: (b"Request Timeout", b'{"detail":"The request headers came too slowly","code":"request_timeout"}'),
-    431: (b"Request Header Fields Too Large", b'{"detail":"The headers are too large","code":"headers_too_large"}'),
-    503: (b"Service Unavailable", b'{"detail":"Too many connections; try again","code":"busy"}'),
-}
 
 
 class TooManyHeaders(Exception):
@@ -60,7 +54,7 @@ class TimedConnection(HttpToolsProtocol):
         if self._register.admit(self, self.client[0] if self.client else None):
             self._start_timer(limits.headers, self._headers_are_late)
         else:
-            buffer.write(_refusal(503))
+            buffer.write(render_refusal(503))
             self._close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -225,7 +219,7 @@ class TimedConnection(HttpToolsProtocol):
     def _write_refusal(self, status: int) -> None:
         """What still comes is thrown away, so that the client can read this."""
         self._refused = True
-        self.transport.write(_refusal(status))
+        self.transport.write(render_refusal(status))
         self.transport.flush()  # type: ignore[attr-defined]
         self.transport.write_eof()
         self._start_timer(self._timeouts.linger, self._close)
@@ -242,11 +236,3 @@ class TimedConnection(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def _refusal(status: int) -> bytes:
-    """A whole answer, after which the connection ends."""
-    reason, body = REFUSALS[status]
-    head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\n" % (status, reason)
-    retry = b"retry-after: 1\r\n" if status == 503 else b""
-    return head + retry + b"connection: close\r\ncontent-length: %d\r\n\r\n" % len(body) + body
