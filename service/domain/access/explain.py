@@ -11,7 +11,7 @@ from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.grammar import Scope, read_rule
 from service.domain.access.permissions import Permissions
 from service.domain.access.relations import settle
-from service.domain.access.rules_document import scope_of
+from service.domain.access.rules_reader import scope_of
 from service.domain.access.templates import SET_PREFIX, Values, Variable, VariableLeaf, bind
 from service.domain.access.verdicts import stored_form
 from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change

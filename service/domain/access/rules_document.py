@@ -7,12 +7,12 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from service.bounds import MAX_CAN_DEPTH, MAX_SETS
-from service.domain.access.grammar import Scope, read_rule
+from service.domain.access.grammar import Scope
+from service.domain.access.rules_reader import RulesReader
 from service.domain.access.ruleset import (
     CREATE,
     ROLE,
@@ -26,76 +26,16 @@ from service.domain.access.ruleset import (
     Transition,
 )
 from service.domain.access.stored_tests import read_tests
-from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Can, Variable, targets_of
-from service.errors import Invalid, Location, Violation
+from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Variable, targets_of
+from service.errors import Invalid, Location
 from service.query.shapes import Shape
-from service.query.tree import Related, Tree, leaves
+from service.query.tree import Tree
 from service.schema.strict_json import shown
 from service.schema.values import Kind
 
 BODY: Location = ("body",)
 KEYS = ("sets", "users", "assign", "tests", "collections")
 SET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-
-
-@dataclass(slots=True)
-class _Reader:
-    """What is known while a document is read."""
-
-    shapes: Mapping[str, Shape]
-    targets: Mapping[str, Mapping[str, str]]
-    variables: dict[str, Kind]
-    violations: list[Violation] = field(default_factory=list)
-
-    def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> None:
-        self.violations.append(Violation(loc, msg, type_))
-
-    def scope(self, collection: str | None, *, without_sets: bool = False) -> Scope:
-        variables = {
-            name: kind for name, kind in self.variables.items() if not (without_sets and name.startswith(SET_PREFIX))
-        }
-        return scope_of(collection, variables, self.shapes, self.targets)
-
-    def rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
-        template, violations = read_rule(rule, loc, scope)
-        self.violations += violations
-        return template
-
-    def own_rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
-        """A rule that looks at its own record only."""
-        template = self.rule(rule, loc, scope)
-        if any(isinstance(leaf, Related | Can) for leaf in leaves(template)):
-            self.refuse(loc, "A set, and the read rule of a field, look at one record, not along its relations")
-        return template
-
-    def mapping(self, value: Any, loc: Location, known: Iterable[str] | None = None) -> dict[str, Any]:
-        """`value` where it is an object, with `known` keys only; else nothing."""
-        if not isinstance(value, dict):
-            self.refuse(loc, "Must be an object", "dict_type")
-            return {}
-        allowed = value.keys() if known is None else set(known)
-        for name in value.keys() - allowed:
-            self.refuse((*loc, shown(name)[1:-1]), f"Must be one of {', '.join(sorted(allowed))}", "extra_forbidden")
-        return {name: each for name, each in value.items() if name in allowed}
-
-
-def scope_of(
-    collection: str | None,
-    variables: Mapping[str, Kind],
-    shapes: Mapping[str, Shape],
-    targets: Mapping[str, Mapping[str, str]],
-) -> Scope:
-    """What a rule of `collection` may name; without one, the variables alone."""
-    if collection is None:
-        return Scope(None, variables)
-    own = targets.get(collection, {})
-    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
-
-
-def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
-    """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
-    target = USERS if collection == USERS else targets.get(relation)
-    return target if target in shapes else None
 
 
 def read_rules(
@@ -106,7 +46,7 @@ def read_rules(
     `shapes` are those of the declared collections and of `users`, by name; `targets` says of each collection which of its
     relations leads to which collection.
     """
-    reader = _Reader(shapes, targets, dict(VARIABLE_KINDS))
+    reader = RulesReader(shapes, targets, dict(VARIABLE_KINDS))
     parts = reader.mapping(dict(document), BODY, KEYS)
     named = {name: reader.mapping(parts.get(name, {}), (*BODY, name)) for name in ("sets", "assign", "collections")}
     reader.variables |= _server_fields(parts.get(USERS))
@@ -137,14 +77,14 @@ def _server_fields(users: Any) -> dict[str, Kind]:
     }
 
 
-def _sets(reader: _Reader, sets: Mapping[str, Any]) -> dict[str, SetRule]:
+def _sets(reader: RulesReader, sets: Mapping[str, Any]) -> dict[str, SetRule]:
     if len(sets) > MAX_SETS:
         reader.refuse((*BODY, "sets"), f"At most {MAX_SETS} sets", "too_long")
     found = {name: _set(reader, name, each, (*BODY, "sets", shown(name)[1:-1])) for name, each in sets.items()}
     return {name: each for name, each in found.items() if each is not None}
 
 
-def _set(reader: _Reader, name: str, value: Any, loc: Location) -> SetRule | None:
+def _set(reader: RulesReader, name: str, value: Any, loc: Location) -> SetRule | None:
     reader.variables[f"{SET_PREFIX}{name}"] = Kind.ANY
     parts = reader.mapping(value, loc, ("from", "where", "take"))
     if not SET_NAME.fullmatch(name):
@@ -166,7 +106,7 @@ def _set(reader: _Reader, name: str, value: Any, loc: Location) -> SetRule | Non
     return SetRule(shape.collection, take.path, where)
 
 
-def _assign(reader: _Reader, assign: Mapping[str, Any]) -> dict[str, Tree]:
+def _assign(reader: RulesReader, assign: Mapping[str, Any]) -> dict[str, Tree]:
     """Role → who may give it and take it away; such a rule is about the caller alone."""
     loc: Location = (*BODY, "assign")
     for role in assign:
@@ -175,7 +115,7 @@ def _assign(reader: _Reader, assign: Mapping[str, Any]) -> dict[str, Tree]:
     return {role: reader.rule(rule, (*loc, role), reader.scope(None)) for role, rule in assign.items()}
 
 
-def _users(reader: _Reader, value: Any) -> CollectionRules:
+def _users(reader: RulesReader, value: Any) -> CollectionRules:
     loc: Location = (*BODY, USERS)
     parts = reader.mapping(value, loc, ("read", "fields"))
     scope = reader.scope(USERS)
@@ -189,7 +129,7 @@ def _users(reader: _Reader, value: Any) -> CollectionRules:
     )
 
 
-def _user_field(reader: _Reader, path: str, value: Any, loc: Location) -> FieldRules:
+def _user_field(reader: RulesReader, path: str, value: Any, loc: Location) -> FieldRules:
     name = path.removeprefix("data.")
     # `data.email` is never stored: whoever writes it means the address, whose rule has another name.
     if path != "email" and (not path.startswith("data.") or "." in name or name in {"", "email"}):
@@ -205,7 +145,7 @@ def _user_field(reader: _Reader, path: str, value: Any, loc: Location) -> FieldR
     return FieldRules(read, parts.get("write"), protected=parts.get("protected") is True)
 
 
-def _collection(reader: _Reader, name: str, value: Any) -> CollectionRules:
+def _collection(reader: RulesReader, name: str, value: Any) -> CollectionRules:
     loc: Location = (*BODY, "collections", shown(name)[1:-1])
     if name not in reader.shapes or name == USERS:
         reader.refuse(loc, "There is no collection of this name", "collection_not_found")
@@ -225,7 +165,7 @@ def _collection(reader: _Reader, name: str, value: Any) -> CollectionRules:
     )
 
 
-def _updates(reader: _Reader, update: Any, loc: Location, scope: Scope) -> tuple[Transition, ...]:
+def _updates(reader: RulesReader, update: Any, loc: Location, scope: Scope) -> tuple[Transition, ...]:
     if isinstance(update, list):
         if not update:
             reader.refuse(loc, 'Must have at least one {"before": rule, "after": rule}', "list_type")
@@ -236,7 +176,7 @@ def _updates(reader: _Reader, update: Any, loc: Location, scope: Scope) -> tuple
     return () if rule is False else (Transition(rule, rule),)
 
 
-def _transition(reader: _Reader, pair: Any, loc: Location, scope: Scope) -> Transition:
+def _transition(reader: RulesReader, pair: Any, loc: Location, scope: Scope) -> Transition:
     parts = reader.mapping(pair, loc, ("before", "after"))
     for missing in {"before", "after"} - parts.keys():
         reader.refuse((*loc, missing), "This field is required", "missing")
@@ -244,7 +184,7 @@ def _transition(reader: _Reader, pair: Any, loc: Location, scope: Scope) -> Tran
     return Transition(before, after)
 
 
-def _field(reader: _Reader, path: str, value: Any, loc: Location, scope: Scope) -> FieldRules:
+def _field(reader: RulesReader, path: str, value: Any, loc: Location, scope: Scope) -> FieldRules:
     name = path.removeprefix("data.")
     if scope.shape is None or "." in name or scope.shape.field(("data", name)) is None:
         reader.refuse(loc, "There is no such field at the top level of this collection's schema")
@@ -262,7 +202,7 @@ def _field(reader: _Reader, path: str, value: Any, loc: Location, scope: Scope) 
     return FieldRules(read, write, Variable(USER_ID) if "set" in parts else None)
 
 
-def _check_chains(reader: _Reader, rules: Rules) -> None:
+def _check_chains(reader: RulesReader, rules: Rules) -> None:
     """A rule may need the read rules of others by `$can`, a few in a row, and never its own."""
     needs = {name: targets_of(each.read) for name, each in rules.collections.items()}
     needs[USERS] = targets_of(rules.users.read) if rules.users else set()

@@ -1,0 +1,74 @@
+"""What reads the parts of a rules document, and notes each mistake with its place. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.domain.access.grammar import Scope, read_rule
+from service.domain.access.ruleset import USERS
+from service.domain.access.templates import SET_PREFIX, Can
+from service.errors import Location, Violation
+from service.query.shapes import Shape
+from service.query.tree import Related, Tree, leaves
+from service.schema.strict_json import shown
+from service.schema.values import Kind
+
+
+@dataclass(slots=True)
+class RulesReader:
+    """What is known while a document is read."""
+
+    shapes: Mapping[str, Shape]
+    targets: Mapping[str, Mapping[str, str]]
+    variables: dict[str, Kind]
+    violations: list[Violation] = field(default_factory=list)
+
+    def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> None:
+        self.violations.append(Violation(loc, msg, type_))
+
+    def scope(self, collection: str | None, *, without_sets: bool = False) -> Scope:
+        variables = {
+            name: kind for name, kind in self.variables.items() if not (without_sets and name.startswith(SET_PREFIX))
+        }
+        return scope_of(collection, variables, self.shapes, self.targets)
+
+    def rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+        template, violations = read_rule(rule, loc, scope)
+        self.violations += violations
+        return template
+
+    def own_rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+        """A rule that looks at its own record only."""
+        template = self.rule(rule, loc, scope)
+        if any(isinstance(leaf, Related | Can) for leaf in leaves(template)):
+            self.refuse(loc, "A set, and the read rule of a field, look at one record, not along its relations")
+        return template
+
+    def mapping(self, value: Any, loc: Location, known: Iterable[str] | None = None) -> dict[str, Any]:
+        """`value` where it is an object, with `known` keys only; else nothing."""
+        if not isinstance(value, dict):
+            self.refuse(loc, "Must be an object", "dict_type")
+            return {}
+        allowed = value.keys() if known is None else set(known)
+        for name in value.keys() - allowed:
+            self.refuse((*loc, shown(name)[1:-1]), f"Must be one of {', '.join(sorted(allowed))}", "extra_forbidden")
+        return {name: each for name, each in value.items() if name in allowed}
+
+
+def scope_of(
+    collection: str | None,
+    variables: Mapping[str, Kind],
+    shapes: Mapping[str, Shape],
+    targets: Mapping[str, Mapping[str, str]],
+) -> Scope:
+    """What a rule of `collection` may name; without one, the variables alone."""
+    if collection is None:
+        return Scope(None, variables)
+    own = targets.get(collection, {})
+    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
+
+
+def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
+    """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
+    target = USERS if collection == USERS else targets.get(relation)
+    return target if target in shapes else None
