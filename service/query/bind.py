@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from service.errors import Invalid, Violation
+from service.query.after import Key, check_values, find_after
 from service.query.conditions import and_match, bind_where, relation_name, to_match
-from service.query.cursor import Key, check_values, find_after
 from service.query.expansions import bind_expansions, choose
 from service.query.names import Path
 from service.query.nodes import BoundQuery, ListQuery, Match, SortKey, Where
