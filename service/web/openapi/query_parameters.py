@@ -75,8 +75,21 @@ def filters(example: dict[str, str]) -> Parameter:
     )
 
 
+CURSOR_PARAMETER = Parameter(
+    name="cursor",
+    description="`*` begins, and each page has the cursor of the `next` one: they neither skip nor repeat a record "
+    "while others write. In place of an offset; without `count` there is no total.",
+    schema={"type": "string", "maxLength": MAX_CURSOR, "pattern": CURSOR},
+)
+
+
 def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, ...]:
     """All parameters of a list. `example` are filters, `populate` the name of a relation."""
+    own = (*_page_parameters(), *_shown_parameters(populate), CURSOR_PARAMETER)
+    return (*own, where_parameter(example), filters(example))
+
+
+def _page_parameters() -> tuple[Parameter, ...]:
     return (
         Parameter(
             name="limit",
@@ -106,6 +119,11 @@ def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, 
             description="The direction of the one field.",
             schema={"type": "string", "enum": ["asc", "desc"], "default": "asc"},
         ),
+    )
+
+
+def _shown_parameters(populate: str) -> tuple[Parameter, ...]:
+    return (
         Parameter(
             name="populate",
             description=f"At most {MAX_POPULATE} relations to expand, separated by commas and each at most "
@@ -119,14 +137,6 @@ def list_parameters(example: dict[str, str], populate: str) -> tuple[Parameter, 
             "a populated record. All of them without it.",
             schema={"type": "string", "pattern": rf"^{FIELD}(,{FIELD})*$"},
         ),
-        Parameter(
-            name="cursor",
-            description="`*` begins, and each page has the cursor of the `next` one: they neither skip nor repeat a record "
-            "while others write. In place of an offset; without `count` there is no total.",
-            schema={"type": "string", "maxLength": MAX_CURSOR, "pattern": CURSOR},
-        ),
-        where_parameter(example),
-        filters(example),
     )
 
 
