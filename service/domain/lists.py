@@ -1,20 +1,61 @@
-"""The lists that are read for each project, a few at a time."""
+"""The lists that are read for each project, a few at a time.
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+Of each, relations are probed, then the page is asked for, then the total: one command at a time.
+"""
 
-from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
-from service.domain.list_reading import LIST_SECONDS, Listing, Reading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
 from service.domain.shares import Fewer, Shares
+from service.domain.side_thread import run_beside
+from service.domain.timed_reading import TimedReading
+from service.errors import Invalid
+from service.query import commands
 from service.query.bind import BoundDistinct
-from service.query.nodes import BoundQuery, Count
-from service.query.populate import Row, ShowFiles
-from service.query.shapes import Shape
+from service.query.cursor import write_cursor
+from service.query.distinct import distinct
+from service.query.matching import is_streamed
+from service.query.nodes import BoundQuery, Count, Match
+from service.query.populate import Row, ShowFiles, attach, select_rows, show_rows
+from service.query.shapes import USERS, Shape
+from service.query.tree import Filter
 from service.storage.databases import ProjectDatabase
 
 # A project whose lists take longer, in the mean, has MongoDB scan: fewer of them at once end as soon.
 SLOW_SECONDS = 0.1
+# All of a list's database time together.
+LIST_SECONDS = 2.0
+# Past this offset a window would save nothing.
+LARGEST_OFFSET = 10_000
+# What a total is.
+TotalIs = Literal["exact", "estimated", "at_least"]
+EXACT: TotalIs = "exact"
+ESTIMATED: TotalIs = "estimated"
+AT_LEAST: TotalIs = "at_least"
+TOO_LARGE = Invalid.one(
+    ("query", "field"),
+    "The values of this field are more than fit together; filter more narrowly",
+    type_="values_too_large",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of records, `_id` and the fields asked for, and how many match in all, None where not asked.
+
+    `total_is` says what the total is, where that was left to the service. A page `by_cursor` has the cursor of the `next`
+    one, None at the end, in place of an offset.
+    """
+
+    rows: list[Row]
+    total: int | None
+    limit: int
+    offset: int
+    total_is: TotalIs | None = None
+    by_cursor: bool = False
+    next: str | None = None
 
 
 class Lists:
@@ -56,3 +97,116 @@ class Lists:
         query = BoundQuery(shape.collection, match, (("_id", 1),), 1, 0, Count.NONE, (), tuple(fields), view)
         listing = await Reading(database).run(query)
         return listing.rows[0] if listing.rows else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The rows of a page as they are stored, and the reply that has related ones, where some are populated."""
+
+    rows: list[Row]
+    reply: Mapping[str, list[Row]]
+
+
+class Reading:
+    """One list under way. Its commands follow each other, so that their times add up to no more than the list's."""
+
+    __slots__ = ("_database", "_show", "_timed")
+
+    def __init__(self, database: ProjectDatabase, show: ShowFiles | None = None) -> None:
+        self._database = database
+        self._show = show or (lambda collection: database.file_urls.show if collection == USERS.collection else None)
+        self._timed = TimedReading(database, LIST_SECONDS)
+
+    async def resolve(self, query: BoundQuery) -> BoundQuery:
+        """The query with each relation that few records satisfy replaced by their ids, and file URLs by names."""
+        match = await self._timed.resolve(query.match, query.collection)
+        return query if match is query.match else replace(query, match=match)
+
+    async def run(self, query: BoundQuery) -> Listing:
+        streams = is_streamed(query.match)
+        query = await self.resolve(query)
+        page = query if query.after is None else _behind(query, query.after)
+        found = await (self._streamed_page(page) if streams else self._page(page))
+        next_ = None
+        if query.cursor is not None and len(found.rows) > query.limit:
+            next_ = write_cursor(query.cursor.query, query.sort, found.rows[query.limit - 1])
+        rows = await self._show_rows(query, found)
+        total, total_is = await self._count(query, len(rows), is_last=next_ is None)
+        return Listing(rows, total, query.limit, query.offset, total_is, query.cursor is not None, next_)
+
+    async def distinct(self, query: BoundDistinct) -> list[Any]:
+        match = await self._timed.resolve(query.match, query.collection)
+        records, seconds = self._database.records(query.collection), self._timed.left()
+        try:
+            found = await records.page(distinct(replace(query, match=match)), seconds=seconds)
+        except Invalid:
+            raise TOO_LARGE from None
+        return [row["_id"] for row in found]
+
+    async def _show_rows(self, query: BoundQuery, found: "_Page") -> list[Row]:
+        """What is shown of each row; a view looks at every value for every condition of a field's rule."""
+        if query.view is None:
+            return self._shown(query, found)
+        return await run_beside(found.rows, self._shown, query, found)
+
+    def _shown(self, query: BoundQuery, found: "_Page") -> list[Row]:
+        rows = found.rows[: query.limit]
+        if not query.expansions:
+            return select_rows(show_rows(rows, show=self._show(query.collection), view=query.view), query.selection)
+        if not rows:
+            return []
+        reply = {**found.reply, commands.ROWS: rows}
+        how: dict[str, Any] = {"collection": query.collection, "view": query.view, "selection": query.selection}
+        return attach(reply, query.expansions, show=self._show, **how)
+
+    async def _count(self, query: BoundQuery, shown: int, *, is_last: bool) -> tuple[int | None, TotalIs | None]:
+        """How many match in all, and what that is, where it may be something else than exact."""
+        if query.count is Count.NONE:
+            return None, None
+        if query.cursor is None:
+            # A page that is neither full nor empty is the last one, and tells the total.
+            is_last = shown < query.limit and bool(shown or not query.offset)
+        if is_last and query.after is None:
+            total, total_is = query.offset + shown, EXACT
+        else:
+            total, total_is = await self._total(query)
+        return total, None if query.count is Count.EXACT else total_is
+
+    async def _streamed_page(self, query: BoundQuery) -> "_Page":
+        """A streamed page is looked for among the first records in order, and only if it is not full there, among all."""
+        if is_streamed(query.match) and query.offset <= LARGEST_OFFSET:
+            found = await self._page(query, window=commands.window(query))
+            if len(found.rows) == query.size:
+                return found
+        return await self._page(query)
+
+    async def _page(self, query: BoundQuery, *, window: int | None = None) -> "_Page":
+        seconds, records = self._timed.left(), self._database.records(query.collection)
+        found = await records.page(commands.page(query, window=window), seconds=seconds)
+        if not query.expansions:
+            return _Page(found, {})
+        return _Page(found[0][commands.ROWS], found[0]) if found else _Page([], {})
+
+    async def _total(self, query: BoundQuery) -> tuple[int, TotalIs]:
+        records = self._database.records(query.collection)
+        most = None if query.count is Count.EXACT else MAX_CAPPED + 1
+        if query.match == Match():
+            total = await records.count_all()
+            if query.count is Count.ESTIMATED:
+                return total, ESTIMATED
+        else:
+            total = await self._counted(query, most)
+        return (total, EXACT) if most is None or total < most else (most, AT_LEAST)
+
+    async def _counted(self, query: BoundQuery, most: int | None) -> int:
+        records, seconds = self._database.records(query.collection), self._timed.left()
+        command = commands.total(query.collection, query.match, most)
+        if "count" in command:
+            return await records.count(command, seconds=seconds)
+        counted = await records.page(command, seconds=seconds)
+        return int(counted[0]["n"]) if counted else 0
+
+
+def _behind(query: BoundQuery, after: Filter) -> BoundQuery:
+    """The records behind a cursor; how many there are in all is another matter."""
+    return replace(query, match=replace(query.match, filters=(*query.match.filters, after)))

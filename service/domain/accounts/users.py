@@ -13,8 +13,7 @@ from service.domain.accounts.passwords import MAX_PASSWORD_BYTES, Passwords
 from service.domain.files.files import Submission
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
-from service.domain.list_reading import Listing
-from service.domain.lists import Lists
+from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PASSWORD, Client, Grant, Sessions
 from service.errors import (

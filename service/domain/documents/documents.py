@@ -23,8 +23,7 @@ from service.domain.documents.writes import Upsert as Upsert
 from service.domain.documents.writes import Write as Write
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
-from service.domain.list_reading import Listing
-from service.domain.lists import Lists
+from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.errors import (
     DocumentNotFound,

@@ -12,7 +12,7 @@ from service.domain.accounts.users import Accounts, NewAccount
 from service.domain.accounts.users import SignedIn as SignIn
 from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
-from service.domain.list_reading import Listing
+from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
 from service.domain.sessions.sessions import Grant
 from service.query.parse import parse_distinct, parse_query

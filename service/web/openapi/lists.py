@@ -7,8 +7,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_CAPPED, MAX_DISTINCT
-from service.domain.list_reading import Listing
-from service.domain.list_reading import TotalIs as Kind
+from service.domain.lists import Listing
+from service.domain.lists import TotalIs as Kind
 from service.web.openapi.shapes import Limit, Offset, Total
 
 EXAMPLE_CURSOR = "WyJSMmpqa3F3SGZ0RWUiLHsiZCI6MTc2OTg2MDgwMDAwMH0sIjY2ZjBjMWEyYjNjNGQ1ZTZmN2E4YjljMCJd"
