@@ -1,6 +1,7 @@
 """Puts the service together: the only file that knows everything."""
 
 import gc
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,7 +10,7 @@ from starlette.types import ASGIApp
 
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
-from service.settings import Settings, read_settings
+from service.settings import EMBEDDED_VARIABLE, Settings, read_settings
 from service.web.asgi.deadlines import Deadlines
 from service.web.asgi.request_context import DeadlineWatch, RequestContext
 from service.web.asgi.router import RouteDispatch
@@ -26,6 +27,7 @@ def from_environment() -> Starlette:
     settings = read_settings()
     configure_logging(settings.log_level, settings.log_format)
     app = create_app(settings)
+    app.shows_mailbox = os.environ.get(EMBEDDED_VARIABLE) == "1"
     _tune_gc()
     return app
 
@@ -67,6 +69,8 @@ class Application(Starlette):
     """
 
     services: Services
+    # Mails are shown without a credential where only this machine asks, and the MongoDB is one for development.
+    shows_mailbox = False
     deadlines: Deadlines
     streams: Streams
 

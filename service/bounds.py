@@ -93,6 +93,13 @@ MAX_SIGN_INS = Bound(
 MAX_SIGN_INS_WAITING = Bound(32, "sign-ins that wait for one provider", protects=MEMORY, past="503 busy")
 MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP, past="the rest are passed over")
 
+# Of mails.
+MAX_DELIVERIES = Bound(16, "mails that a worker hands over at once", protects=MEMORY, past="the others wait")
+MAX_HOST_DELIVERIES = Bound(
+    4, "mails that a worker hands to one server at once", protects="mails elsewhere", past="the others wait"
+)
+MAX_MAILBOX = Bound(100, "mails that the mailbox shows", protects=MEMORY, past="the newest are shown")
+
 # Of a record.
 MAX_USER_BYTES = Bound(
     1_048_576, "bytes of a user's `data`, as MongoDB keeps it", protects=MEMORY, past="413 too_large"

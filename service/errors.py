@@ -1,10 +1,11 @@
 """Every error of the service, each with its HTTP status and its stable code. Rendered in one place: web/http/render.
 
 ServiceError
-├── BadRequest 400 ── EmailTaken, ConfigurationMissing
+├── BadRequest 400 ── EmailTaken, ConfigurationMissing, InvalidCode
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled
-├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, AggregationNotFound
+├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, AggregationNotFound,
+│                MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse
@@ -87,6 +88,13 @@ class ConfigurationMissing(BadRequest):
     """A project setting that this endpoint needs is not set; `detail` names it."""
 
     code = "configuration_missing"
+
+
+class InvalidCode(BadRequest):
+    """A code or a link of a mail that is wrong, spent, too old, or for something else."""
+
+    code = "invalid_code"
+    detail = "Invalid or expired code"
 
 
 class Unauthorized(ServiceError):
@@ -192,6 +200,13 @@ class AggregationNotFound(NotFound):
 
     code = "aggregation_not_found"
     detail = "Aggregation not found"
+
+
+class MailNotFound(NotFound):
+    """No such mail in this project that could be sent again."""
+
+    code = "mail_not_found"
+    detail = "Mail not found"
 
 
 class Conflict(ServiceError):

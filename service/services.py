@@ -20,6 +20,8 @@ from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
+from service.domain.confirmations.confirmations import Confirmations
+from service.domain.confirmations.verification import Verification
 from service.domain.documents.bulk import BulkWrites
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Documents
@@ -31,6 +33,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
+from service.domain.flows.flows import Flows
 from service.domain.idempotency import Idempotency
 from service.domain.jobs.leader import NAME as LEADER
 from service.domain.jobs.leader import Leader
@@ -38,6 +41,9 @@ from service.domain.jobs.runner import Job, Jobs
 from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.limits.made_files import MadeFiles
 from service.domain.lists import Lists
+from service.domain.mails.administration import Mails
+from service.domain.mails.outbox import Outbox
+from service.domain.mails.routes import read_routes
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
 from service.domain.projects.deletion import Deletions
@@ -55,6 +61,7 @@ from service.settings import Settings
 from service.storage.client import connect
 from service.storage.counters import Counters
 from service.storage.databases import Databases
+from service.storage.flows import FlowStore
 from service.storage.leases import Leases
 from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
@@ -68,6 +75,8 @@ DELETE_SECONDS = 3.0
 FILE_URLS = "file urls"
 # What the key of the HMACs of writes and their keys is derived for.
 IDEMPOTENCY = "idempotency"
+# What the key of the HMACs of codes and accounts is derived for.
+FLOWS = "flows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,10 @@ class Services:
     accounts: Accounts
     user_administration: UserAdministration
     sign_in: SignIn
+    outbox: Outbox
+    mails: Mails
+    verification: Verification
+    confirmations: Confirmations
     collections: Collections
     schema_changes: SchemaChanges
     pattern_judge: PatternJudge
@@ -110,6 +123,7 @@ class Services:
     async def close(self) -> None:
         """Returns what was leased and ends what runs, as far as the database answers."""
         await self.jobs.close()
+        await self.outbox.close()
         await self.limits.close()
         self.passwords.close()
         self.pattern_judge.close()
@@ -181,6 +195,10 @@ def build_services(settings: Settings) -> Services:
     transfers = make_transfer_shares()
     sessions = Sessions(tokens)
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
+    store = FlowStore(databases)
+    outbox = _build_outbox(settings, base, store)
+    flows = _build_flows(settings, base, limits, store, outbox)
+    verification = Verification(flows)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -207,8 +225,12 @@ def build_services(settings: Settings) -> Services:
         files=Files(projects, protection),
         file_signing=FileSigning(protection, access, catalogs, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), sessions=sessions, defaults=_provider_defaults(settings)),
+        outbox=outbox,
+        mails=Mails(store, projects, base.secret_box, outbox),
+        verification=verification,
+        confirmations=Confirmations(flows, verification),
         limits=limits,
-        jobs=Jobs([*_migrations(base), *_jobs(databases, limits)], Leader(base.leases)),
+        jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox)], Leader(base.leases)),
         access=access,
         rules=RulesAdministration(access, made),
         roles=Roles(access),
@@ -216,6 +238,17 @@ def build_services(settings: Settings) -> Services:
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
+
+
+def _build_outbox(settings: Settings, base: _Foundation, store: FlowStore) -> Outbox:
+    url = settings.smtp_url.get_secret_value() if settings.smtp_url else None
+    routes = read_routes(url, settings.mail_from, settings.base_url)
+    return Outbox(store, base.projects, base.secret_box, routes)
+
+
+def _build_flows(settings: Settings, base: _Foundation, limits: Limits, store: FlowStore, outbox: Outbox) -> Flows:
+    key = derive_key(settings.secret, FLOWS)
+    return Flows(store, base.secret_box, limits, outbox, key=key, base_url=settings.base_url)
 
 
 def _migrations(base: _Foundation) -> list[Job]:
@@ -226,8 +259,9 @@ def _migrations(base: _Foundation) -> list[Job]:
     ]
 
 
-def _jobs(databases: Databases, limits: Limits) -> list[Job]:
+def _jobs(databases: Databases, limits: Limits, outbox: Outbox) -> list[Job]:
     return [
+        Job("mails", outbox.run, every=0.0),
         Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
         Job(
             "sweep_files",

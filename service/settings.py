@@ -13,7 +13,9 @@ from service.errors import ConfigurationError
 
 SECRET_KEY_BYTES = 32
 # Each may also be given as the path of a file, in <NAME>_FILE.
-SECRETS = ("mongodb_uri", "secret_key")
+SECRETS = ("mongodb_uri", "secret_key", "smtp_url")
+# `serve` tells its workers so that the MongoDB is one of its own.
+EMBEDDED_VARIABLE = "AUTH_COLLECTIONS_EMBEDDED"
 
 
 class Settings(BaseSettings):
@@ -59,6 +61,14 @@ class Settings(BaseSettings):
     """Its userinfo endpoint."""
     idp_scopes: str = "openid email profile"
     """The scopes asked for."""
+    smtp_url: SecretStr | None = None
+    """The mail server: smtp://user:password@host:port, with STARTTLS, or smtps://...; without it mails are kept.
+
+    Only a server of this machine may be spoken to in clear, which `?tls=required` forbids as well."""
+    smtp_url_file: Path | None = None
+    """A file that holds SMTP_URL."""
+    mail_from: str | None = None
+    """Whom mails are from, such as Shop <no-reply@shop.example>; the default is no-reply at the host of BASE_URL."""
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
     """Addresses and networks, separated by commas, of proxies whose X-Forwarded-For or Forwarded is
     believed, from the right."""

@@ -10,6 +10,7 @@ from typer.exceptions import Abort, TyperException
 from service.cli.check import run_checks
 from service.cli.demo import describe_demo, ensure_demo
 from service.cli.keys import key_app
+from service.cli.mails import mail_app
 from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
 from service.cli.rules import rules_app
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.add_typer(project_app, name="project")
 app.add_typer(key_app, name="key")
 app.add_typer(rules_app, name="rules")
+app.add_typer(mail_app, name="mail")
 app.command()(seed)
 
 

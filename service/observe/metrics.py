@@ -35,6 +35,7 @@ LOG_LINES_DROPPED = Counter("log_lines_dropped", "Log lines that nobody took in 
 HASHES = Histogram("password_hash_duration_seconds", "Password hashes and checks, with their waiting")
 HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting", multiprocess_mode="livesum")
 
+MAILS = Counter("mails", "Tries to hand a mail to its SMTP server, by how they ended", ("outcome",))
 JOB_RUNS = Counter("background_job_runs", "Runs of a background job that succeeded", ("job",))
 JOB_FAILURES = Counter("background_job_failures", "Runs of a background job that failed", ("job",))
 JOB_LAST_SUCCESS = Gauge(

@@ -21,7 +21,7 @@ from service.server.draining import DrainingServer, ServerConfig
 from service.server.protocol import TimedConnection
 from service.server.timeouts import ConnectionTimeouts
 from service.server.workers import Workers
-from service.settings import Settings
+from service.settings import EMBEDDED_VARIABLE, Settings
 
 # What of the limit of open files goes to clients; the rest is for MongoDB, providers, the log and the code.
 CLIENTS_SHARE = 0.8
@@ -63,7 +63,7 @@ def serve_http(
 
     `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives.
     """
-    _export(settings, workers)
+    _export(settings, workers, is_embedded=mongod_folder is not None)
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
     signal.signal(signal.SIGTERM, _exit)
     register = ConnectionRegister(int(CLIENTS_SHARE * raise_file_limit()), settings.trusted_proxies)
@@ -112,7 +112,8 @@ def _exit(_signal: int, _frame: object) -> NoReturn:
     sys.exit(0)
 
 
-def _export(settings: Settings, workers: int) -> None:
+def _export(settings: Settings, workers: int, *, is_embedded: bool) -> None:
+    os.environ[EMBEDDED_VARIABLE] = "1" if is_embedded else ""
     if settings.mongodb_uri and settings.secret_key:
         os.environ["MONGODB_URI"] = settings.mongodb_uri.get_secret_value()
         os.environ["SECRET_KEY"] = settings.secret_key.get_secret_value()

@@ -14,6 +14,7 @@ from functools import partial
 
 from service.storage.client import Database, within
 from service.storage.databases import Databases, ProjectDatabase
+from service.storage.flows import ensure_flow_indexes
 from service.storage.leases import Leases
 from service.storage.records import translated
 from service.storage.user_migrations import allow_shared_subjects, name_files
@@ -52,6 +53,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),
+    SystemMigration("flows, which are their own mails", ensure_flow_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

@@ -197,4 +197,9 @@ def _rest(project_id: str) -> list[tuple[str, Document]]:
     """Where else in the system's database there is something of a project. Whoever adds a collection adds it here."""
     named: Document = {"project_id": project_id}
     # Ids hold no character that means something in a regular expression, but `-` outside of brackets, which is itself.
-    return [("api_keys", named), ("sign_in_states", named), ("counters", {"_id": {"$regex": f"^{project_id}/"}})]
+    return [
+        ("api_keys", named),
+        ("sign_in_states", named),
+        ("flows", named),
+        ("counters", {"_id": {"$regex": f"^{project_id}/"}}),
+    ]

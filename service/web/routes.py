@@ -4,7 +4,17 @@ A row is decided before its handler runs; `web/openapi/api_route` says what each
 """
 
 from service.bounds import MAX_AGGREGATION_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
-from service.domain.limits.limiter import AUTH, AUTH_BY_RULE, DAILY, DAILY_BY_RULE, FILES, LOGIN, SIGNUP
+from service.domain.limits.limiter import (
+    AUTH,
+    AUTH_BY_RULE,
+    CODES,
+    DAILY,
+    DAILY_BY_RULE,
+    FILES,
+    LOGIN,
+    MAIL_REQUESTS,
+    SIGNUP,
+)
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
 from service.web.administration import endpoints as administration
@@ -24,6 +34,10 @@ from service.web.documents import openapi as describe_documents
 from service.web.documents import openapi_of_many as describe_many
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
+from service.web.flows import endpoints as flows
+from service.web.flows import openapi as describe_flows
+from service.web.mails import endpoints as mails
+from service.web.mails import openapi as describe_mails
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
@@ -42,6 +56,7 @@ PROFILE = "/auth-collections/user"
 USERS = "/auth-collections/users"
 ONE_USER = f"{USERS}/{{id}}"
 QUERY_USERS = f"{USERS}/query"
+MAILS = "/auth-collections/mails"
 CALLBACK = "/auth-idp-redirect/{project_id}"
 COLLECTIONS = "/api/collections"
 COLLECTION = f"{COLLECTIONS}/{{name}}"
@@ -58,6 +73,12 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("POST", "/auth-collections/login", accounts.login, ANY_KEY, LOGIN, describe_accounts.LOGIN,
              max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/verify-email", flows.verify_email, ANY_KEY, MAIL_REQUESTS,
+             describe_flows.VERIFY_EMAIL, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/confirm", flows.confirm, ANY_KEY, CODES, describe_flows.CONFIRM,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", MAILS, mails.list_mails, KEY, AUTH, describe_mails.LIST, query=READ),
+    ApiRoute("POST", f"{MAILS}/{{id}}/retry", mails.retry_mail, KEY, AUTH, describe_mails.RETRY),
     ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
     ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
              max_body=MAX_JSON_BYTES),
@@ -135,6 +156,9 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", "/files/{file_name}", files.read_file, FILE_NAME, FILES, describe_files.READ, query=READ),
     ApiRoute("POST", "/api/files/sign", files.sign_urls, KEY_OR_USER, DAILY_BY_RULE, describe_files.SIGN,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
+    ApiRoute("GET", "/mailbox", mails.mailbox, NOBODY, None, describe_mails.MAILBOX, query=IGNORED),
+    ApiRoute("GET", "/mailbox/messages", mails.messages, NOBODY, None, describe_mails.MESSAGES, query=IGNORED),
+    ApiRoute("GET", "/mailbox/{asset}", mails.asset, NOBODY, None, describe_mails.ASSET, query=IGNORED),
     ApiRoute("GET", "/health/live", operations.liveness, NOBODY, None, describe_operations.LIVE, query=IGNORED),
     ApiRoute("GET", "/health/ready", operations.readiness, NOBODY, None, describe_operations.READY, query=IGNORED),
     ApiRoute("GET", "/metrics", operations.metrics, METRICS_TOKEN, None, describe_operations.METRICS, query=IGNORED),

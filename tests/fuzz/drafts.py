@@ -133,6 +133,8 @@ def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
     match endpoint:
         case "GET", "/auth-collections/users" | "/api/collections/{name}/documents":
             return chance.choice(QUERIES)
+        case "GET", "/auth-collections/mails":
+            return chance.choice(("", "limit=5&offset=1"))
         case "GET", "/auth-collections/users/distinct" | "/api/collections/{name}/distinct":
             return chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
         case "PUT", "/api/collections/{name}/documents":
@@ -149,7 +151,7 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
     method, pattern = endpoint
     if method == "QUERY" or pattern.endswith("/query"):
         return deepcopy(chance.choice(BODIES))
-    if method not in {"POST", "PUT", "PATCH"}:
+    if method not in {"POST", "PUT", "PATCH"} or pattern.endswith("/retry"):
         return ...
     made = (
         _account(pattern, method, chance)
@@ -180,6 +182,15 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
             return {"password": "correct horse battery"}
         case "PUT", "/auth-collections/user":
             return {"name": "Bo", "address": {"city": "Bonn"}}
+    return _by_mail(pattern, chance)
+
+
+def _by_mail(path: str, chance: random.Random) -> Any:
+    match path:
+        case "/auth-collections/verify-email":
+            return {"email": "ann@example.com", "locale": "de"}
+        case "/auth-collections/confirm":
+            return chance.choice(({"flow_id": "made-up", "code": "123456"}, {"token": "made-up"}))
     return None
 
 

@@ -30,6 +30,8 @@ SETTINGS = {
     "LOGIN_LIMIT": "0",
     "AUTH_LIMIT": "0",
     "FILE_LIMIT": "0",
+    "MAIL_REQUEST_LIMIT": "0",
+    "CODE_LIMIT": "0",
     "TIER": "enterprise",
 }
 

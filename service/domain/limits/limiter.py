@@ -53,6 +53,16 @@ class Policy:
 
 SIGNUP = Policy("signup", HOUR, "signups an hour from one address", lambda s: s.signup_limit, per_address=True)
 LOGIN = Policy("login", HOUR, "logins an hour from one address", lambda s: s.login_limit, per_address=True)
+# A request that has somebody mailed, and a code or a link that somebody brings: each from one address, for guessing is free.
+MAIL_REQUESTS = Policy(
+    "mail_requests",
+    HOUR,
+    "requests for mails an hour from one address",
+    lambda s: s.mail_request_limit,
+    per_address=True,
+)
+CODES = Policy("codes", HOUR, "codes and links an hour from one address", lambda s: s.code_limit, per_address=True)
+MAILS_OF_PROJECT = Policy("mails", DAY, "mails a day of this project", lambda s: s.mail_limit)
 # Whoever sends no credential must use up neither the hour nor the day of those who do.
 ANONYMOUS = Policy(
     "auth",

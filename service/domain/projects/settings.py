@@ -1,5 +1,6 @@
 """The settings a project may have, with their types, defaults and limits. `docs/settings.md` lists each."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -8,11 +9,16 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from service.errors import ConfigurationError
+from service.mail.servers import read_sender, read_server
+from service.mail.texts import Text, read_texts
 from service.providers import is_allowed_url
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
+# Claimed https pages, pages of this machine, and private schemes of apps (RFC 8252 section 7).
+REDIRECT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s#\"'<>\\;,]+")
+UNSAFE_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 TIER_LIMITS = {"free": 1_000, "pro": 100_000}
-SECRET_SETTINGS = frozenset({"IDP_CLIENT_SECRET"})
+SECRET_SETTINGS = frozenset({"IDP_CLIENT_SECRET", "SMTP_URL"})
 
 
 def _origins(value: object) -> object:
@@ -35,6 +41,41 @@ def _is_provider_url(value: str) -> str:
     return value
 
 
+def _split(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _is_redirect_url(value: str) -> str:
+    if not REDIRECT_URL.fullmatch(value) or value.partition(":")[0].lower() in UNSAFE_SCHEMES:
+        raise ValueError(
+            "must be addresses of pages or apps, such as https://app.example.com/done, separated by commas"
+        )
+    return value
+
+
+def _is_smtp_url(value: SecretStr) -> SecretStr:
+    read_server(value.get_secret_value())
+    return value
+
+
+def _is_sender(value: str) -> str:
+    read_sender(value)
+    return value
+
+
+def _texts(value: object) -> object:
+    """JSON, or what it said when it was set."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        raise ValueError("must be JSON") from None
+    read_texts(found)
+    return found
+
+
+SmtpUrl = Annotated[SecretStr, AfterValidator(_is_smtp_url)]
+Sender = Annotated[str, AfterValidator(_is_sender)]
+RedirectUrl = Annotated[str, Field(max_length=2048), AfterValidator(_is_redirect_url)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=2048)]
 ProviderUrl = Annotated[Url, AfterValidator(_is_provider_url)]
 Limit = Annotated[int, Field(ge=0, le=10**9)]
@@ -89,8 +130,27 @@ class ProjectSettings(BaseModel):
     """Reads of files an hour from one address; 0 is no limit."""
     collection_limit: Limit = 200
     """Collections of the project; 0 is no limit."""
+    mail_request_limit: Limit = 20
+    """Requests an hour from one address that have somebody mailed; 0 is no limit."""
+    code_limit: Limit = 60
+    """Codes and links an hour from one address; 0 is no limit."""
+    mail_limit: Limit = 0
+    """Mails a day of the project; 0 is no limit."""
+    smtp_url: SmtpUrl | None = None
+    """The project's own mail server, as `SMTP_URL` of the environment; encrypted at rest, never shown again."""
+    mail_from: Sender | None = None
+    """Whom the project's mails are from; the default is the service's `MAIL_FROM`."""
+    mail_texts: Annotated[dict[str, Any], BeforeValidator(_texts)] = Field(default_factory=dict)
+    """The project's own texts of mails, as JSON: see the page on mail."""
+    redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(_split)] = ()
+    """Pages and apps to which the links of mails may lead in the end, separated by commas; the first is the usual one."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
+
+    @cached_property
+    def texts(self) -> Mapping[str, Mapping[str, Text]]:
+        """`mail_texts`, by kind and locale."""
+        return read_texts(self.mail_texts)
 
     @cached_property
     def requests_per_day(self) -> int:
@@ -123,7 +183,5 @@ def _fault(loc: tuple[int | str, ...], kind: str, msg: str) -> str:
 def stored(settings: ProjectSettings) -> dict[str, Any]:
     """The settings that were given, as plain values under their names in capitals; secrets in clear."""
     values = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    secret = settings.idp_client_secret
-    return values | (
-        {"IDP_CLIENT_SECRET": secret.get_secret_value()} if secret and "IDP_CLIENT_SECRET" in values else {}
-    )
+    secrets = {name: getattr(settings, name.lower()) for name in SECRET_SETTINGS & values.keys()}
+    return values | {name: secret.get_secret_value() for name, secret in secrets.items() if secret is not None}

@@ -2,17 +2,16 @@
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType, TypedDict
 
 from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
 from service.domain.access.ruleset import ROLE
-from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
 from service.domain.files.types import FILE_TYPES
 from service.domain.projects.settings import ProjectSettings
+from service.web.http.emails import Email, EmailText
 from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs
 from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
@@ -24,20 +23,10 @@ FORM = (
 )
 
 
-def _email(text: str) -> str:
-    try:
-        return normalize_email(text)
-    except ValueError as error:
-        reason = str(error)
-    raise PydanticCustomError("value_error", "value is not a valid email address: {reason}", {"reason": reason})
-
-
 def _without(*names: str) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [name]} for name in names]}}
 
 
-EmailText = Annotated[str, Field(json_schema_extra={"format": "email", "examples": ["ann@example.com"]})]
-Email = Annotated[EmailText, AfterValidator(_email)]
 Password = Annotated[str, Field(json_schema_extra={"format": "password"})]
 # How long it must be is a setting of the project, which judges it.
 NewPassword = Annotated[

@@ -7,8 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.domain.administration.users import NewPassword, UserDraft
 from service.storage.account_states import AccountState
 from service.storage.user_changes import UserChange
-from service.web.accounts.bodies import Claims, Email
+from service.web.accounts.bodies import Claims
 from service.web.accounts.bodies import NewPassword as PasswordText
+from service.web.http.emails import Email
 from service.web.openapi.shapes import Data
 
 HashText = Annotated[

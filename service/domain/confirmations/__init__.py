@@ -1,0 +1,1 @@
+"""What codes and links bring about."""

@@ -1,0 +1,177 @@
+"""The way out: every worker claims mails that are due and hands them to their SMTP servers, until each was taken or refused.
+
+A claim is a lease: where a worker dies with a mail in its hands, another one sends it when the lease is over. So none is lost,
+and at most one for each death comes twice, with the same Message-ID.
+"""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
+
+import structlog
+
+from service.bounds import MAX_DELIVERIES, MAX_HOST_DELIVERIES
+from service.domain.mails.contents import Contents, open_contents, write_mail
+from service.domain.mails.routes import MailRoutes, give_up_after, life_of
+from service.domain.projects.lookup import Project, Projects
+from service.domain.projects.secrets import SecretBox
+from service.errors import ProjectNotFound, ServiceError
+from service.mail.letters import write_message
+from service.mail.servers import MailServer
+from service.mail.smtp import DELIVERY_SECONDS, Postponed, Refused, deliver
+from service.observe.metrics import MAILS
+from service.schema.values import now
+from service.storage.client import Document
+from service.storage.flows import FAILED, KEPT, FlowStore
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds. A lease is longer than a delivery; a mail is tried again after `first_retry`, then twice that, and so on."""
+
+    lease: float = 120.0
+    delivery: float = DELIVERY_SECONDS
+    poll: float = 1.0
+    first_retry: float = 30.0
+    longest_retry: float = 3_600.0
+    pause: float = 30.0
+    close: float = 2.0
+
+    def retry_after(self, attempts: int) -> float:
+        """After so many tries."""
+        return min(self.first_retry * 2.0 ** min(attempts - 1, 20), self.longest_retry)
+
+
+class Outbox:
+    """The mails that this worker sends. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        store: FlowStore,
+        projects: Projects,
+        secret_box: SecretBox,
+        routes: MailRoutes,
+        *,
+        timing: Timing = Timing(),
+    ) -> None:
+        self.routes = routes
+        self._store = store
+        self._projects = projects
+        self._box = secret_box
+        self._timing = timing
+        self._woken = asyncio.Event()
+        self._under_way: dict[asyncio.Task[None], str] = {}
+        # Host → until when no further mail is offered to it.
+        self._paused: dict[str, float] = {}
+
+    def wake(self) -> None:
+        """A mail was stored just now."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Begins to send whatever is due; then waits until there may be more. To be called again and again."""
+        while await self._has_room() and await self._begin():
+            pass
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._timing.poll):
+                await self._woken.wait()
+        self._woken.clear()
+
+    async def close(self) -> None:
+        """Gives what is under way a moment to come to its end."""
+        if self._under_way:
+            await asyncio.wait(list(self._under_way), timeout=self._timing.close)
+        for task in list(self._under_way):
+            task.cancel()
+
+    async def _has_room(self) -> bool:
+        while len(self._under_way) >= MAX_DELIVERIES:
+            await asyncio.wait(list(self._under_way), return_when=asyncio.FIRST_COMPLETED)
+        return True
+
+    async def _begin(self) -> bool:
+        """Whether a mail was claimed."""
+        moment = now()
+        until = moment + timedelta(seconds=self._timing.lease)
+        flow = await self._store.claim(moment, until, without=self._unavailable())
+        if flow is None:
+            return False
+        task = asyncio.create_task(self._finish(flow), name="background: mail")
+        self._under_way[task] = flow["mail"].get("host", "")
+        task.add_done_callback(self._ended)
+        return True
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._under_way[task]
+        # One more of its host may begin.
+        self._woken.set()
+
+    def _unavailable(self) -> set[str]:
+        """The hosts that are away, and those that have as many mails under way as each may: none waits for another."""
+        self._paused = {host: until for host, until in self._paused.items() if until > monotonic()}
+        hosts = list(self._under_way.values())
+        return {host for host in hosts if hosts.count(host) >= MAX_HOST_DELIVERIES} | self._paused.keys()
+
+    async def _finish(self, flow: Document) -> None:
+        """One try. Whatever goes wrong here is tried again after the lease."""
+        try:
+            await self._try(flow)
+        except ServiceError as error:
+            log.warning("mail_unfinished", project=flow["project_id"], code=error.code)
+        except Exception:
+            log.exception("mail_unfinished", project=flow["project_id"])
+
+    async def _try(self, flow: Document) -> None:
+        try:
+            project = await self._projects.by_id(flow["project_id"])
+        except ProjectNotFound:
+            await self._store.note_failed(flow["_id"], FAILED, flow["mail"]["attempts"])
+            return
+        server, contents = self.routes.server_of(project), open_contents(self._box, flow)
+        if contents is None:
+            await self._fail(flow, "its contents do not open")
+        elif server is None:
+            await self._store.note_failed(flow["_id"], KEPT, flow["mail"]["attempts"])
+        else:
+            await self._send(project, flow, contents, server)
+
+    async def _send(self, project: Project, flow: Document, contents: Contents, server: MailServer) -> None:
+        sender = self.routes.sender_of(project)
+        message = write_message(
+            write_mail(project, flow, contents),
+            sender=sender,
+            to=contents.to,
+            message_id=f"<{flow['_id']}@{sender.domain}>",
+            date=flow["created_at"],
+        )
+        try:
+            await deliver(server, message, seconds=self._timing.delivery)
+        except Refused as error:
+            await self._fail(flow, str(error))
+        except Postponed as error:
+            await self._postpone(flow, error, server)
+        else:
+            await self._store.note_sent(flow["_id"], now() + life_of(flow["purpose"]))
+            self._paused.pop(server.name, None)
+            MAILS.labels("sent").inc()
+
+    async def _fail(self, flow: Document, reason: str) -> None:
+        await self._store.note_failed(flow["_id"], FAILED, flow["mail"]["attempts"])
+        MAILS.labels("failed").inc()
+        log.warning("mail_failed", project=flow["project_id"], kind=flow["mail"]["kind"], reason=reason)
+
+    async def _postpone(self, flow: Document, error: Postponed, server: MailServer) -> None:
+        mail, moment = flow["mail"], now()
+        if error.is_away:
+            self._paused[server.name] = monotonic() + self._timing.pause
+        next_at = moment + timedelta(seconds=self._timing.retry_after(mail["attempts"]))
+        if next_at > flow["created_at"] + give_up_after(flow["purpose"]):
+            await self._fail(flow, str(error))
+            return
+        await self._store.postpone(flow["_id"], next_at, mail["attempts"])
+        MAILS.labels("postponed").inc()
+        log.warning("mail_postponed", project=flow["project_id"], host=server.name, reason=str(error))

@@ -1,0 +1,61 @@
+"""Which server takes a project's mails, who they are from, and how long what they carry lives."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from email.headerregistry import Address
+from urllib.parse import urlsplit
+
+from service.domain.projects.lookup import Project
+from service.errors import ConfigurationError
+from service.mail.servers import MailServer, read_sender, read_server
+
+# How long a code and a link live, from the moment on at which SMTP took the mail.
+LIFE = {
+    "sign_in": timedelta(minutes=10),
+    "verify_email": timedelta(hours=24),
+    "reset_password": timedelta(hours=1),
+    "change_email": timedelta(hours=24),
+    "invite": timedelta(days=7),
+}
+NOTICE_LIFE = timedelta(hours=24)
+# After so long nobody waits for it any more.
+GIVE_UP = {"sign_in": timedelta(minutes=30)}
+USUAL_GIVE_UP = timedelta(hours=72)
+
+
+def life_of(purpose: str) -> timedelta:
+    return LIFE.get(purpose, NOTICE_LIFE)
+
+
+def give_up_after(purpose: str) -> timedelta:
+    return GIVE_UP.get(purpose, USUAL_GIVE_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class MailRoutes:
+    """The environment's server and sender, in whose place a project may have its own."""
+
+    server: MailServer | None
+    sender: Address
+
+    def server_of(self, project: Project) -> MailServer | None:
+        """None where mails are kept."""
+        own = project.settings.smtp_url
+        return read_server(own.get_secret_value()) if own is not None else self.server
+
+    def sender_of(self, project: Project) -> Address:
+        own = project.settings.mail_from
+        return read_sender(own) if own is not None else self.sender
+
+
+def read_routes(smtp_url: str | None, mail_from: str | None, base_url: str) -> MailRoutes:
+    """Raises ConfigurationError."""
+    host = urlsplit(base_url).hostname or "localhost"
+    try:
+        sender = read_sender(mail_from) if mail_from else Address("", "no-reply", host)
+    except ValueError as error:
+        raise ConfigurationError(f"MAIL_FROM {error}") from None
+    try:
+        return MailRoutes(read_server(smtp_url) if smtp_url else None, sender)
+    except ValueError as error:
+        raise ConfigurationError(f"SMTP_URL {error}") from None

@@ -1,0 +1,1 @@
+"""Mails with codes and links, and what is done with them, over HTTP."""

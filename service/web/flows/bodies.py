@@ -1,0 +1,71 @@
+"""What the endpoints of flows read and answer."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from service.domain.flows.proofs import CODE_DIGITS, MAX_TOKEN
+from service.errors import Invalid
+from service.mail.texts import LOCALE
+from service.web.http.emails import Email
+from service.web.openapi.shapes import Time
+
+EXAMPLE_FLOW = "4bS9uQmXk1dW0p2RzV7nYA"
+EXAMPLE_CODE = "402719"
+EXAMPLE_TOKEN = "Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw"  # noqa: S105 - an example
+
+Locale = Annotated[str, Field(max_length=35, pattern=f"^{LOCALE.pattern}$", examples=["de-AT"])]
+RedirectTo = Annotated[
+    str, Field(max_length=2048, description="One of the project's REDIRECT_URLS; the first where none is named")
+]
+FlowId = Annotated[str, Field(min_length=1, max_length=MAX_TOKEN, examples=[EXAMPLE_FLOW])]
+Code = Annotated[
+    str, Field(max_length=MAX_TOKEN, description=f"The {CODE_DIGITS} digits of the mail", examples=[EXAMPLE_CODE])
+]
+Token = Annotated[str, Field(max_length=MAX_TOKEN, description="What follows `t=` in the mail's link")]
+
+
+class MailForm(BaseModel):
+    """Whom to mail, in which language, and where the mail's link leads in the end."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    email: Email
+    locale: Locale | None = None
+    redirect_to: RedirectTo | None = None
+
+
+class ProofForm(BaseModel):
+    """Either `flow_id` and `code`, or `token`."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        json_schema_extra={"oneOf": [{"required": ["flow_id", "code"]}, {"required": ["token"]}]},
+    )
+
+    flow_id: FlowId | None = None
+    code: Code | None = None
+    token: Token | None = None
+
+
+class ConfirmForm(ProofForm):
+    """What a mail brought: either `flow_id` and `code`, or `token`."""
+
+
+def check_proof(form: ProofForm) -> None:
+    """Raises Invalid where neither is whole, or both are there."""
+    by_code, by_token = form.flow_id is not None and form.code is not None, form.token is not None
+    is_mixed = by_token and (form.flow_id is not None or form.code is not None)
+    if is_mixed or not (by_code or by_token):
+        raise Invalid.one(("body",), "Send either flow_id and code, or token", type_="value_error")
+
+
+class FlowView(TypedDict):
+    flow_id: str
+    expires_at: Time
+
+
+class EmailVerified(TypedDict):
+    email_verified: Literal[True]

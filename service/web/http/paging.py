@@ -1,0 +1,29 @@
+"""A query string that asks for a page, and for nothing else: `limit=20&offset=40`."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from service.errors import Invalid, Violation
+from service.query.parse import parse_pairs, parse_query
+
+NAMES = ("limit", "offset")
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How many, after how many."""
+
+    limit: int
+    offset: int
+
+
+def read_paging(request: Request) -> Paging:
+    """As a list reads the two. Raises Invalid, for any other parameter as well."""
+    query_string = request.scope["query_string"]
+    if unknown := [name for name, _ in parse_pairs(query_string) if name not in NAMES]:
+        raise Invalid(
+            Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden") for name in unknown
+        )
+    query = parse_query(query_string)
+    return Paging(query.limit, query.offset)

@@ -1,0 +1,1 @@
+"""The mails of a project over HTTP, and the mailbox of those who develop."""

@@ -1,0 +1,75 @@
+"""What the endpoints of mails answer."""
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from service.domain.mails.administration import MailList, Message
+from service.mail.texts import KINDS
+from service.web.openapi.shapes import Limit, Offset, Time, WholeNumber
+
+Kind = Literal[KINDS]  # type: ignore[valid-type]
+Status = Literal["kept", "queued", "sent", "failed"]
+
+
+class MailView(TypedDict):
+    id: str
+    to: str | None
+    kind: Kind
+    status: Status
+    attempts: WholeNumber
+    created_at: Time
+
+
+class MailPageView(TypedDict):
+    mails: list[MailView]
+    total: WholeNumber
+    limit: Limit
+    offset: Offset
+
+
+class MessageView(TypedDict):
+    """`text`, `html`, `code` and `link` are null once the mail was sent, as all else that it was made from."""
+
+    id: str
+    to: str | None
+    subject: str | None
+    text: str | None
+    html: str | None
+    kind: Kind
+    code: str | None
+    link: str | None
+    created_at: Time
+
+
+class Messages(TypedDict):
+    messages: list[MessageView]
+
+
+def list_view(page: MailList, *, limit: int, offset: int) -> MailPageView:
+    mails: list[MailView] = [
+        {
+            "id": mail.id,
+            "to": mail.to,
+            "kind": mail.kind,
+            "status": mail.status,  # type: ignore[typeddict-item]
+            "attempts": mail.attempts,
+            "created_at": mail.created_at,
+        }
+        for mail in page.mails
+    ]
+    return {"mails": mails, "total": page.total, "limit": limit, "offset": offset}
+
+
+def message_view(message: Message) -> MessageView:
+    return {
+        "id": message.id,
+        "to": message.to,
+        "subject": message.subject,
+        "text": message.text,
+        "html": message.html,
+        "kind": message.kind,
+        "code": message.code,
+        "link": message.link,
+        "created_at": message.created_at,
+    }

@@ -1,0 +1,35 @@
+"""What tests of flows do: ask for mails, and read those that were kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import httpx2
+
+from service.domain.mails.administration import Message
+from service.services import Services
+from tests.conftest import Api
+
+
+async def ask(api: Api, path: str, **body: Any) -> httpx2.Response:
+    """As a page of the project, with its publishable key."""
+    headers = {"x-api-key": api.publishable_key}
+    return await api.http.post(f"/auth-collections/{path}", json=body, headers=headers)
+
+
+async def mailed(services: Services, api: Api) -> Sequence[Message]:
+    """Newest first."""
+    return await services.mails.read(api.project.id)
+
+
+async def newest(services: Services, api: Api, to: str | None = None) -> Any:
+    """The newest mail, to somebody."""
+    return next(mail for mail in await mailed(services, api) if to in {None, mail.to})
+
+
+async def verify(services: Services, api: Api, email: str) -> None:
+    """Somebody signs up, and proves the address."""
+    await api.signup(email)
+    asked = await ask(api, "verify-email", email=email)
+    mail = await newest(services, api, email)
+    confirmed = await ask(api, "confirm", flow_id=asked.json()["flow_id"], code=mail.code)
+    assert confirmed.status_code == 200
