@@ -4,6 +4,7 @@ import asyncio
 import base64
 import fcntl
 import os
+import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -66,6 +67,25 @@ FIRST = (
     "web/collections/test_real_collections.py",
 )
 HERE = Path(__file__).parent
+MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 4_000_000_000  # noqa: S108 - a folder of our own in it
+FOLDER, NAME = "TEST_MONGODB_FOLDER", "auth-collections-tests-"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The MongoDB of a run is in memory where that is large: half of what it does is to make and to remove files."""
+    if not hasattr(config, "workerinput") and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
+        _remove_abandoned()
+        folder = MEMORY / f"{NAME}{os.getpid()}"
+        folder.mkdir(mode=0o700)
+        os.environ[FOLDER] = str(folder)
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True))
+
+
+def _remove_abandoned() -> None:
+    """What runs that were killed have left."""
+    for folder in MEMORY.glob(f"{NAME}*"):
+        if not Path("/proc", folder.name.removeprefix(NAME)).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -125,7 +145,8 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandRecorder]:
 def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The mongod of this run; parallel test workers share it through its folder."""
     base = tmp_path_factory.getbasetemp()
-    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    on_disk = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder = Path(os.environ.get(FOLDER, on_disk))
     with embedded_mongodb(folder) as uri:
         with (folder / "journal.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -10,8 +10,9 @@ from service.web.collections.endpoints import CHANGE_ANSWER_SECONDS
 from tests.served.conftest import METRICS_TOKEN, PROJECT_ID, Served
 from tests.served.fuzz import fuzz
 
-# For each endpoint; `scripts/fuzz_api` asks for more.
-EXAMPLES = os.environ.get("API_FUZZ_EXAMPLES", "10")
+# For each endpoint. `scripts/fuzz_api` asks for more, and for others each time; here a run finds what the last one found.
+EXAMPLES = os.environ.get("API_FUZZ_EXAMPLES")
+MADE_UP = ("--max-examples", EXAMPLES) if EXAMPLES else ("--max-examples", "5", "--seed", "1")
 
 
 @pytest.mark.parametrize("config", ["schemathesis.toml", "stateful.toml"])
@@ -33,6 +34,5 @@ def test_schemathesis_finds_nothing(served: Served, tmp_path: Path, config: str,
         "FUZZ_FILE_NAME": served.file_name,
         "FUZZ_OTHER_ID": served.other_id,
     }
-    arguments = ("--phases", phases, "--max-examples", EXAMPLES)
-    status, report = fuzz(served.base_url, environment, tmp_path, config, *arguments)
+    status, report = fuzz(served.base_url, environment, tmp_path, config, "--phases", phases, *MADE_UP)
     assert status == 0, report
