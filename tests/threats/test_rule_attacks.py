@@ -78,6 +78,18 @@ async def test_x1_a_field_that_everybody_may_read_tells_nothing_of_a_record_that
         assert texts(await ann.list("items", query)) == ["hers"]
 
 
+async def test_x2_users_are_sorted_by_fields_that_cannot_be_read_as_by_fields_that_nobody_has(api: Api) -> None:
+    fields = {"data.name": {"read": "users"}, "email": {"read": {"id_eq": "$user.id"}}}
+    await make(api, {}, {}, users={"read": "users", "fields": fields})
+    ann, _ = await sign_up(api, "ann", phone="2"), await sign_up(api, "bob", phone="1")
+    by_id = [each["id"] for each in (await api.users("sort_by=id")).json()["users"]]
+    for keys in ("phone", "phone,fax", "fax,phone,data.age", "email,phone"):
+        answer = await ann.ask("GET", f"/auth-collections/users?sort_by={keys}")
+        assert [each["id"] for each in answer.json()["users"]] == by_id, keys
+    repeated = await ann.ask("GET", "/auth-collections/users?sort_by=phone,phone")
+    assert (repeated.status_code, repeated.json()["detail"][0]["msg"]) == (422, "A field may be sorted by once")
+
+
 async def test_x2_a_field_that_cannot_be_read_is_as_one_that_is_not_there(api: Api) -> None:
     fields = {"note": {"read": False}, "price": {"read": MINE}}
     await make(

@@ -14,8 +14,8 @@ from service.query.shapes import USERS, Field, Shape, UserShape
 from service.query.tree import Tree
 from service.schema.values import Kind
 
-# A name that no record has, for its underscore keeps it out of `data`.
-NOWHERE = Field("_absent", Kind.ANY)
+# A name that no record has, for its underscore keeps it out of `data`; fields that are hidden stand in it, each for itself.
+NOWHERE = "_absent"
 
 Record = dict[str, Any]
 Find = Callable[[str], Shape | None]
@@ -68,11 +68,11 @@ class VisibleUsers:
         self.view = self._view
 
     def field(self, path: tuple[str, ...]) -> Field:
-        return _guarded(self._shape.field(path), self._permissions) or NOWHERE
+        return _guarded(self._shape.field(path), self._permissions) or _hidden(path)
 
     def sort_field(self, path: tuple[str, ...]) -> Field:
         found = self.field(path)
-        return found if found.guard is True else NOWHERE
+        return found if found.guard is True else _hidden(path)
 
     def relation(self, name: str) -> "VisibleUsers":  # noqa: ARG002 - any name may be a relation
         return self
@@ -89,6 +89,10 @@ def see_shape(shape: Shape, permissions: Permissions) -> Shape:
     if isinstance(shape, DocumentShape):
         return VisibleDocuments(shape, permissions)
     return VisibleUsers(USERS, permissions)
+
+
+def _hidden(path: tuple[str, ...]) -> Field:
+    return Field(".".join((NOWHERE, *path)), Kind.ANY)
 
 
 def _guarded(found: Field, permissions: Permissions) -> Field | None:

@@ -71,7 +71,7 @@ def read_if_match(headers: Headers) -> Versions:
 
 def refuse_if_match(request: Request) -> None:
     """Raises Invalid where a version is demanded of a write that compares none, and would be made whatever is there."""
-    if any(name == IF_MATCH for name, _ in request.scope["headers"]):
+    if IF_MATCH in dict(request.scope["headers"]):
         raise Invalid.one(("header", IF_MATCH.decode()), REFUSED, type_="extra_forbidden")
 
 
