@@ -10,7 +10,7 @@ from typing import Any
 from service.bounds import MAX_COMPARISONS
 from service.errors import Violation
 from service.schema.fields import ABSENT
-from service.schema.operations import FEW_ELEMENTS, Operation, Operations
+from service.schema.operations import FEW_ELEMENTS, FieldOperation, Operations
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 
 Data = Mapping[str, Any]
@@ -38,7 +38,7 @@ def apply_operations(data: Data, operations: Operations) -> tuple[dict[str, Any]
     return image, violations
 
 
-def _changed(value: Any, path: tuple[str, ...], operation: Operation) -> Any:
+def _changed(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Any:
     """What the field has afterwards that has `value` now and holds, at `path`, the field of the operation."""
     if not path:
         return CHANGES[operation.operator](value, operation.value)
@@ -52,7 +52,7 @@ def _changed(value: Any, path: tuple[str, ...], operation: Operation) -> Any:
     return {**value, path[0]: inner}
 
 
-def _made(value: Any, path: tuple[str, ...], operation: Operation) -> Any:
+def _made(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Any:
     """Objects on the way are made where there is nothing, if there is something to put in."""
     if operation.operator == "unset" and operation.value is ABSENT:
         return value

@@ -36,7 +36,7 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WhereLimits:
     """How many conditions there may be, and how a reader says so, and what he expected where there is something else."""
 
     conditions: int
@@ -51,7 +51,7 @@ class WhereReader:
     `values` are those that their lists have together.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: WhereLimits) -> None:
         self.violations: list[Violation] = []
         self.conditions = 0
         self.values = 0
@@ -107,7 +107,7 @@ class WhereReader:
         return Outline()
 
 
-OF_QUERIES = Limits(
+OF_QUERIES = WhereLimits(
     conditions=MAX_CONDITIONS,
     too_many=f"At most {MAX_CONDITIONS} conditions may be combined",
     expected='Conditions are an object such as {"stock_gte": 1}, with at least one of them',

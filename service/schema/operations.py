@@ -34,7 +34,7 @@ ANYTHING = Field(Kind.ANY)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class FieldOperation:
     """One operator on one field at `path` within `data`.
 
     `value` is a number, the list of the elements of an array, or, of unset, what the field has afterwards, else ABSENT.
@@ -59,7 +59,7 @@ class Operation:
         return ("body", self.operator, shown(self.name)[1:-1])
 
 
-Operations = tuple[Operation, ...]
+Operations = tuple[FieldOperation, ...]
 
 
 def read_operations(sent: Mapping[str, Any], data: Iterable[str] = ()) -> tuple[Operations, list[Violation]]:
@@ -75,11 +75,11 @@ def read_operations(sent: Mapping[str, Any], data: Iterable[str] = ()) -> tuple[
     return found, violations or list(_repeated(found, data))
 
 
-def _read(sent: Mapping[str, Any]) -> Iterator[Operation]:
+def _read(sent: Mapping[str, Any]) -> Iterator[FieldOperation]:
     for operator in ORDER:
         values = sent.get(operator, ())
         for name in values:
-            yield Operation(operator, tuple(name.split(".")), _sent_value(operator, values, name))
+            yield FieldOperation(operator, tuple(name.split(".")), _sent_value(operator, values, name))
 
 
 def _sent_value(operator: str, values: Any, name: str) -> Any:
@@ -92,7 +92,7 @@ def _sent_value(operator: str, values: Any, name: str) -> Any:
     return value[EACH] if several else [value]
 
 
-def _problems(operation: Operation) -> Iterator[Violation]:
+def _problems(operation: FieldOperation) -> Iterator[Violation]:
     problem = next(filter(None, map(check_name, operation.path)), None)
     if problem is not None:
         yield Violation(operation.place, problem, "field_name")
@@ -121,7 +121,7 @@ def _nested(path: Sequence[str], value: Any) -> dict[str, Any]:
 
 def _repeated(operations: Operations, data: Iterable[str]) -> Iterator[Violation]:
     """The fields that are changed twice, one inside another among them. In order, one follows upon the other."""
-    changes = [*operations, *(Operation("data", (name,)) for name in data)]
+    changes = [*operations, *(FieldOperation("data", (name,)) for name in data)]
     ordered = sorted(changes, key=lambda each: (each.path, each.operator))
     for first, second in pairwise(ordered):
         if second.path[: len(first.path)] == first.path:
@@ -130,7 +130,7 @@ def _repeated(operations: Operations, data: Iterable[str]) -> Iterator[Violation
 
 def bind_operations(operations: Operations, fields: Fields) -> tuple[Operations, list[Violation]]:
     """The operations with their values read as `fields` say, and those that fit no field."""
-    bound, violations = list[Operation](), list[Violation]()
+    bound, violations = list[FieldOperation](), list[Violation]()
     for operation in operations:
         declared, problem = _find(fields, operation.path)
         problem = problem or _mismatch(operation, declared)
@@ -158,7 +158,7 @@ def _find(fields: Fields, path: Sequence[str]) -> tuple[Field, Problem]:
     return (ANYTHING, None) if field.properties is None else _find(field.properties, inner)
 
 
-def _mismatch(operation: Operation, field: Field) -> Problem:
+def _mismatch(operation: FieldOperation, field: Field) -> Problem:
     if operation.operator in NUMERIC and field.kind not in NUMBERS:
         return f"Not a field of numbers, which {operation.operator} takes", "float_type"
     if operation.operator in OF_ARRAYS and field.kind not in ARRAYS:
@@ -166,7 +166,7 @@ def _mismatch(operation: Operation, field: Field) -> Problem:
     return None
 
 
-def _bind_value(operation: Operation, field: Field) -> Any:
+def _bind_value(operation: FieldOperation, field: Field) -> Any:
     if operation.operator == UNSET:
         return ABSENT if field.default is ABSENT else read_value(deepcopy(field.default), field)
     if operation.operator in NUMERIC:

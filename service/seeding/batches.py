@@ -23,7 +23,7 @@ Placed = tuple[str, RowData]
 Wanted = TypeVar("Wanted")
 
 
-class Batches:
+class RowBatches:
     """The rows of one source, as `(place, fields)`. `kind` is what the report calls them, `place` the source's path."""
 
     def __init__(self, source: Source, folder: Path, place: str, *, kind: str, report: Report) -> None:

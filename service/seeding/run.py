@@ -19,7 +19,7 @@ from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, r
 from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
 from service.schema.fields import parse
 from service.seeding.aggregations import AggregationsSeeder
-from service.seeding.batches import Batches, one_behind
+from service.seeding.batches import RowBatches, one_behind
 from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
@@ -95,7 +95,7 @@ class Seeder:
 
     async def _users(self, project: Project | None, source: Source, place: str, settings: ProjectSettings) -> None:
         minimum = settings.password_min_length
-        batches = Batches(source, self.folder, place, kind=USERS, report=self.report)
+        batches = RowBatches(source, self.folder, place, kind=USERS, report=self.report)
         async for batch in batches.read(project, {}):
             users = batches.wanted(batch, lambda at, fields: read_user(at, fields, minimum), "email")
             await seed_users(project, users, self.passwords, self.report, dry_run=self.report.dry_run)
@@ -111,7 +111,7 @@ class Seeder:
             return
         for number, source in enumerate(part.documents):
             target = Destination(project, collection, name, source, self.documents)
-            batches = Batches(source, self.folder, f"{place}.documents[{number}]", kind=name, report=self.report)
+            batches = RowBatches(source, self.folder, f"{place}.documents[{number}]", kind=name, report=self.report)
             async with one_behind() as start:
                 async for batch in batches.read(project, kinds):
                     documents = batches.wanted(batch, target.read_row, "key")

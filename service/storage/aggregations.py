@@ -30,7 +30,7 @@ COUNT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class SavedAggregation:
+class StoredAggregation:
     """A saved definition; `text` is the JSON of all of it but its name and its collection."""
 
     name: str
@@ -68,16 +68,16 @@ class SavedAggregations:
     def __init__(self, database: ProjectDatabase) -> None:
         self._records = database.records(AGGREGATIONS)
 
-    async def list(self) -> list[SavedAggregation]:
+    async def list(self) -> list[StoredAggregation]:
         """All of them, by name."""
         rows = await self._records.aggregate([{"$sort": {"_id": 1}}], size=MAX_LISTED)
         return [_read(row) for row in rows]
 
-    async def find(self, name: str) -> SavedAggregation | None:
+    async def find(self, name: str) -> StoredAggregation | None:
         found = await self._records.find({"_id": name})
         return _read(found) if found is not None else None
 
-    async def put(self, name: str, collection: str, text: str) -> SavedAggregation:
+    async def put(self, name: str, collection: str, text: str) -> StoredAggregation:
         """Saves a definition in the place of the one of that name, whose `created_at` stays."""
         moment = now()
         fields = {
@@ -96,7 +96,7 @@ class SavedAggregations:
         return await self._records.delete({"_id": name})
 
 
-def _read(record: Mapping[str, Any]) -> SavedAggregation:
-    return SavedAggregation(
+def _read(record: Mapping[str, Any]) -> StoredAggregation:
+    return StoredAggregation(
         record["_id"], record["collection"], record["text"], record["created_at"], record["updated_at"]
     )

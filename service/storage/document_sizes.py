@@ -9,7 +9,7 @@ from typing import Any
 import bson
 
 from service.bounds import MAX_DOCUMENT_BYTES
-from service.schema.operations import NUMERIC, Operation, Operations
+from service.schema.operations import NUMERIC, FieldOperation, Operations
 
 Data = Mapping[str, Any]
 Filter = dict[str, Any]
@@ -42,7 +42,7 @@ def _may_grow(data: Data, operations: Operations) -> bool:
     return any(map(_grows, operations)) or (bool(data) and len(bson.encode(data)) > SMALL_BYTES)
 
 
-def _grows(operation: Operation) -> bool:
+def _grows(operation: FieldOperation) -> bool:
     """Whether an operation may add to what is there again and again: to an array, or fields to an object."""
     return operation.operator in {"push", "add"} or (operation.operator in NUMERIC and len(operation.path) > 1)
 
@@ -51,7 +51,7 @@ def _room(data: Data, operations: Operations) -> int:
     return MAX_DOCUMENT_BYTES - len(bson.encode(data)) - sum(map(_growth, operations))
 
 
-def _growth(operation: Operation) -> int:
+def _growth(operation: FieldOperation) -> int:
     """The most bytes that an operation can add."""
     if not _grows(operation):
         return 0

@@ -7,7 +7,7 @@ from typing import Any
 from service.bounds import MAX_COMPARISONS
 from service.errors import ServiceError
 from service.schema.fields import ABSENT
-from service.schema.operations import FEW_ELEMENTS, Operation, Operations
+from service.schema.operations import FEW_ELEMENTS, FieldOperation, Operations
 from service.storage.errors import KnownErrors
 
 Filter = dict[str, Any]
@@ -51,7 +51,7 @@ def match_needs(operations: Operations) -> list[Filter]:
     return [need for operation in operations for need in _needs(operation)]
 
 
-def _needs(operation: Operation) -> Iterator[Filter]:
+def _needs(operation: FieldOperation) -> Iterator[Filter]:
     path = f"data.{operation.name}"
     for length in range(1, len(operation.path)):
         # Through an array, a name that is a number would be a position.
@@ -69,7 +69,7 @@ def _needs(operation: Operation) -> Iterator[Filter]:
         yield {"$expr": {"$cond": [{"$isNumber": f"${path}"}, {"$lt": [{"$abs": result}, math.inf]}, True]}}
 
 
-def _may_overflow(operation: Operation) -> bool:
+def _may_overflow(operation: FieldOperation) -> bool:
     if operation.operator == "increment":
         return bool(abs(operation.value) >= SAFE_AMOUNT)
     return bool(operation.operator == "multiply" and abs(operation.value) > 1)

@@ -7,7 +7,7 @@ import pytest
 
 from service.query.images import apply_operations
 from service.schema.fields import ABSENT
-from service.schema.operations import NUMERIC, OF_ARRAYS, Operation, Operations
+from service.schema.operations import NUMERIC, OF_ARRAYS, FieldOperation, Operations
 from service.storage.documents import DocumentStore, OperatorRefused, SetFields
 from tests.conftest import Api
 from tests.declared import declare
@@ -27,14 +27,14 @@ def some_value(chance: random.Random, depth: int = 0) -> Any:
     return {name: some_value(chance, depth + 1) for name in chance.sample(NAMES, chance.randrange(4))}
 
 
-def some_operation(chance: random.Random, field: str) -> Operation:
+def some_operation(chance: random.Random, field: str) -> FieldOperation:
     path = (field, *(chance.choice(NAMES) for _ in range(chance.choice((0, 0, 1, 2)))))
     operator = chance.choice((*NUMERIC, *OF_ARRAYS, "unset"))
     if operator in NUMERIC:
-        return Operation(operator, path, chance.choice(NUMBERS))
+        return FieldOperation(operator, path, chance.choice(NUMBERS))
     if operator in OF_ARRAYS:
-        return Operation(operator, path, [some_value(chance, 2) for _ in range(chance.randrange(3))])
-    return Operation(operator, path, chance.choice((ABSENT, 7, [1])))
+        return FieldOperation(operator, path, [some_value(chance, 2) for _ in range(chance.randrange(3))])
+    return FieldOperation(operator, path, chance.choice((ABSENT, 7, [1])))
 
 
 def as_seen(value: Any) -> Any:
@@ -73,9 +73,9 @@ async def test_random_operations_agree(api: Api, seed: int) -> None:
 @pytest.mark.parametrize(
     ("data", "operations"),
     [
-        ({"x": [1]}, (Operation("push", ("x",), [2]),)),
-        ({"x": {"a": {"b": 1}}}, (Operation("increment", ("x", "a", "b"), 1),)),
-        ({"x": {"a": 1}}, (Operation("unset", ("x", "a")),)),
+        ({"x": [1]}, (FieldOperation("push", ("x",), [2]),)),
+        ({"x": {"a": {"b": 1}}}, (FieldOperation("increment", ("x", "a", "b"), 1),)),
+        ({"x": {"a": 1}}, (FieldOperation("unset", ("x", "a")),)),
     ],
 )
 def test_what_was_there_stays_as_it_is(data: dict[str, Any], operations: Operations) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import bson
 import pytest
 
-from service.schema.operations import Operation
+from service.schema.operations import FieldOperation
 from service.storage import document_sizes
 from tests.conftest import Api
 
@@ -17,10 +17,10 @@ def some_value(chance: random.Random) -> Any:
     return chance.choice([1, "x" * chance.randrange(60), [1, "y"] * chance.randrange(9), {"z": 2.5}, None, True])
 
 
-def some_operation(chance: random.Random, name: str) -> Operation:
+def some_operation(chance: random.Random, name: str) -> FieldOperation:
     operator = chance.choice(("push", "add", "increment", "pull", "unset"))
     value = [some_value(chance) for _ in range(chance.randrange(9))] if operator in {"push", "add", "pull"} else 1
-    return Operation(operator, (name, *chance.choice(((), ("m",), ("m", "n")))), value)
+    return FieldOperation(operator, (name, *chance.choice(((), ("m",), ("m", "n")))), value)
 
 
 async def test_both_sums_are_the_same(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_an_operation_adds_no_more_than_it_says() -> None:
     for _ in range(200):
         path = tuple(chance.choice(NAMES) for _ in range(chance.randrange(1, 5)))
         elements = [some_value(chance) for _ in range(chance.randrange(2_000))]
-        operation, before = Operation("push", path, elements), len(bson.encode({}))
+        operation, before = FieldOperation("push", path, elements), len(bson.encode({}))
         after: Any = elements
         for name in reversed(path):
             after = {name: after}

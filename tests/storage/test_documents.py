@@ -1,6 +1,6 @@
 """The typed changes of documents, as MongoDB carries them out."""
 
-from service.schema.operations import Operation
+from service.schema.operations import FieldOperation
 from service.storage.documents import DocumentStore, Guard, ReplaceData, SetFields
 from tests.conftest import Api
 from tests.declared import added, declare
@@ -10,7 +10,7 @@ async def test_each_change_is_what_its_name_says(api: Api) -> None:
     await declare(api, {name: {"type": "integer"} for name in "abc"})
     id_ = await added(api, {"a": 1, "b": 2})
     store = DocumentStore(api.project.database, "things")
-    changed = await store.change(id_, SetFields({"b": 3, "c": 4}, (Operation("unset", ("a",)),)))
+    changed = await store.change(id_, SetFields({"b": 3, "c": 4}, (FieldOperation("unset", ("a",)),)))
     assert changed is not None
     assert changed.data == {"b": 3, "c": 4}
     replaced = await store.change(id_, ReplaceData({"a": 9}))

@@ -20,7 +20,7 @@ from service.errors import Location, Violation
 from service.query import operands
 from service.query.shapes import Field, Shape
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
-from service.query.where import Limits, Outline, WhereReader
+from service.query.where import Outline, WhereLimits, WhereReader
 from service.schema.strict_json import shown
 from service.schema.values import BadValue, Kind
 
@@ -30,7 +30,7 @@ ORDERED = frozenset({"gt", "gte", "lt", "lte"})
 CAN = "$can"
 SHIFTED_NOW = re.compile(r"now(?:([+-]\d{1,6})([smhd]))?")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-LIMITS = Limits(
+LIMITS = WhereLimits(
     conditions=MAX_RULE_CONDITIONS,
     too_many=f"A rule may have at most {MAX_RULE_CONDITIONS} conditions",
     expected='A rule is false, "anyone", "users", or an object of conditions such as {"owner_id_eq": "$user.id"}',

@@ -34,7 +34,7 @@ from service.query.aggregate.parameters import Filling, Kinds, read_declared, re
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
 from service.schema.strict_json import shown
 from service.schema.values import Kind
-from service.storage.aggregations import SavedAggregation, SavedAggregations
+from service.storage.aggregations import SavedAggregations, StoredAggregation
 
 AD_HOC_SECONDS, SAVED_SECONDS = 2.0, 10.0
 BODY: Location = ("body",)
@@ -207,7 +207,7 @@ def _check_form(body: Mapping[str, Any]) -> None:
         raise Invalid(violations)
 
 
-def _define(saved: SavedAggregation) -> Definition:
+def _define(saved: StoredAggregation) -> Definition:
     parts = json.loads(saved.text)
     return Definition(
         name=saved.name,

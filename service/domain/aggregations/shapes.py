@@ -7,7 +7,7 @@ from service.domain.access.control import AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, See, Seen
-from service.query.aggregate.nodes import Aggregation
+from service.query.aggregate.nodes import AskedAggregation
 from service.query.nodes import ListQuery
 from service.query.shapes import USERS, Shape
 
@@ -19,7 +19,7 @@ class AggregationShapes:
         self._catalogs = catalogs
         self._access = access
 
-    async def find(self, caller: ProjectCaller, name: str, aggregation: Aggregation) -> Shape:
+    async def find(self, caller: ProjectCaller, name: str, aggregation: AskedAggregation) -> Shape:
         """Raises CollectionNotFound; and what `AccessControl.permissions` raises, Unauthorized and Forbidden."""
         if isinstance(caller, SecretKeyCaller):
             see = None
@@ -49,7 +49,7 @@ class AggregationShapes:
         return see
 
 
-def _reach(aggregation: Aggregation) -> ListQuery:
+def _reach(aggregation: AskedAggregation) -> ListQuery:
     """A query that reaches as far along relations as the aggregation does."""
     paths = tuple(key.path for key in aggregation.keys if len(key.path) > 1)
     return ListQuery(where=aggregation.where, populate=paths)

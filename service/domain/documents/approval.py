@@ -21,7 +21,7 @@ from service.query.matcher import matches, values_at
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, has_relations, leaves, to_filter
 from service.schema.documents import complete, read
 from service.schema.fields import Fields
-from service.schema.operations import Operation, Operations
+from service.schema.operations import FieldOperation, Operations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, Guard, ReplaceData, SetFields
 from service.storage.records import match_versions
@@ -150,7 +150,7 @@ class Approval:
         if not all(writes) or not await _judge(await self._images(record, image, whole=True), record):
             raise self.refusal()
         names = dict.fromkeys(operation.field for operation in operations)
-        gone = tuple(Operation("unset", (name,)) for name in names if name not in image)
+        gone = tuple(FieldOperation("unset", (name,)) for name in names if name not in image)
         changed = {name: image[name] for name in names if name in image}
         pin = Guard({"version": match_versions([record["version"]])})
         return ApprovedChange(SetFields({**guarded.fields, **changed}, gone), pin, {}, is_computed=True)

@@ -1,4 +1,4 @@
-"""Aggregation + Shape → BoundAggregation: names get their meaning, and what does not fit is refused.
+"""AskedAggregation + Shape → BoundAggregation: names get their meaning, and what does not fit is refused.
 
 A key or a value looks at fields that can be seen in all records, as sorting does: the rows tell what stands there.
 """
@@ -9,12 +9,12 @@ from typing import TypeVar
 from service.errors import Invalid, Location, Violation
 from service.query.aggregate.grammar import COUNT
 from service.query.aggregate.nodes import (
-    Aggregation,
+    AskedAggregation,
+    AskedKey,
     BoundAggregation,
     BoundKey,
     BoundValue,
     DateBucket,
-    GroupKey,
     Hop,
     NumberBucket,
     Path,
@@ -40,7 +40,7 @@ class _Misfit(ValueError):
 
 
 def bind_aggregation(
-    aggregation: Aggregation, shape: Shape, place: Location, *, file_prefix: str = ""
+    aggregation: AskedAggregation, shape: Shape, place: Location, *, file_prefix: str = ""
 ) -> BoundAggregation:
     """The aggregation as MongoDB can run it on records of `shape`. Raises Invalid naming all that does not fit.
 
@@ -65,7 +65,7 @@ def bind_aggregation(
     )
 
 
-Named = TypeVar("Named", GroupKey, Value)
+Named = TypeVar("Named", AskedKey, Value)
 
 
 def _bind_each(
@@ -84,7 +84,7 @@ def _bind_each(
     return tuple(found)
 
 
-def _key(key: GroupKey, shape: Shape) -> BoundKey:
+def _key(key: AskedKey, shape: Shape) -> BoundKey:
     hops, target, path = _follow(key.path, shape)
     field = _field(path, target)
     if key.each and not (field.many or field.kind is Kind.ANY):
@@ -114,7 +114,7 @@ def _field(path: Path, shape: Shape) -> Field:
     return field
 
 
-def _check_bucket(key: GroupKey, field: Field) -> None:
+def _check_bucket(key: AskedKey, field: Field) -> None:
     if field.many and not key.each:
         raise _Misfit('The field is an array; its elements have buckets with "each": true')
     if isinstance(key.bucket, DateBucket) and field.kind not in {Kind.DATETIME, Kind.ANY}:

@@ -1,4 +1,4 @@
-"""The grammar of an aggregation: the JSON of a body → Aggregation. It knows functions and bounds, and no field.
+"""The grammar of an aggregation: the JSON of a body → AskedAggregation. It knows functions and bounds, and no field.
 
 {"where": {...},
  "group": {"month": {"field": "created_at", "every": "month", "timezone": "Europe/Paris"}, "city": "buyer.city",
@@ -13,7 +13,7 @@ from typing import Any
 
 from service.bounds import MAX_GROUP_KEYS, MAX_GROUP_VALUES, MAX_ROWS, MAX_SORT_KEYS
 from service.errors import Invalid, Location, Violation
-from service.query.aggregate.nodes import Aggregation, Bucket, DateBucket, GroupKey, NumberBucket, Path, Value
+from service.query.aggregate.nodes import AskedAggregation, AskedKey, Bucket, DateBucket, NumberBucket, Path, Value
 from service.query.names import Fault, check_conditions, read_path
 from service.query.nodes import Where
 from service.query.where import read_where
@@ -33,7 +33,7 @@ KEY_RULE = 'A key is the name of a field, or an object such as {"field": "create
 VALUE_RULE = f'A value is "{COUNT}", or an object with one of {", ".join(FUNCTIONS)}, such as {{"sum": "total"}}'
 
 
-def read_aggregation(body: Mapping[str, Any], place: Location) -> Aggregation:
+def read_aggregation(body: Mapping[str, Any], place: Location) -> AskedAggregation:
     """The aggregation that `body`, which stands at `place`, spells. Raises Invalid that names all that is wrong."""
     return _Reader(place).read(body)
 
@@ -45,7 +45,7 @@ class _Reader:
         self.violations: list[Violation] = []
         self._place = place
 
-    def read(self, body: Mapping[str, Any]) -> Aggregation:
+    def read(self, body: Mapping[str, Any]) -> AskedAggregation:
         for name in body:
             if name not in PARTS:
                 self._refuse((shown(name)[1:-1],), f"Must be one of {', '.join(PARTS)}", "extra_forbidden")
@@ -54,7 +54,7 @@ class _Reader:
         if not body.get("group") and not body.get("values"):
             self._refuse(("values",), "An aggregation has a group, or values, or both", "missing")
         names = self._names(keys, values)
-        found = Aggregation(
+        found = AskedAggregation(
             where=self._where(body, "where"),
             keys=keys,
             values=values,
@@ -66,7 +66,7 @@ class _Reader:
             raise Invalid(self.violations)
         return found
 
-    def _names(self, keys: Iterable[GroupKey], values: Iterable[Value]) -> set[str]:
+    def _names(self, keys: Iterable[AskedKey], values: Iterable[Value]) -> set[str]:
         names = {key.name for key in keys}
         for value in values:
             if value.name in names:
@@ -92,10 +92,10 @@ class _Reader:
             elif (found := read(name, entry, place)) is not None:
                 yield found
 
-    def _key(self, name: str, entry: Any, place: Location) -> GroupKey | None:
+    def _key(self, name: str, entry: Any, place: Location) -> AskedKey | None:
         if isinstance(entry, str):
             path = self._path(entry, place)
-            return GroupKey(name, path) if path else None
+            return AskedKey(name, path) if path else None
         if not isinstance(entry, dict):
             self._refuse(place, KEY_RULE, "dict_type")
             return None
@@ -107,7 +107,7 @@ class _Reader:
         bucket, each = self._bucket(entry, place), entry.get("each", False)
         if not isinstance(each, bool):
             self._refuse((*place, "each"), "Must be true or false", "bool_type")
-        return GroupKey(name, path, bucket, each=each is True) if path else None
+        return AskedKey(name, path, bucket, each=each is True) if path else None
 
     def _bucket(self, entry: Mapping[str, Any], place: Location) -> Bucket | None:
         if "step" in entry:

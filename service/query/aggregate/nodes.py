@@ -1,4 +1,4 @@
-"""What an aggregation is, before (`Aggregation`) and after (`BoundAggregation`) its names were given a meaning."""
+"""What an aggregation is, before (`AskedAggregation`) and after (`BoundAggregation`) its names were given a meaning."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ Bucket = DateBucket | NumberBucket
 
 
 @dataclass(frozen=True, slots=True)
-class GroupKey:
+class AskedKey:
     """A key of `group`. With `each`, an array's elements are looked at one by one."""
 
     name: str
@@ -47,11 +47,11 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
+class AskedAggregation:
     """A parsed body. `sort` has result names, each with whether it descends."""
 
     where: Where
-    keys: tuple[GroupKey, ...]
+    keys: tuple[AskedKey, ...]
     values: tuple[Value, ...]
     having: Where
     sort: tuple[tuple[str, bool], ...]

@@ -53,7 +53,7 @@ async def export_documents(request: Request, caller: SecretKeyCaller, services: 
         "content-disposition": content_disposition(f"{name}.{format_.value}", inline=False),
     }
     address = find_client_address(request, services.trusted_proxies)
-    return Streamed(Pieces(export, format_), 200, headers, address=address)
+    return Streamed(ExportPieces(export, format_), 200, headers, address=address)
 
 
 async def import_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
@@ -71,7 +71,7 @@ async def import_documents(request: Request, caller: SecretKeyCaller, services: 
     return json_response(import_view(report))
 
 
-class Pieces:
+class ExportPieces:
     """An export as bytes, some lines at a time, so that others have their turns between them."""
 
     def __init__(self, export: Export, format_: FileFormat) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from service.errors import Invalid
 from service.query.aggregate.grammar import read_aggregation
-from service.query.aggregate.nodes import DateBucket, GroupKey, NumberBucket, Value
+from service.query.aggregate.nodes import AskedKey, DateBucket, NumberBucket, Value
 
 COUNT = {"values": {"n": "count"}}
 
@@ -27,10 +27,10 @@ def test_every_part_is_read() -> None:
     }
     found = read_aggregation(body, ("body",))
     assert found.keys == (
-        GroupKey("city", ("buyer", "city")),
-        GroupKey("month", ("created_at",), DateBucket("month", "Europe/Paris")),
-        GroupKey("price", ("price",), NumberBucket(0.5)),
-        GroupKey("tag", ("tags",), each=True),
+        AskedKey("city", ("buyer", "city")),
+        AskedKey("month", ("created_at",), DateBucket("month", "Europe/Paris")),
+        AskedKey("price", ("price",), NumberBucket(0.5)),
+        AskedKey("tag", ("tags",), each=True),
     )
     assert found.values == (Value("n", "count"), Value("revenue", "sum", ("total",)))
     assert found.sort == (("revenue", True), ("city", False))
