@@ -37,7 +37,7 @@ from service.web.documents.bodies import (
     written_view,
 )
 from service.web.http.json_body import validated
-from service.web.http.violations import list_violations
+from service.web.http.violations import Refusals
 from service.web.openapi.failures import Error
 from service.web.openapi.shapes import Data, Id, ShownAs, Time, Version
 
@@ -215,12 +215,13 @@ def _upsert(sent: Mapping[str, Any], id_: str) -> Upsert:
 
 
 def results_view(outcomes: Sequence[Done | ServiceError]) -> BatchResults:
-    return {"results": [_view(position, outcome) for position, outcome in enumerate(outcomes)]}
+    refusals = Refusals()
+    return {"results": [_view(position, outcome, refusals) for position, outcome in enumerate(outcomes)]}
 
 
-def _view(position: int, outcome: Done | ServiceError) -> BatchResult:
+def _view(position: int, outcome: Done | ServiceError, refusals: Refusals) -> BatchResult:
     if isinstance(outcome, ServiceError):
-        body: Any = list_violations(locate(outcome, position)) if isinstance(outcome, Invalid) else outcome.body()
+        body: Any = refusals.list(locate(outcome, position)) if isinstance(outcome, Invalid) else outcome.body()
         return {"status": outcome.status, "error": body}
     if outcome.user is not None:
         return {"status": outcome.status, "document": _user_view(outcome.user)}

@@ -20,7 +20,7 @@ from service.query.where import read_where
 from service.schema.operations import OPERATORS, ORDER, read_operations
 from service.web.http.json_body import validated
 from service.web.http.list_body import Where
-from service.web.http.violations import list_violations
+from service.web.http.violations import Refusals
 from service.web.openapi.failures import BrokenRule
 from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs, describe_page
@@ -211,7 +211,8 @@ def list_view(page: Page) -> DocumentList:
 
 
 def import_view(report: ImportReport) -> ImportResult:
+    refusals = Refusals()
     errors: list[LineRefusal] = [
-        {"line": each.line, "errors": list_violations(Invalid(each.violations))["detail"]} for each in report.errors
+        {"line": each.line, "errors": refusals.list(Invalid(each.violations))["detail"]} for each in report.errors
     ]
     return {"created": report.created, "updated": report.updated, "refused": report.refused, "errors": errors}

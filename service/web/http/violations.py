@@ -13,18 +13,32 @@ MAX_SENTENCE = 500
 ENVELOPE_BYTES = 256
 
 
+class Refusals:
+    """The refusals of one answer, which share what may be listed; each lists the first rule that was broken in any case."""
+
+    __slots__ = ("_bytes", "_rules")
+
+    def __init__(self) -> None:
+        self._rules = int(MAX_VIOLATIONS)
+        self._bytes = MAX_REFUSAL_BYTES - ENVELOPE_BYTES
+
+    def list(self, error: Invalid) -> dict[str, Any]:
+        """The body of a refusal; `omitted` says how many rules more were broken, where it is not none."""
+        listed: list[dict[str, Any]] = []
+        for violation in error.violations[: max(1, self._rules)]:
+            shown = _shorten(violation).as_dict()
+            self._bytes -= len(orjson.dumps(shown)) + 1
+            if self._bytes < 0 and listed:
+                break
+            listed.append(shown)
+        self._rules -= len(listed)
+        omitted = len(error.violations) - len(listed) + error.omitted
+        return {"detail": listed, "code": error.code} | ({"omitted": omitted} if omitted else {})
+
+
 def list_violations(error: Invalid) -> dict[str, Any]:
-    """The body of the refusal; `omitted` says how many rules more were broken, where it is not none."""
-    listed: list[dict[str, Any]] = []
-    room = MAX_REFUSAL_BYTES - ENVELOPE_BYTES
-    for violation in error.violations[:MAX_VIOLATIONS]:
-        shown = _shorten(violation).as_dict()
-        room -= len(orjson.dumps(shown)) + 1
-        if room < 0:
-            break
-        listed.append(shown)
-    omitted = len(error.violations) - len(listed) + error.omitted
-    return {"detail": listed, "code": error.code} | ({"omitted": omitted} if omitted else {})
+    """The body of the one refusal of an answer."""
+    return Refusals().list(error)
 
 
 def _shorten(violation: Violation) -> Violation:
