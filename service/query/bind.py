@@ -11,8 +11,6 @@ from service.query.names import Path
 from service.query.nodes import BoundQuery, ListQuery, Match, SortKey, Where
 from service.query.shapes import ID, Field, Shape
 
-EVERYTHING = Where()
-
 
 def bind(query: ListQuery, shape: Shape) -> BoundQuery:
     """The query as MongoDB can run it on records of `shape`. Raises Invalid naming all parameters that do not fit."""
@@ -62,8 +60,7 @@ def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
 
 def _match(query: ListQuery, shape: Shape, violations: list[Violation]) -> Match:
     """What the filters of the query string demand, and its `where`, of records that the shape has at all."""
-    asked = (Where(query.conditions) if query.conditions else EVERYTHING, query.where)
-    trees = [bind_where(where, shape, violations) for where in asked if where != EVERYTHING]
+    trees = [bind_where(where, shape, violations) for where in (Where(query.conditions), query.where) if where]
     return and_match(shape.match, to_match(trees)) if trees else shape.match
 
 

@@ -47,6 +47,8 @@ def _bind_conditions(
             yield _bind_own(condition, shape, depth, violations, negated=negated)
         else:
             hops.append(condition)
+    if not hops:
+        return
     hops.sort(key=lambda condition: condition.path[depth])
     for name, group in groupby(hops, key=lambda condition: condition.path[depth]):
         yield _bind_relation(name, list(group), shape, depth, violations, negated=negated)
@@ -108,7 +110,8 @@ def _guard(local: str, shape: Shape) -> Tree:
 
 def to_match(trees: Sequence[Tree]) -> Match:
     """What must all hold, with a relation that must be satisfied apart: its ids can be listed, or its records looked up."""
-    relations, rest = list[RelationMatch](), list[Tree]()
+    relations: list[RelationMatch] = []
+    rest: list[Tree] = []
     for tree in trees:
         for part in tree.parts if isinstance(tree, All) else () if tree is True else (tree,):
             if isinstance(part, Related) and not part.negated:
