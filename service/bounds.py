@@ -68,6 +68,17 @@ MAX_ENDED = Bound(
 MAX_LISTED_SESSIONS = Bound(1_000, "sessions in the list of a user's", protects=MEMORY, past="the newest are listed")
 MAX_USER_AGENT = Bound(256, "characters of a session's user agent", protects="the disk", past="the rest is cut off")
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
+MAX_VARIANTS = Bound(10, "variants of a field of files", protects="the disk", past=INVALID)
+MAX_VARIANT_SIDE = Bound(4_096, "pixels of a side of a variant", protects=MEMORY, past=INVALID)
+MAX_IMAGE_PIXELS = Bound(
+    40_000_000,
+    "pixels of an image that a variant is made of",
+    protects=MEMORY,
+    past="422 validation_error, for the variant",
+)
+MAX_VARIANTS_WAITING = Bound(
+    64, "variants that wait in a worker, which makes one at a time", protects=MEMORY, past="503 busy"
+)
 MAX_UPLOADS = Bound(32, "forms with files under way of a project in a worker", protects=MEMORY, past="503 busy")
 MAX_TRANSFERS = Bound(
     2, "imports, exports and bulk writes under way of a project in a worker", protects=MONGODB, past="503 busy"

@@ -33,6 +33,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
+from service.domain.files.variants import FileVariants
 from service.domain.flows.flows import Flows
 from service.domain.idempotency import Idempotency
 from service.domain.jobs.leader import NAME as LEADER
@@ -110,6 +111,7 @@ class Services:
     bulk_writes: BulkWrites
     idempotency: Idempotency
     files: Files
+    file_variants: FileVariants
     file_signing: FileSigning
     limits: Limits
     jobs: Jobs
@@ -192,7 +194,7 @@ def build_services(settings: Settings) -> Services:
     signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
     protection = FileProtection(access, catalogs, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
-    transfers = make_transfer_shares()
+    transfers, files = make_transfer_shares(), Files(projects, protection)
     sessions = Sessions(tokens)
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
     store = FlowStore(databases)
@@ -222,7 +224,8 @@ def build_services(settings: Settings) -> Services:
         batches=Batches(documents, permits, accounts),
         bulk_writes=BulkWrites(catalogs, lists, pattern_judge, transfers),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
-        files=Files(projects, protection),
+        files=files,
+        file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
         sign_in=SignIn(Gateway(), SignInStates(databases), sessions=sessions, defaults=_provider_defaults(settings)),
         outbox=outbox,

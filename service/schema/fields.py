@@ -17,6 +17,7 @@ from service.schema.file_urls import EXTENSIONS
 from service.schema.options import OPTIONS, check_option, check_pairs
 from service.schema.strict_json import shown
 from service.schema.values import Kind, check_data, check_name
+from service.schema.variants import Variants, build_variants
 
 LOC: Location = ("body", "schema")
 RELATION_SUFFIX = "_id"
@@ -39,8 +40,9 @@ class Field:
     """One definition. `minimum` and `maximum` bound numbers; `min_length` and `max_length` text and arrays.
 
     `collection` is what a reference points at: the name of a collection, or `users`. `types` are the extensions of files, and
-    `max_bytes` their length; those that are `protected` are read by signed URLs only. `works` is true where reading a
-    value means more than checking it: a date, a whole number, a default, here or further in.
+    `max_bytes` their length; those that are `protected` are read by signed URLs only, and `variants` are made of images.
+    `works` is true where reading a value means more than checking it: a date, a whole number, a file, a default, here or
+    further in.
     """
 
     kind: Kind
@@ -61,6 +63,7 @@ class Field:
     types: tuple[str, ...] = EXTENSIONS
     max_bytes: int = MAX_FILE_BYTES
     protected: bool = False
+    variants: Variants | None = None
     works: bool = False
 
 
@@ -235,6 +238,7 @@ def _field(definition: Mapping[str, Any]) -> Field:
         types=tuple(definition.get("types", EXTENSIONS)),
         max_bytes=definition.get("max_bytes", MAX_FILE_BYTES),
         protected=definition.get("protected", False),
+        variants=build_variants(definition["variants"]) if "variants" in definition else None,
         works=_works(kind, items, properties),
     )
 

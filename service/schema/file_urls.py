@@ -18,6 +18,7 @@ EXTENSIONS = ("jpg", "jpeg", "png", "gif", "webp", "svg", "pdf", "doc", "docx")
 # Whether it is still good, or ever was, does not matter to what it names.
 SIGNED = r"(?:\?expires=[0-9]{1,12}&signature=[A-Za-z0-9_-]{1,64})?"
 _BARE = re.compile(NAME)
+_VARIANT = re.compile(r"[?&]variant=([a-z0-9_-]{1,32})$")
 _NAME = re.compile(rf"({NAME}){SIGNED}")
 # Whatever the address of the storage was when the text was written.
 _ANY_URL = re.compile(rf"https?://[^\s?#]+/files/({NAME}){SIGNED}")
@@ -62,6 +63,11 @@ class FileUrls:
             for field, value in data.items()
             if isinstance(value, str) and value.startswith(prefix) and (name := self.name(value)) is not None
         }
+
+    def name_and_variant(self, text: str) -> tuple[str | None, str]:
+        """The same of a URL that may name a variant of the file, and that, or nothing."""
+        found = _VARIANT.search(text)
+        return self.name(text[: found.start()] if found else text), found[1] if found else ""
 
     def name(self, text: str) -> str | None:
         """The file that `text` is the URL of, in this storage, with a signature or without."""

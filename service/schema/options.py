@@ -8,6 +8,7 @@ from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN
 from service.errors import Location, Violation
 from service.schema.file_urls import EXTENSIONS
 from service.schema.values import Kind
+from service.schema.variants import check_variants
 
 MAX_LENGTH_OPTION = 2**31 - 1
 COLLECTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
@@ -25,7 +26,7 @@ OPTIONS: Mapping[Kind, frozenset[str]] = {
     Kind.OBJECT: EVERY | {"nullable", "properties"},
     Kind.ARRAY: EVERY | {"nullable", "items", "min_length", "max_length", "index"},
     Kind.REFERENCE: EVERY | INDEXED | {"nullable", "collection"},
-    Kind.FILE: frozenset({"type", "required", "nullable", "types", "max_bytes", "protected"}),
+    Kind.FILE: frozenset({"type", "required", "nullable", "types", "max_bytes", "protected", "variants"}),
     Kind.ANY: EVERY | {"index"},
 }
 ENUM_MEMBER: Mapping[Kind, tuple[type, ...]] = {Kind.STRING: (str,), Kind.INTEGER: (int,), Kind.NUMBER: (int, float)}
@@ -56,6 +57,8 @@ def check_pairs(definition: Mapping[str, Any], kind: Kind, loc: Location) -> Ite
     if kind is Kind.REFERENCE and "collection" not in definition:
         msg = "A reference names the collection it points at, or users"
         yield Violation((*loc, "collection"), msg, "missing")
+    if kind is Kind.FILE and "variants" in definition:
+        yield from check_variants(definition, loc)
     if kind is Kind.ARRAY and is_file(definition.get("items")) and definition.get("default"):
         yield Violation((*loc, "default"), "A new document has no files but those that come with it", "value_error")
 

@@ -19,7 +19,7 @@ BULK: dict[str, dict[str, Any]] = {
     "/api/collections/{name}/delete": {},
 }
 SCHEMA = {"name": {"type": "string"}, "number": {"type": "integer", "min": 0}, "tags": {"type": "any"}}
-SCHEMA["file"] = {"type": "file", "protected": True}
+SCHEMA["file"] = {"type": "file", "protected": True, "types": ["png"], "variants": {"thumb": {"width": 9}}}
 SCHEMA["sku"] = {"type": "string", "unique": True}
 DATA = {"name": "Ann", "number": 1, "tags": ["a", {"b": None}]}
 RULES = {"users": {"read": "users", "fields": {"data.picture": {"read": "users", "protected": True}}}}
@@ -142,7 +142,7 @@ def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
         case "GET", "/api/aggregations/{name}":
             return "least=1"
         case _, "/files/{file_name}":
-            return scene.file_url.partition("?")[2]
+            return scene.file_url.partition("?")[2] + chance.choice(("", "&variant=thumb"))
     return ""
 
 

@@ -105,11 +105,22 @@ class FileProtection:
         return {name: signed.get(name, prefix + name) for name in names}
 
     def sign_each(self, project: Project, files: Mapping[str, StoredFile], seconds: int) -> dict[str, str]:
-        """URL as it was sent → a URL of its file that is good for so many seconds."""
-        return {url: self._url(project, place_of(project.id, file), seconds) for url, file in files.items()}
+        """URL as it was sent → a URL of its file, or of the variant that it names, that is good for so many seconds."""
+        read = project.database.file_urls.name_and_variant
+        return {
+            url: self._url(project, place_of(project.id, file), seconds, read(url)[1]) for url, file in files.items()
+        }
 
-    def _url(self, project: Project, place: FilePlace, seconds: int | None = None) -> str:
-        return f"{project.database.file_urls.prefix}{place.name}{self._signer.sign(place, seconds)}"
+    def _url(self, project: Project, place: FilePlace, seconds: int | None = None, variant: str = "") -> str:
+        return f"{project.database.file_urls.prefix}{place.name}{self._signer.sign(place, seconds, variant)}"
+
+    async def has_variant(self, project: Project, file: StoredFile, variant: str) -> bool:
+        """Whether there is such a variant of the file; the file itself is the one without a name."""
+        if not variant or not file.collection:
+            return not variant
+        collection = await self._catalogs.find(project, file.collection)
+        field = collection.files.get(file.field) if collection is not None else None
+        return field is not None and variant in (field.variants or {})
 
     def _sign_user(self, project: Project, user_id: str, data: dict[str, Any], fields: frozenset[str]) -> bool:
         urls, signed = project.database.file_urls, False

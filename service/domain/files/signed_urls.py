@@ -15,7 +15,7 @@ import orjson
 
 from service.storage.files.stored import StoredFile
 
-EXPIRES, SIGNATURE = "expires", "signature"
+EXPIRES, SIGNATURE, VARIANT = "expires", "signature", "variant"
 _EXPIRES = re.compile(r"[1-9][0-9]{0,11}")
 
 
@@ -36,6 +36,7 @@ class Link:
 
     expires: str = ""
     signature: str = ""
+    variant: str = ""
 
 
 def place_of(project_id: str, file: StoredFile) -> FilePlace:
@@ -50,24 +51,30 @@ class UrlSigner:
         self._window = window
         self._clock = clock
 
-    def sign(self, place: FilePlace, seconds: int | None = None) -> str:
-        """The query of a URL that is good for so many seconds; without them, up to the end of the next window."""
+    def sign(self, place: FilePlace, seconds: int | None = None, variant: str = "") -> str:
+        """The query of a URL that is good for so many seconds; without them, up to the end of the next window.
+
+        It opens the file and its variants; with a `variant`, only that.
+        """
         expires = str(self._end_of_next_window() if seconds is None else int(self._clock()) + seconds)
-        return f"?{EXPIRES}={expires}&{SIGNATURE}={self._signature(place, expires)}"
+        more = f"&{VARIANT}={variant}" if variant else ""
+        return f"?{EXPIRES}={expires}&{SIGNATURE}={self._signature(place, expires, variant)}{more}"
 
     def seconds_left(self, place: FilePlace, link: Link) -> int:
         """For how many whole seconds more the link opens the file; 0 where it does not, or not any more."""
         if not _EXPIRES.fullmatch(link.expires):
             return 0
-        expected = self._signature(place, link.expires)
-        if not hmac.compare_digest(expected.encode(), link.signature.encode("utf-8", "replace")):
+        sent = link.signature.encode("utf-8", "replace")
+        known = {self._signature(place, link.expires, variant).encode() for variant in ("", link.variant)}
+        if not any(hmac.compare_digest(expected, sent) for expected in known):
             return 0
         return max(0, int(link.expires) - int(self._clock()))
 
     def _end_of_next_window(self) -> int:
         return (int(self._clock()) // self._window + 2) * self._window
 
-    def _signature(self, place: FilePlace, expires: str) -> str:
-        collection = [place.collection] if place.collection else []
-        signed = [place.project_id, place.name, place.owner, place.field, *collection, expires]
+    def _signature(self, place: FilePlace, expires: str, variant: str = "") -> str:
+        # Only documents have variants, so nothing that is signed can be read in two ways.
+        more = [place.collection, variant] if variant else [place.collection] if place.collection else []
+        signed = [place.project_id, place.name, place.owner, place.field, *more, expires]
         return base64.urlsafe_b64encode(hmac.digest(self._key, orjson.dumps(signed), "sha256")).rstrip(b"=").decode()

@@ -32,10 +32,24 @@ class FileSigning:
 
         Raises FileNotFound where one is of no file of this project, or of none that the caller may read; InvalidToken.
         """
-        files = await _find(caller.project, urls)
+        files = await self._find(caller.project, urls)
         if isinstance(caller, UserCaller):
             await self._check_readable(caller, files.values())
         return self._protection.sign_each(caller.project, files, seconds)
+
+    async def _find(self, project: Project, urls: Sequence[str]) -> dict[str, StoredFile]:
+        """URL → its file. Raises FileNotFound."""
+        named = {url: project.database.file_urls.name_and_variant(url) for url in urls}
+        names = {name for name, _ in named.values() if name is not None}
+        files = await find_files(project.database.database, names) if names else {}
+        found = {
+            url: files[name]
+            for url, (name, variant) in named.items()
+            if name in files and await self._protection.has_variant(project, files[name], variant)
+        }
+        if len(found) < len(named):
+            raise FileNotFound
+        return found
 
     async def _check_readable(self, caller: UserCaller, files: Collection[StoredFile]) -> None:
         """One's own files, and those of others that are shown to the caller where they belong."""
@@ -82,14 +96,3 @@ def _texts(value: Any) -> Iterator[str]:
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str):
             yield each
-
-
-async def _find(project: Project, urls: Sequence[str]) -> dict[str, StoredFile]:
-    """URL → its file. Raises FileNotFound."""
-    named = {url: project.database.file_urls.name(url) for url in urls}
-    names = {name for name in named.values() if name is not None}
-    files = await find_files(project.database.database, names) if names else {}
-    found = {url: files[name] for url, name in named.items() if name in files}
-    if len(found) < len(named):
-        raise FileNotFound
-    return found

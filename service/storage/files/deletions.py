@@ -1,5 +1,6 @@
 """Files going out: intents that are condemned, and what they name. Every step may be repeated, by anyone, at any time."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,7 +10,7 @@ from bson import ObjectId
 
 from service.storage.client import Document, within
 from service.storage.databases import ProjectDatabase
-from service.storage.files.stored import CHUNKS, FILES
+from service.storage.files.stored import CHUNKS, FILES, VARIANT
 from service.storage.records import translated
 
 INTENTS = "uploads"
@@ -64,8 +65,10 @@ async def remove(database: ProjectDatabase, intent: ObjectId) -> int:
         if document is None:
             return 0
         # The file first: whoever asks for it then gets a 404, and no file without its bytes.
-        await files[FILES].delete_many({"_id": {"$in": document["files"]}})
-        await files[CHUNKS].delete_many({"files_id": {"$in": document["files"]}})
+        # In the order of names, so a variant that is stored meanwhile is met behind its image.
+        named = [*document["files"], *(re.compile(f"^{re.escape(name)}{VARIANT}") for name in document["files"])]
+        await files[FILES].delete_many({"_id": {"$in": named}})
+        await files[CHUNKS].delete_many({"files_id": {"$in": named}})
         await files[INTENTS].delete_one({"_id": intent})
     return len(document["files"])
 

@@ -22,6 +22,8 @@ FILE_INDEXES = {
 }
 # The driver's default: a little under a power of two, which suits how the server allots records.
 CHUNK_BYTES = 255 * 1024
+# Stands in the name of a variant behind that of its image, and in no name of a file.
+VARIANT = "~"
 # How many chunks one query of a reader fetches, and so holds in memory.
 READ_CHUNKS = 4
 
@@ -56,6 +58,10 @@ class StoredFile:
 
 class FileDamaged(Exception):
     """A chunk is missing or short, or the file was removed while it was read; the bytes so far are not the file."""
+
+
+def is_variant(file: StoredFile) -> bool:
+    return VARIANT in file.name
 
 
 async def find_file(database: Database, name: str) -> StoredFile:

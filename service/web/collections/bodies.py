@@ -1,11 +1,11 @@
 """What the endpoints of collections read and answer: specification section 2.2."""
 
-from typing import Annotated, Any, Required
+from typing import Annotated, Any, Literal, Required
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN
+from service.bounds import MAX_ENUM, MAX_FILE_BYTES, MAX_PATTERN, MAX_VARIANT_SIDE, MAX_VARIANTS
 from service.domain.collections.catalog import Declaration
 from service.domain.collections.conflicts import Findings
 from service.schema.file_urls import EXTENSIONS
@@ -20,6 +20,18 @@ CollectionName = Annotated[
 FieldType = Annotated[str, WithJsonSchema({"type": "string", "enum": [kind.value for kind in OPTIONS]})]
 FileExtension = Annotated[str, WithJsonSchema({"type": "string", "enum": list(EXTENSIONS)})]
 Length = Annotated[int, Field(ge=0, le=MAX_LENGTH_OPTION)]
+
+
+Side = Annotated[int, Field(ge=1, le=MAX_VARIANT_SIDE)]
+
+
+class VariantDefinition(TypedDict, total=False):
+    """A smaller image; it has a width, a height, or both."""
+
+    width: Side
+    height: Side
+    fit: Literal["contain", "cover"]
+    format: Literal["webp", "jpeg"]
 
 
 class FieldDefinition(TypedDict, total=False):
@@ -42,6 +54,10 @@ class FieldDefinition(TypedDict, total=False):
     types: Annotated[list[FileExtension], Field(min_length=1, description="Of a file: the extensions it may have")]
     max_bytes: Annotated[int, Field(ge=1, le=MAX_FILE_BYTES, description="Of a file")]
     protected: Annotated[bool, Field(description="Of a file: whether only signed URLs open it")]
+    variants: Annotated[
+        dict[str, VariantDefinition],
+        Field(max_length=MAX_VARIANTS, description="Of a file: `?variant=<name>` of its URL"),
+    ]
     collection: Annotated[str, Field(description="The collection that a reference points at, or `users`")]
 
 

@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
-from service.domain.files.signed_urls import EXPIRES, SIGNATURE, Link
+from service.domain.files.signed_urls import EXPIRES, SIGNATURE, VARIANT, Link
 from service.domain.files.types import FILE_TYPES, extension
 from service.errors import Invalid, RangeNotSatisfiable, Violation
 from service.query.parse import parse_pairs
 from service.services import Services
-from service.storage.files.stored import StoredFile
+from service.storage.files.stored import StoredFile, is_variant
 from service.web.asgi.streaming import Streamed
 from service.web.auth.client_address import find_client_address
 from service.web.files.bodies import SignedUrls, UrlsForm
@@ -22,13 +22,16 @@ from service.web.http.render import json_response
 
 # Names are never reused, so nobody needs to ask again.
 IMMUTABLE = "public, max-age=31536000, immutable"
+VARIANTS_CACHED = "public, max-age=3600"
 # Whatever a file holds, opened as a page it runs no script, loads nothing, and has no origin. An image's own styles stay.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 async def read_file(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Read an uploaded file, whole or one range of it."""
-    file, seconds = await services.files.find_readable(request.path_params["file_name"], _link(request))
+    link = _link(request)
+    source = services.file_variants if link.variant else services.files
+    file, seconds = await source.find_readable(request.path_params["file_name"], link)
     chosen = answer(_conditions(request), etag=_etag(file), length=file.length)
     if isinstance(chosen, NotModified):
         return Response(status_code=304, headers=file_headers(file, seconds))
@@ -51,12 +54,12 @@ async def sign_urls(request: Request, caller: SecretKeyCaller | UserCaller, serv
 def _link(request: Request) -> Link:
     """What a signed URL has behind the name. Raises Invalid for any other parameter."""
     pairs = dict(parse_pairs(request.scope["query_string"]))
-    if unknown := pairs.keys() - {EXPIRES, SIGNATURE}:
+    if unknown := pairs.keys() - {EXPIRES, SIGNATURE, VARIANT}:
         raise Invalid(
             Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden")
             for name in sorted(unknown)
         )
-    return Link(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""))
+    return Link(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""), pairs.get(VARIANT, ""))
 
 
 def _part(chosen: Whole | ByteRange | NotSatisfiable, file: StoredFile) -> tuple[int, ByteRange]:
@@ -89,7 +92,7 @@ def file_headers(file: StoredFile, seconds: int | None) -> dict[str, str]:
     shown_inline = FILE_TYPES[extension(file.name)].shown_inline
     return {
         "etag": _etag(file),
-        "cache-control": IMMUTABLE if seconds is None else f"private, max-age={seconds}",
+        "cache-control": _caching(file) if seconds is None else f"private, max-age={seconds}",
         "accept-ranges": "bytes",
         "content-disposition": content_disposition(file.original_name, inline=shown_inline),
         "content-security-policy": POLICY,
@@ -97,6 +100,11 @@ def file_headers(file: StoredFile, seconds: int | None) -> dict[str, str]:
         # Pages of other origins show the images, also those that are isolated (COEP).
         "cross-origin-resource-policy": "cross-origin",
     }
+
+
+def _caching(file: StoredFile) -> str:
+    """What a variant is, its declaration says, which may be changed."""
+    return VARIANTS_CACHED if is_variant(file) else IMMUTABLE
 
 
 def _conditions(request: Request) -> Mapping[str, str]:

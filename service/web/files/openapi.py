@@ -30,6 +30,12 @@ READ = Operation(
         ),
         Parameter(name="signature", description="Of a signed URL.", schema={"type": "string"}),
         Parameter(
+            name="variant",
+            description="A variant of an image that its collection declares; 422 where the image cannot be decoded.",
+            schema={"type": "string"},
+            example="thumb",
+        ),
+        Parameter(
             name="Range",
             location="header",
             description="`bytes=<first>-<last>`, `bytes=<first>-` or `bytes=-<length>`.",
@@ -53,7 +59,7 @@ READ = Operation(
         ),
         SuccessResponse(status=304, description="The client has it", headers=HEADERS),
     ),
-    errors=(FileNotFound, RangeNotSatisfiable(1024), Invalid, Unavailable),
+    errors=(FileNotFound, RangeNotSatisfiable(1024), Invalid, Busy, Unavailable),
 )
 PLAIN = "https://api.example.com/files/demo-0123456789abcdef0123456789abcdef.pdf"
 SIGN = Operation(

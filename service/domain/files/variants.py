@@ -1,0 +1,108 @@
+"""Variants of images: those that a collection declares, made when they are first asked for, once, and kept."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from service.bounds import MAX_IMAGE_PIXELS, MAX_VARIANTS_WAITING
+from service.domain.collections.catalog import Catalogs
+from service.domain.files.files import Files
+from service.domain.files.signed_urls import Link
+from service.domain.projects.lookup import Project
+from service.domain.shares import Turns
+from service.errors import Busy, CollectionNotFound, FileNotFound, Invalid
+from service.images.process import NotDrawn, draw
+from service.storage.files.stored import FileDamaged, StoredFile, read_range
+from service.storage.files.variants import find_variant, give_up_turn, store_variant, take_turn, variant_name
+
+# How often, and how long, it is looked whether somebody else has made it.
+LOOK_SECONDS, WAIT_SECONDS = 0.1, 30.0
+NOT_POSSIBLE = f"The file is no image of at most {MAX_IMAGE_PIXELS:,} pixels that can be decoded"
+
+
+class FileVariants:
+    """The variants of all projects. A worker draws one at a time, for each project in its turn."""
+
+    def __init__(self, files: Files, catalogs: Catalogs) -> None:
+        self._files = files
+        self._catalogs = catalogs
+        self._turns = Turns(1, waiting=MAX_VARIANTS_WAITING, retry_after=1)
+        self._under_way: dict[str, asyncio.Task[StoredFile]] = {}
+
+    async def find_readable(self, name: str, link: Link) -> tuple[StoredFile, int | None]:
+        """The variant that `link` names of an image, and for how many seconds more it opens it, as `Files.find_readable`.
+
+        Raises FileNotFound, Busy, Unavailable, and Invalid where the image has none.
+        """
+        image, seconds = await self._files.find_readable(name, link)
+        project = await self._files.find_project(name)
+        wanted = await self._find_definition(project, image, link.variant)
+        found = await self._find(project, image, wanted)
+        if not found.length:
+            raise Invalid.one(("query", "variant"), NOT_POSSIBLE, type_="variant_not_possible")
+        return found, seconds
+
+    async def _find_definition(self, project: Project, image: StoredFile, variant: str) -> Mapping[str, Any]:
+        """What is to be drawn. Raises FileNotFound where nothing is declared so."""
+        try:
+            field = (await self._catalogs.get(project, image.collection)).files.get(image.field)
+        except CollectionNotFound:
+            raise FileNotFound from None
+        declared = (field.variants or {}).get(variant) if field is not None else None
+        if declared is None:
+            raise FileNotFound
+        return asdict(declared)
+
+    async def _find(self, project: Project, image: StoredFile, wanted: Mapping[str, Any]) -> StoredFile:
+        name = variant_name(image.name, wanted)
+        found = await find_variant(project.database, name)
+        if found is not None:
+            return found
+        if (task := self._under_way.get(name)) is None:
+            # Not a part of the first request for it, which may be given up.
+            task = self._under_way[name] = asyncio.create_task(self._make(project, image, name, wanted))
+            task.add_done_callback(partial(self._end, name))
+        return await asyncio.shield(task)
+
+    def _end(self, name: str, task: asyncio.Task[StoredFile]) -> None:
+        del self._under_way[name]
+        if not task.cancelled():
+            # Whoever asked for it may have left; then nobody else looks what it was.
+            task.exception()
+
+    async def _make(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> StoredFile:
+        async with self._turns.take(project.id):
+            return await self._draw_once(project, image, name, wanted)
+
+    async def _draw_once(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> StoredFile:
+        """By this worker, or by another that was first."""
+        database = project.database
+        for _ in range(int(WAIT_SECONDS / LOOK_SECONDS)):
+            if (found := await find_variant(database, name)) is not None:
+                return found
+            if (token := await take_turn(database, name)) is None:
+                await asyncio.sleep(LOOK_SECONDS)
+                continue
+            try:
+                # Whoever had the turn before may have made it.
+                if await find_variant(database, name) is None:
+                    await store_variant(database, image, name, token, await self._draw(project, image, wanted))
+            finally:
+                await asyncio.shield(give_up_turn(database, name, token))
+        raise Busy("Another makes this variant, and is not done; try again")
+
+    async def _draw(self, project: Project, image: StoredFile, wanted: Mapping[str, Any]) -> bytes:
+        """No bytes where it cannot be drawn."""
+        try:
+            return await draw(self._content(project, image), {**wanted, "pixels": int(MAX_IMAGE_PIXELS)})
+        except NotDrawn:
+            return b""
+
+    async def _content(self, project: Project, image: StoredFile) -> AsyncIterator[bytes]:
+        try:
+            async for piece in read_range(project.database.database, image, 0, image.length):
+                yield piece
+        except FileDamaged:
+            raise FileNotFound from None

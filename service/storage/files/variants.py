@@ -1,0 +1,80 @@
+"""Variants of stored images: files beside them, which go with them; and whose turn it is to make one.
+
+A variant's name is that of its image, and what it is made by. Whoever makes it has an intent of that name, as uploads have,
+which only one can have at a time, and drops it in the transaction that stores the variant.
+"""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from bson import Int64
+
+from service.errors import DuplicateValue, FileNotFound
+from service.schema.values import now
+from service.storage.databases import ProjectDatabase
+from service.storage.files.deletions import INTENTS, STANDING
+from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, VARIANT, StoredFile, find_files
+from service.storage.records import translated
+
+# How long one may take to be made, after which another may begin.
+TURN = timedelta(seconds=60)
+# What draws it; another number makes all anew.
+DRAWING = 1
+
+
+def variant_name(image: str, wanted: Mapping[str, Any]) -> str:
+    """`demo-….png` → `demo-….png~<16 hex digits>.webp`."""
+    digest = hashlib.sha256(json.dumps([DRAWING, wanted], sort_keys=True).encode()).hexdigest()[:16]
+    return f"{image}{VARIANT}{digest}.{wanted['format']}"
+
+
+async def find_variant(database: ProjectDatabase, name: str) -> StoredFile | None:
+    """The variant, if it was made; one of no bytes says that it cannot be."""
+    return (await find_files(database.database, [name])).get(name)
+
+
+async def take_turn(database: ProjectDatabase, name: str) -> str | None:
+    """What says that it is one's own turn to make the variant; None where somebody else is at it."""
+    token, intents = secrets.token_hex(8), database.records(INTENTS)
+    mine = [{"$set": {"files": [name], "token": token, "touched": "$$NOW"}}]
+    try:
+        await intents.create({"_id": name, "touched": {"$exists": False}}, mine)
+    except DuplicateValue:
+        # It is taken over where its maker died.
+        milliseconds = int(TURN.total_seconds() * 1000)
+        abandoned = {"$expr": {"$lt": ["$touched", {"$subtract": ["$$NOW", milliseconds]}]}}
+        return token if await intents.update({"_id": name, **STANDING, **abandoned}, mine) else None
+    return token
+
+
+async def give_up_turn(database: ProjectDatabase, name: str, token: str) -> None:
+    await database.records(INTENTS).delete({"_id": name, "token": token})
+
+
+async def store_variant(database: ProjectDatabase, image: StoredFile, name: str, token: str, content: bytes) -> None:
+    """Stores the variant, if the image is still there and it is still one's turn. Raises FileNotFound."""
+    chunks = [
+        {"files_id": name, "n": number, "data": content[start : start + CHUNK_BYTES]}
+        for number, start in enumerate(range(0, len(content), CHUNK_BYTES))
+    ]
+    label = f"{image.original_name.rpartition('.')[0]}.{name.rpartition('.')[2]}"
+    file = {"_id": name, "filename": name, "length": Int64(len(content)), "chunkSize": CHUNK_BYTES, "uploadDate": now()}
+
+    async def store(bound: ProjectDatabase) -> None:
+        # To write to the image's record is to meet whoever removes it.
+        has_turn = await bound.records(INTENTS).delete({"_id": name, "token": token, **STANDING})
+        is_there = await bound.records(FILES).update_one({"_id": image.name}, {"$set": {"metadata.has_variants": True}})
+        if not has_turn or not is_there:
+            raise FileNotFound
+        with translated():
+            await bound.database[FILES].insert_one(
+                {**file, "metadata": {"original_name": label}}, session=bound.session
+            )
+            if chunks:
+                await bound.database[CHUNKS].insert_many(chunks, session=bound.session)
+
+    await database.in_transaction(store)
