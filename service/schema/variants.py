@@ -40,7 +40,7 @@ def check_variants(definition: Mapping[str, Any], loc: Location) -> Iterator[Vio
         yield Violation(place, f"Must be an object of 1 to {MAX_VARIANTS} variants by their names", "dict_type")
         return
     types = definition.get("types")
-    if not isinstance(types, list) or any(each not in RASTER for each in types):
+    if not isinstance(types, list) or any(each not in RASTER for each in types if isinstance(each, str)):
         msg = f"Only images have variants: declare types, some of {', '.join(sorted(RASTER))}"
         yield Violation(place, msg, "value_error")
     for name, variant in declared.items():
