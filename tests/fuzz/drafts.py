@@ -30,7 +30,8 @@ FORMS: set[Endpoint] = {
     *((method, "/api/collections/{name}/documents/{id}") for method in ("PUT", "PATCH")),
     UPSERT,
 }
-FILES = (("a.png", PNG), ("b.svg", SVG))
+PICTURE = ("a.png", PNG)
+FILES = (PICTURE, ("b.svg", SVG))
 QUERIES = (
     *("", "limit=5&offset=1", "sort_by=created_at&sort_order=desc", "populate=*", "count=false"),
     *(
@@ -123,7 +124,7 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
         made.headers.append(("content-type", b"application/x-ndjson"))
     made.content = _content(endpoint, scene, chance)
     if endpoint in FORMS and chance.random() < 0.5:
-        made.parts = [("file", *chance.choice(FILES))]
+        made.parts = [("file", *(chance.choice(FILES) if pattern.startswith("/auth") else PICTURE))]
         # A form has the data of a document as it is.
         made.content = made.content.get("data", made.content)
     return made
