@@ -143,7 +143,7 @@ def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
         case "GET", "/api/aggregations/{name}":
             return "least=1"
         case _, "/files/{file_name}":
-            return scene.file_url.partition("?")[2] + chance.choice(("", "&variant=thumb"))
+            return scene.file_url.partition("?")[2]
     return ""
 
 
