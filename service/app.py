@@ -16,6 +16,7 @@ from service.web.asgi.request_context import DeadlineWatch, RequestContext
 from service.web.asgi.router import RouteDispatch
 from service.web.asgi.streaming import Streams
 from service.web.http.render import render_error
+from service.web.realtime.sockets import SocketDispatch
 from service.web.routes import ROUTES
 
 # Objects made and not freed before the youngest generation is looked at; and how many of its turns make one of the next.
@@ -76,4 +77,4 @@ class Application(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         answered = DeadlineWatch(RouteDispatch(self.router, render_error), self.deadlines)
-        return RequestContext(answered, render_error)
+        return RequestContext(answered, render_error, otherwise=SocketDispatch(answered))

@@ -265,6 +265,33 @@ MAX_ROLES = Bound(16, "roles of a user", protects=LOOP, past=INVALID)
 MAX_CAN_DEPTH = Bound(3, "rules that one rule needs by `$can`", protects=MONGODB, past=INVALID)
 MAX_RULE_TESTS = Bound(200, "tests stored with the rules", protects=LOOP, past=INVALID)
 
+# Of what is followed live.
+MAX_LIVE_BYTES = Bound(
+    1_048_576, "bytes of a document of a live collection, as MongoDB keeps it", protects="the change feed", past=INVALID
+)
+MAX_IMAGE_BYTES = Bound(
+    2_097_152,
+    "bytes of a document, written past the service, that an event holds",
+    protects="the change feed",
+    past="`resync`, `large`",
+)
+MAX_SOCKETS = Bound(10_000, "sockets of a worker", protects=MEMORY, past="503 busy")
+MAX_USER_SOCKETS = Bound(10, "sockets of a user to a worker", protects=MEMORY, past="close 4429")
+MAX_HANDSHAKES = Bound(200, "sockets that a worker opens in a second", protects=LOOP, past="503 busy")
+MAX_SUBSCRIPTIONS = Bound(100, "subscriptions of a socket", protects=MEMORY, past="`closed`, `too_many_subscriptions`")
+MAX_MESSAGE_BYTES = Bound(65_536, "bytes of a message from a client", protects=MEMORY, past="close 1009")
+MAX_MESSAGES = Bound(120, "messages of a socket at once, and then 20 a second", protects=LOOP, past="close 4429")
+MAX_MESSAGE_ERRORS = Bound(10, "messages of a socket that are answered with `error`", protects=LOOP, past="close 4400")
+MAX_SNAPSHOTS = Bound(16, "snapshots that a worker reads at once", protects=MONGODB, past="the others wait")
+MAX_SNAPSHOT_BYTES = Bound(4_194_304, "bytes of a snapshot", protects=MEMORY, past="`closed`, `page_too_large`")
+MAX_CHANGES_BYTES = Bound(1_048_576, "bytes of a frame of changes", protects=MEMORY, past="`resync`, `large`")
+MAX_UNSENT_BYTES = Bound(
+    262_144,
+    "bytes that wait in a socket behind its last snapshot",
+    protects=MEMORY,
+    past="`resync`, `slow`; close 4408 after 30 seconds",
+)
+
 
 def every_bound() -> list[Bound]:
     """The rows of the table, in the order of this page."""

@@ -11,6 +11,7 @@ ServiceError
 │                  CountChanged, EmailInUse
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
+├── NotLive 422, UpgradeRequired 426
 ├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
@@ -435,6 +436,26 @@ class Invalid(ServiceError):
 
     def body(self) -> dict[str, Any]:
         return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
+
+
+class UpgradeRequired(ServiceError):
+    """A plain request where a WebSocket is opened."""
+
+    status = 426
+    code = "upgrade_required"
+    detail = "Open a WebSocket here"
+
+    def __init__(self) -> None:
+        # RFC 9110 section 15.5.22.
+        super().__init__(headers={"upgrade": "websocket", "connection": "upgrade"})
+
+
+class NotLive(ServiceError):
+    """What a subscription asks for can be listed, and not followed; told over a socket, with the reason in `detail`."""
+
+    status = 422
+    code = "not_live"
+    detail = "This cannot be followed live"
 
 
 class IdempotencyKeyReused(Invalid):

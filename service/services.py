@@ -52,6 +52,7 @@ from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox, derive_key
+from service.domain.realtime.realtime import Realtime
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.sessions.sessions import Sessions
 from service.domain.sign_in.flow import SignIn
@@ -69,6 +70,8 @@ from service.storage.projects import ProjectStore
 from service.storage.sign_in_states import SignInStates
 
 CLOSE_SECONDS = 2.0
+# A change stream holds one, and the next one is opened while it waits.
+FEED_CONNECTIONS = 8
 # How often it is looked for projects to migrate, and to delete.
 MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
@@ -119,11 +122,15 @@ class Services:
     rules: RulesAdministration
     roles: Roles
     keys: Keys
+    realtime: Realtime
+    # Of pages that the service serves itself.
+    origin: str
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str | None
 
     async def close(self) -> None:
         """Returns what was leased and ends what runs, as far as the database answers."""
+        await self.realtime.close()
         await self.jobs.close()
         await self.outbox.close()
         await self.limits.close()
@@ -238,6 +245,16 @@ def build_services(settings: Settings) -> Services:
         rules=RulesAdministration(access, made),
         roles=Roles(access),
         keys=Keys(base.store, projects),
+        realtime=Realtime(
+            partial(connect, settings.database_uri, timeout_ms=None, max_connections=FEED_CONNECTIONS),
+            settings.database_prefix,
+            access=access,
+            catalogs=catalogs,
+            projects=projects,
+            tokens=tokens,
+            protection=protection,
+        ),
+        origin="/".join(settings.base_url.split("/")[:3]),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )

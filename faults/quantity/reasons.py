@@ -5,6 +5,7 @@ from collections.abc import Mapping
 MANY = "of many requests at once: `scripts/faults hostile`"
 COMMAND = "of a command, not of a request"
 ADDED_UP = "of many requests one after the other"
+SOCKETS = "of sockets, not of a request"
 
 REASONS: Mapping[str, str] = {
     "MAX_IN_FLIGHT": MANY,
@@ -54,5 +55,18 @@ REASONS: Mapping[str, str] = {
     "MAX_AGGREGATIONS_UNDER_WAY": MANY,
     "MAX_AGGREGATIONS_WAITING": MANY,
     "MAX_AGGREGATIONS": ADDED_UP,
+    "MAX_LIVE_BYTES": "as the bytes of a JSON body, of which one is made",
+    "MAX_IMAGE_BYTES": "of what another program writes",
+    "MAX_SOCKETS": SOCKETS,
+    "MAX_USER_SOCKETS": SOCKETS,
+    "MAX_HANDSHAKES": SOCKETS,
+    "MAX_SUBSCRIPTIONS": SOCKETS,
+    "MAX_MESSAGE_BYTES": SOCKETS,
+    "MAX_MESSAGES": SOCKETS,
+    "MAX_MESSAGE_ERRORS": SOCKETS,
+    "MAX_SNAPSHOTS": SOCKETS,
+    "MAX_SNAPSHOT_BYTES": SOCKETS,
+    "MAX_CHANGES_BYTES": SOCKETS,
+    "MAX_UNSENT_BYTES": SOCKETS,
     "MAX_CAN_DEPTH": "each is a condition of one rule",
 }

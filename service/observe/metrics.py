@@ -36,6 +36,14 @@ HASHES = Histogram("password_hash_duration_seconds", "Password hashes and checks
 HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting", multiprocess_mode="livesum")
 
 MAILS = Counter("mails", "Tries to hand a mail to its SMTP server, by how they ended", ("outcome",))
+FEED_OPENED = Counter("change_feed_opened", "Change streams that were opened")
+FEED_EVENTS = Counter("change_feed_events", "Changes that MongoDB told of in collections that somebody follows")
+FEED_LOST = Counter("change_feed_lost", "Change streams that ended by themselves", ("reason",))
+SOCKETS = Gauge("realtime_sockets", "Open sockets that said hello", multiprocess_mode="livesum")
+SUBSCRIPTIONS = Gauge("realtime_subscriptions", "Queries that are followed", multiprocess_mode="livesum")
+DELIVERIES = Counter("realtime_deliveries", "Frames of changes that were sent")
+RESYNCS = Counter("realtime_resyncs", "Subscriptions that began anew", ("reason",))
+
 JOB_RUNS = Counter("background_job_runs", "Runs of a background job that succeeded", ("job",))
 JOB_FAILURES = Counter("background_job_failures", "Runs of a background job that failed", ("job",))
 JOB_LAST_SUCCESS = Gauge(

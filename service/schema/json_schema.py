@@ -8,6 +8,7 @@ Source: https://www.mongodb.com/docs/manual/reference/operator/query/jsonSchema/
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from service.bounds import MAX_LIVE_BYTES
 from service.schema.fields import Field, Fields
 from service.schema.file_urls import name_pattern
 from service.schema.values import Kind
@@ -32,11 +33,14 @@ BSON_TYPES: Mapping[Kind, tuple[str, ...]] = {
 }
 
 
-def validator(fields: Fields) -> dict[str, Any]:
+def validator(fields: Fields, *, realtime: bool = False) -> dict[str, Any]:
     """The validator of a collection of records {_id, data, created_at, updated_at, version?} whose `data` has these fields.
 
-    A record that another program wrote has no version.
+    A record that another program wrote has no version. In a collection that can be followed live, a record is small enough
+    for an event that holds it twice.
     """
+    if realtime:
+        return {"$and": [validator(fields), {"$expr": {"$lte": [{"$bsonSize": "$$ROOT"}, int(MAX_LIVE_BYTES)]}}]}
     return {
         JSON_SCHEMA: {
             "bsonType": "object",
@@ -51,6 +55,11 @@ def validator(fields: Fields) -> dict[str, Any]:
             },
         }
     }
+
+
+def both(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """What is in force while a schema changes. Its clauses have other numbers than those of `validator`."""
+    return {"$and": [{}, {}, old, new]}
 
 
 def trial(fields: Sequence[Field]) -> dict[str, Any]:

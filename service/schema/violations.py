@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from service.bounds import MAX_LIVE_BYTES
 from service.errors import Location, Violation
 from service.schema.file_urls import pattern_extensions
 from service.schema.json_schema import JSON_SCHEMA, VERSION
@@ -34,18 +35,40 @@ WANTED: Mapping[frozenset[str], tuple[str, str]] = {
 
 def translate(err_info: Mapping[str, Any], loc: Location = BODY) -> list[Violation]:
     """Every violation that `err_info` tells of, at least one; `loc` is put before the path within the record."""
-    rules = err_info.get("details", {}).get("schemaRulesNotSatisfied", [])
-    found = [violation.under(*loc) for violation in _rules(rules, ())]
+    found = [violation.under(*loc) for clause in _clauses(err_info) for violation in _of_clause(clause)]
     return found or [Violation((*loc, "data"), UNKNOWN, "value_error")]
+
+
+def is_verdict(err_info: Mapping[str, Any]) -> bool:
+    """Whether it is that of a collection's own validator, not of the one in force while a schema changes (`both`)."""
+    details = err_info.get("details", {})
+    numbers = (clause["index"] for clause in details.get("clausesNotSatisfied", ()))
+    return details.get("operatorName", JSON_SCHEMA) in {JSON_SCHEMA, "$and"} and all(number < 2 for number in numbers)
+
+
+def _clauses(err_info: Mapping[str, Any]) -> list[Detail]:
+    """What the parts of a validator say of the record, which are one or two."""
+    details = err_info.get("details", {})
+    if details.get("operatorName") != "$and":
+        return [details]
+    return [clause["details"] for clause in details.get("clausesNotSatisfied", ())]
+
+
+def _of_clause(details: Detail) -> Iterator[Violation]:
+    if details.get("operatorName") == "$expr":
+        yield Violation(
+            ("data",), f"A record that can be followed live has at most {MAX_LIVE_BYTES} bytes", "too_large"
+        )
+    yield from _rules(details.get("schemaRulesNotSatisfied", []), ())
 
 
 def may_lack_version(err_info: Mapping[str, Any]) -> bool:
     """Whether the validator that refused a record may be one from before records had versions."""
-    details = err_info.get("details", {})
-    if details.get("operatorName", JSON_SCHEMA) != JSON_SCHEMA:
+    if not is_verdict(err_info):
         return False
-    rules = details.get("schemaRulesNotSatisfied", [])
-    return not rules or any(VERSION in rule.get("additionalProperties", []) for rule in rules)
+    schemas = [clause for clause in _clauses(err_info) if clause.get("operatorName", JSON_SCHEMA) == JSON_SCHEMA]
+    rules = [rule for clause in schemas for rule in clause.get("schemaRulesNotSatisfied", [])]
+    return (bool(schemas) and not rules) or any(VERSION in rule.get("additionalProperties", []) for rule in rules)
 
 
 def _rules(rules: list[Detail], loc: Location) -> Iterator[Violation]:

@@ -47,6 +47,12 @@ class ConnectionRegister:
         if connection in self._addresses:
             self._idle[connection] = None
 
+    def hand_over(self, connection: Closable, to: Closable) -> None:
+        """`to` is in its place from now on, and never idle."""
+        self._idle.pop(connection, None)
+        if (address := self._addresses.pop(connection, None)) is not None:
+            self._addresses[to] = address
+
     def forget(self, connection: Closable) -> None:
         """The connection has ended."""
         self._idle.pop(connection, None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 CYCLE_PARAMETERS = (
@@ -30,6 +31,14 @@ USED: Mapping[Callable[..., Any], str] = {
     HttpToolsProtocol.shutdown: "self",
     RequestResponseCycle.__init__: CYCLE_PARAMETERS,
     RequestResponseCycle.run_asgi: "self app",
+    HttpToolsProtocol._should_upgrade_to_ws: "self",  # noqa: SLF001
+    HttpToolsProtocol.handle_websocket_upgrade: "self",
+    WebSocketsSansIOProtocol.__init__: "self config server_state app_state _loop",
+    WebSocketsSansIOProtocol.connection_made: "self transport",
+    WebSocketsSansIOProtocol.connection_lost: "self exc",
+    WebSocketsSansIOProtocol.handle_connect: "self event",
+    WebSocketsSansIOProtocol.start_keepalive: "self",
+    WebSocketsSansIOProtocol.shutdown: "self",
     uvicorn.Server.handle_exit: "self sig frame",
     uvicorn.Server.shutdown: "self sockets",
     Process.__init__: "self config sockets",

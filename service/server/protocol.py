@@ -10,11 +10,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 import service.server.internals  # noqa: F401 - it says what changed where uvicorn is not the one that this file fits
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.server.connections import ConnectionRegister
+from service.server.live_socket import LiveSocket
 from service.server.refusals import render_refusal
 from service.server.send_rate import SendRate
 from service.server.timeouts import ConnectionTimeouts
 from service.server.write_buffer import WriteBuffer
 from service.web.asgi.deadlines import STOPPING
+from service.web.realtime.sockets import PATH
 
 
 class TooManyHeaders(Exception):
@@ -38,6 +40,7 @@ class TimedConnection(HttpToolsProtocol):
         self._header_count = 0
         self._refusal = 400
         self._refused = False
+        self._upgraded = False
         self._task: asyncio.Task[Any] | None = None
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -57,6 +60,29 @@ class TimedConnection(HttpToolsProtocol):
             buffer.write(render_refusal(503))
             self._close()
 
+    def _should_upgrade_to_ws(self) -> bool:
+        """Only there, and as RFC 6455 asks; elsewhere a request to upgrade is answered as any other."""
+        is_there = self.url.partition(b"?")[0] == PATH.encode() and self.scope["method"] == "GET"
+        return is_there and super()._should_upgrade_to_ws()
+
+    def handle_websocket_upgrade(self) -> None:
+        """As uvicorn's; the connection is a socket from here on, and none of the deadlines of requests are its own."""
+        self._stop_timer()
+        if self._send_rate is not None:
+            self._send_rate.stop()
+        self._upgraded = True
+        self.connections.discard(self)
+        socket = LiveSocket(
+            self.config, self.server_state, self.app_state, on_lost=lambda: self._register.forget(socket)
+        )
+        self._register.hand_over(self, socket)
+        headers = [part for name, value in self.scope["headers"] for part in (name, b": ", value, b"\r\n")]
+        transport = self.transport.beneath  # type: ignore[attr-defined]
+        socket.connection_made(transport)
+        socket.data_received(b"".join([b"GET ", self.url, b" HTTP/1.1\r\n", *headers, b"\r\n"]))
+        transport.set_protocol(socket)
+        self.app = self.cycle = self.scope = self.headers = self._send_rate = None  # type: ignore[assignment]
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Lets go of all that leads back here: what is a cycle stays in memory until the collector comes, which is seldom."""
         self._stop_timer()
@@ -73,7 +99,7 @@ class TimedConnection(HttpToolsProtocol):
             return
         self._unread_bytes += len(data)
         super().data_received(data)
-        if self._refused or self.transport.is_closing():
+        if self._upgraded or self._refused or self.transport.is_closing():
             return
         if self._unread_bytes > MAX_HEADER_BYTES and (self._reading_headers or self._reading_body):
             self._refuse(431)
@@ -130,7 +156,7 @@ class TimedConnection(HttpToolsProtocol):
         self._unread_bytes = 0
         if STOPPING in self.app_state:
             self.end_with_this_request()
-        if self.cycle.response_complete:
+        if self.cycle is not None and self.cycle.response_complete:
             self._stop_timer()
             self._register.mark_idle(self)
         super().on_message_complete()

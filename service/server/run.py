@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from uvicorn.config import STARTUP_FAILURE
 
+from service.bounds import MAX_MESSAGE_BYTES
 from service.errors import ConfigurationError
 from service.file_limit import raise_file_limit
 from service.observe.metrics import FOLDER_VARIABLE
@@ -32,7 +33,10 @@ UVICORN_OPTIONS: dict[str, Any] = {
     # The client's address is found by the service itself, from TRUSTED_PROXIES.
     "proxy_headers": False,
     "server_header": False,
-    "ws": "none",
+    # A socket is made of this by `protocol`, at one path only.
+    "ws": "websockets-sansio",
+    "ws_max_size": int(MAX_MESSAGE_BYTES),
+    "ws_per_message_deflate": False,
 }
 
 

@@ -26,6 +26,12 @@ class WriteBuffer:
         self._written = 0
         self.is_closing = transport.is_closing
 
+    @property
+    def beneath(self) -> asyncio.Transport:
+        """The transport itself, for who writes whole frames."""
+        self.flush()
+        return self._transport
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 

@@ -41,18 +41,21 @@ SERVER_SELECTION_TIMEOUT_MS = 3_000
 MAX_CONNECTIONS = 100
 
 
-def connect(uri: str) -> Client:
+def connect(
+    uri: str, *, timeout_ms: int | None = OPERATION_TIMEOUT_MS, max_connections: int = MAX_CONNECTIONS
+) -> Client:
     """A client that has not connected yet: it does so with the first operation, and again after each loss.
 
-    It belongs to the event loop that uses it first. Raises ConfigurationError for a URI the driver cannot read.
+    It belongs to the event loop that uses it first. Raises ConfigurationError for a URI the driver cannot read. Without
+    `timeout_ms` whoever calls bounds each call, and how long MongoDB may wait within it.
     """
     try:
         client: Client = AsyncMongoClient(
             uri,
             appname="auth-collections",
-            timeoutMS=OPERATION_TIMEOUT_MS,
+            timeoutMS=timeout_ms,
             serverSelectionTimeoutMS=SERVER_SELECTION_TIMEOUT_MS,
-            maxPoolSize=MAX_CONNECTIONS,
+            maxPoolSize=max_connections,
             event_listeners=[PoolMetrics()],
             w="majority",
             retryWrites=True,

@@ -40,6 +40,8 @@ RULE_INDEX = "rule "
 OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 
 Validator = Mapping[str, Any]
+# The option of a collection of which changes are told with what the record was, and is.
+IMAGES = "changeStreamPreAndPostImages"
 
 
 async def closed_validator(database: Database) -> Validator:
@@ -67,22 +69,26 @@ class CollectionStore:
     def _collection(self, name: str) -> AsyncCollection[Document]:
         return self._database[mongo_collection_name(name)]
 
-    async def set_validator(self, name: str, validator: Validator) -> None:
+    async def set_validator(self, name: str, validator: Validator, *, images: bool | None = None) -> None:
         """Every write that begins afterwards is judged by `validator`. Makes the collection where there is none.
 
-        collMod waits for the writes under way and holds back later ones, so no write is judged by neither.
+        collMod waits for the writes under way and holds back later ones, so no write is judged by neither. `images` says
+        if MongoDB keeps what records were before a change and after it, for the change feed; None leaves that as it is.
         """
+        options = {"validator": validator}
+        if images is not None:
+            options[IMAGES] = {"enabled": images}
         with translated():
-            if not await self._modify(mongo_collection_name(name), validator) and not await self._create(
-                mongo_collection_name(name), validator
+            if not await self._modify(mongo_collection_name(name), options) and not await self._create(
+                mongo_collection_name(name), options
             ):
-                await self._modify(mongo_collection_name(name), validator)
+                await self._modify(mongo_collection_name(name), options)
 
-    async def _modify(self, collection: str, validator: Validator) -> bool:
-        return await self._unless(NAMESPACE_NOT_FOUND, {"collMod": collection, "validator": validator})
+    async def _modify(self, collection: str, options: Validator) -> bool:
+        return await self._unless(NAMESPACE_NOT_FOUND, {"collMod": collection, **options})
 
-    async def _create(self, collection: str, validator: Validator) -> bool:
-        return await self._unless(NAMESPACE_EXISTS, {"create": collection, "validator": validator})
+    async def _create(self, collection: str, options: Validator) -> bool:
+        return await self._unless(NAMESPACE_EXISTS, {"create": collection, **options})
 
     async def _unless(self, code: int, command: Document) -> bool:
         try:
@@ -108,7 +114,7 @@ class CollectionStore:
         """
         closed = f"closed_{name}"
         with translated():
-            await self._create(closed, await closed_validator(self._database))
+            await self._create(closed, {"validator": await closed_validator(self._database)})
             database = self._database.name
             await self._database.client.admin.command(
                 {

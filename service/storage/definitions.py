@@ -1,13 +1,13 @@
 """The declared collections of a project, one record each; and who is creating, changing or deleting one right now.
 
-{_id: name, schema, created_at, updated_at, relied_on?, change?: {token, kind, until}}
+{_id: name, schema, created_at, updated_at, realtime?, relied_on?, change?: {token, kind, until}}
 
 A change takes several steps in MongoDB. `change` is the lease of whoever makes them: nobody else begins another, and
 when it has run out whoever comes first takes it over and finishes. Only MongoDB's clock counts: those of workers differ.
 """
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from service.errors import CollectionExists, DuplicateValue
@@ -54,13 +54,16 @@ class Definitions:
         """Says in a leased record what its schema is to be; None where the lease was lost."""
         return await self._records.update(_held(record), {"$set": {"change.schema": schema}})
 
-    async def reserve(self, name: str, schema: dict[str, Any], kind: Kind = "create") -> Document:
+    async def reserve(
+        self, name: str, schema: dict[str, Any], kind: Kind = "create", *, realtime: bool = False
+    ) -> Document:
         """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides.
 
         With the kind "delete" the name is taken, by nothing that can be seen, for as long as somebody tidies up.
         """
         moment = now()
         fields = {"schema": {"$literal": schema}, "created_at": moment, "updated_at": moment, "change": _lease(kind)}
+        fields |= {"realtime": True} if realtime else {}
         try:
             return await self._records.create({"_id": name, "created_at": {"$exists": False}}, [{"$set": fields}])
         except DuplicateValue:
@@ -81,9 +84,12 @@ class Definitions:
             {"_id": name, "change": {"$exists": True}, **has_run_out}, [{"$set": renewed}]
         )
 
-    async def commit(self, record: Document, schema: dict[str, Any]) -> Document | None:
-        """Makes `schema` the schema of a leased record; None where the lease was lost."""
-        return await self._records.update(_held(record), {"$set": {"schema": schema, "updated_at": now()}})
+    async def commit(self, record: Document, schema: dict[str, Any], *, realtime: bool = False) -> Document | None:
+        """Makes `schema` the schema of a leased record, and says if it is live; None where the lease was lost."""
+        fields = {"schema": schema, "updated_at": now()}
+        if realtime or "realtime" in record:
+            fields["realtime"] = realtime
+        return await self._records.update(_held(record), {"$set": fields})
 
     async def mark(self, names: Iterable[str]) -> None:
         """Writes into the records of these collections that somebody relies on their schemas.
@@ -107,6 +113,11 @@ class Definitions:
 def is_changing(record: Document) -> bool:
     """Whether somebody is changing the collection, or died over it: which of the two, `take_over` finds."""
     return "change" in record
+
+
+def is_live(record: Mapping[str, Any]) -> bool:
+    """Whether changes of the documents can be followed; one from before that has it said nowhere is not live."""
+    return bool(record.get("realtime", False))
 
 
 def is_visible(record: Document) -> bool:

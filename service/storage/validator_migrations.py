@@ -8,7 +8,7 @@ from service.schema.patterns import patterned
 from service.storage.client import Document
 from service.storage.collections import CollectionStore
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions
+from service.storage.definitions import Definitions, is_live
 
 
 async def remove_patterns(database: ProjectDatabase) -> None:
@@ -41,10 +41,14 @@ async def renew_validator(database: ProjectDatabase, name: str) -> bool:
 
 async def _renew(database: ProjectDatabase, record: Document) -> bool:
     store, definitions = CollectionStore(database), Definitions(database)
-    if (await store.describe(record["_id"]))[0] == validator(build(record["schema"])):
+    if (await store.describe(record["_id"]))[0] == _validator(record):
         return True
     if (leased := await definitions.begin(record["_id"], "change")) is None:
         return False
-    await store.set_validator(leased["_id"], validator(build(leased["schema"])))
+    await store.set_validator(leased["_id"], _validator(leased))
     await definitions.finish(leased)
     return True
+
+
+def _validator(record: Document) -> Document:
+    return validator(build(record["schema"]), realtime=is_live(record))

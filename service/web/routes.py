@@ -41,6 +41,8 @@ from service.web.mails import openapi as describe_mails
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
+from service.web.realtime import endpoints as realtime
+from service.web.realtime import openapi as describe_realtime
 from service.web.rules import endpoints as rules
 from service.web.rules import openapi as describe_rules
 from service.web.sign_in import endpoints as sign_in
@@ -148,6 +150,7 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("DELETE", AGGREGATION, aggregations.delete_aggregation, KEY, DAILY, describe_aggregations.DELETE),
     ApiRoute("POST", "/api/batch", batches.run_batch, BY_RULE, DAILY, describe_batches.RUN,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
+    ApiRoute("GET", "/realtime", realtime.open_socket, NOBODY, None, describe_realtime.OPEN, query=IGNORED),
     ApiRoute("GET", RULES, rules.read_rules, KEY, DAILY, describe_rules.READ),
     ApiRoute("PUT", RULES, rules.save_rules, KEY, DAILY, describe_rules.SAVE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=rules.SAVE_ANSWER_SECONDS),

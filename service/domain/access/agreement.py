@@ -89,13 +89,18 @@ async def check_schema(database: ProjectDatabase, name: str, schema: Mapping[str
     return True
 
 
-async def commit_schema(database: ProjectDatabase, record: Document, schema: dict[str, Any]) -> Document | None:
-    """Makes `schema` the schema of a leased record; None where the lease was lost. Raises RuleConflict, RuleTestsFailed."""
+async def commit_schema(
+    database: ProjectDatabase, record: Document, schema: dict[str, Any], *, realtime: bool
+) -> Document | None:
+    """Makes `schema` the schema of a leased record, and says if it is live; None where the lease was lost.
+
+    Raises RuleConflict, RuleTestsFailed.
+    """
 
     async def write(bound: ProjectDatabase) -> Document | None:
         if await check_schema(bound, record["_id"], schema):
             await note_schema(bound)
-        return await Definitions(bound).commit(record, schema)
+        return await Definitions(bound).commit(record, schema, realtime=realtime)
 
     return await database.in_transaction(write)
 

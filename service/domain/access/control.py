@@ -128,6 +128,24 @@ class AccessControl:
         """The fields of users' data whose files are read by signed URLs only."""
         return (await self.rules(project)).rules.protected
 
+    async def set_condition(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> Tree:
+        """Which records the values of a set come from, for this caller; false where the set is unknown."""
+        facts = await self._user(caller) if isinstance(caller, UserCaller) else None
+        known = Values(_known(caller, facts, {}), is_user=facts is not None)
+        return bind(compiled.rules.sets[name].where, known)
+
+    async def require_user(self, caller: UserCaller) -> None:
+        """Raises InvalidToken where the caller's token is not good any more."""
+        await self._user(caller)
+
+    def forget_caller(self, caller: ProjectCaller) -> None:
+        """For a worker that is told of changes: the caller's sets are read anew, and what is known of a user."""
+        if isinstance(caller, UserCaller):
+            self.forget_user(caller.project, caller.user_id)
+        if (compiled := self._rules.get(caller.project.id)) is not None:
+            for name in compiled.rules.sets:
+                self._sets.forget(_set_key(caller, compiled, name))
+
     def forget_user(self, project: Project, user_id: str) -> None:
         """For the worker that changed what rules know of a user."""
         self._users.forget(_user_key(project, user_id))
@@ -176,7 +194,7 @@ class AccessControl:
     async def _set(
         self, caller: ProjectCaller, compiled: CompiledRules, name: str, facts: UserFacts | None
     ) -> tuple[Any, ...] | None:
-        key = f"{caller.project.id}/{compiled.version}/{name}/{_principal(caller)}"
+        key = _set_key(caller, compiled, name)
         return await self._sets.get_or_load(key, lambda: _load_set(caller, compiled.rules.sets[name], facts))
 
 
@@ -185,6 +203,10 @@ async def _load_user(caller: UserCaller) -> UserFacts:
     if facts is None:
         raise InvalidToken
     return facts
+
+
+def _set_key(caller: ProjectCaller, compiled: CompiledRules, name: str) -> str:
+    return f"{caller.project.id}/{compiled.version}/{name}/{_principal(caller)}"
 
 
 def _user_key(project: Project, user_id: str) -> str:

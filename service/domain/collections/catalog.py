@@ -21,11 +21,12 @@ from service.query.nodes import ListQuery
 from service.query.shapes import USERS as USER_SHAPE
 from service.query.shapes import Shape
 from service.schema.fields import USERS, Fields, build, files_of, references
+from service.schema.json_schema import validator
 from service.schema.options import COLLECTION_NAME
 from service.schema.patterns import patterned
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions, is_changing, is_visible
+from service.storage.definitions import Definitions, is_changing, is_live, is_visible
 
 FindShape = Callable[[str], Shape | None]
 # A declared name and its shape → the shape as somebody sees it, None for who sees nothing of it.
@@ -44,6 +45,7 @@ class Declaration:
     schema: dict[str, Any]
     created_at: datetime
     updated_at: datetime
+    realtime: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Collection(Declaration):
     patterned: Fields
     targets: Mapping[str, str]
     files: Fields
+
+    @property
+    def validator(self) -> dict[str, Any]:
+        """The one that MongoDB judges its documents by."""
+        return validator(self.fields, realtime=self.realtime)
 
 
 class Catalogs:
@@ -151,6 +158,7 @@ def read_collection(record: Mapping[str, Any]) -> Collection:
         schema=record["schema"],
         created_at=record["created_at"],
         updated_at=record["updated_at"],
+        realtime=is_live(record),
         fields=fields,
         patterned=patterned(fields),
         targets=_targets(fields),
@@ -159,7 +167,7 @@ def read_collection(record: Mapping[str, Any]) -> Collection:
 
 
 def _read_declaration(record: Mapping[str, Any]) -> Declaration:
-    return Declaration(record["_id"], record["schema"], record["created_at"], record["updated_at"])
+    return Declaration(record["_id"], record["schema"], record["created_at"], record["updated_at"], is_live(record))
 
 
 def _named(known: Mapping[str, Collection]) -> list[str]:

@@ -42,7 +42,9 @@ class Collections:
         """Raises CollectionNotFound."""
         return await self._catalogs.refresh(project, name)
 
-    async def create(self, project: Project, name: str, schema: dict[str, Any]) -> Collection:
+    async def create(
+        self, project: Project, name: str, schema: dict[str, Any], *, realtime: bool = False
+    ) -> Collection:
         """Raises CollectionExists, CollectionLimit, IndexLimit, LimitExceeded, and Invalid with all that is wrong.
 
         The registry is written first: of many who create one name, one gets to make its collection.
@@ -55,7 +57,7 @@ class Collections:
         await check_limits(project, more=1)
         fields = await validate_schema(project, name, schema, self._judge)
         await self._made.count_collection(project, fields)
-        record = await definitions.reserve(name, schema)
+        record = await definitions.reserve(name, schema, realtime=realtime)
         try:
             await check_limits(project)
         except ServiceError:

@@ -37,12 +37,17 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The documents of `collection`, looked at as if `fields` were its schema."""
+    """The documents of `collection`, looked at as if `fields` were its schema, and it were live or not."""
 
     project: Project
     collection: Collection
     fields: Fields
     judge: PatternJudge
+    realtime: bool = False
+
+    @property
+    def validator(self) -> dict[str, Any]:
+        return validator(self.fields, realtime=self.realtime)
 
     @property
     def _store(self) -> CollectionStore:
@@ -74,8 +79,8 @@ class Examination:
 
     async def _find_broken(self) -> Findings:
         """The documents that the new validator would refuse."""
-        name, new, filling = self.collection.name, validator(self.fields), fill(self.fields)
-        if new == validator(self.collection.fields):
+        name, new, filling = self.collection.name, self.validator, fill(self.fields)
+        if new == self.collection.validator:
             return Findings()
         before, _ = await self._store.broken(name, new)
         after, first = await self._store.broken(name, new, filling) if before else (0, [])
@@ -87,7 +92,7 @@ class Examination:
         fields = changed_patterns(self.collection.fields, self.fields)
         if not fields:
             return Findings()
-        conforming = (fill(self.fields), validator(self.fields)) if filled else None
+        conforming = (fill(self.fields), self.validator) if filled else None
         total, documents = 0, list[dict[str, Any]]()
         try:
             async with asyncio.timeout(CHANGE_SECONDS):

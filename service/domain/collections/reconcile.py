@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import structlog
 
 from service.errors import DuplicateValue
-from service.schema.fields import Fields, build, files_of
+from service.schema.fields import build, files_of
 from service.schema.indexes import indexes
 from service.schema.json_schema import validator
 from service.schema.patterns import unknown_patterns
@@ -13,7 +13,7 @@ from service.schema.repairs import fill, has_defaults
 from service.storage.client import Document, within
 from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import CHANGE_SECONDS, Definitions
+from service.storage.definitions import CHANGE_SECONDS, Definitions, is_live
 from service.storage.files.of_documents import remove_files_of
 
 log = structlog.get_logger()
@@ -53,9 +53,10 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
 
 async def _conform(store: CollectionStore, record: Document) -> None:
     name, fields = record["_id"], build(record["schema"])
+    judge = validator(fields, realtime=is_live(record))
     if record["change"]["kind"] == "change" and has_defaults(fields):
-        await store.repair(name, validator(fields), fill(fields))
-    await store.set_validator(name, validator(fields))
+        await store.repair(name, judge, fill(fields))
+    await store.set_validator(name, judge, images=record.get("realtime"))
     try:
         await store.add_indexes(name, indexes(fields))
     except DuplicateValue as error:
@@ -69,15 +70,16 @@ async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
     """Collection → what it should have by its definition and has not; for those that nobody is changing just now."""
     store = CollectionStore(database)
     records = [record for record in await Definitions(database).list() if "change" not in record]
-    found = {record["_id"]: await _find_drift(store, record["_id"], build(record["schema"])) for record in records}
+    found = {record["_id"]: await _find_drift(store, record) for record in records}
     return {name: drift for name, drift in found.items() if drift.lacks}
 
 
-async def _find_drift(store: CollectionStore, name: str, fields: Fields) -> Drift:
-    judge, present = await store.describe(name)
+async def _find_drift(store: CollectionStore, record: Document) -> Drift:
+    fields = build(record["schema"])
+    judge, present = await store.describe(record["_id"])
     unknown = unknown_patterns(fields)
     wanted = [*OWN_INDEX_NAMES, *(index.name for index in indexes(fields))]
-    gone = [] if judge == validator(fields) else ["its validator"]
+    gone = [] if judge == validator(fields, realtime=is_live(record)) else ["its validator"]
     gone += [f'the index "{index}"' for index in wanted if index not in present]
     gone += [f'a pattern that RE2 knows in place of "{pattern}"' for _, pattern in unknown]
     return Drift(gone, list(dict.fromkeys(field for field, _ in unknown)))

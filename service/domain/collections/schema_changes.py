@@ -28,7 +28,7 @@ from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, Invalid, SchemaChanging, SchemaConflict, Violation
 from service.schema.fields import LOC
 from service.schema.indexes import indexes
-from service.schema.json_schema import validator
+from service.schema.json_schema import both
 from service.schema.options import is_file
 from service.storage.client import Document, within
 from service.storage.collections import CollectionStore
@@ -44,20 +44,26 @@ class SchemaChanges:
         self._access = access
         self._made = made
 
-    async def preview(self, project: Project, name: str, changes: Mapping[str, Any]) -> Findings:
+    async def preview(
+        self, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
+    ) -> Findings:
         """What `change` would meet. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed."""
         with within(CHANGE_SECONDS):
-            examination, _ = await self._prepare(project, name, changes)
+            examination, _ = await self._prepare(project, name, changes, realtime)
             return await examination.run()
 
-    async def change(self, project: Project, name: str, changes: Mapping[str, Any]) -> Collection:
+    async def change(
+        self, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
+    ) -> Collection:
         """Declares the fields in `changes` anew, removes those that are null there, leaves the others.
+
+        `realtime` says if changes of the documents can be followed from now on; None leaves that as it is.
 
         Raises SchemaConflict where documents break the new schema and no default repairs them; RuleConflict and
         RuleTestsFailed where the rules do not let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
         """
         with within(CHANGE_SECONDS):
-            examination, schema = await self._prepare(project, name, changes)
+            examination, schema = await self._prepare(project, name, changes, realtime)
             await self._refuse_conflicts(examination)
             await self._made.count_indexes(project, len(examination.new_indexes))
             record = await Definitions(project.database).begin(name, "change")
@@ -80,7 +86,7 @@ class SchemaChanges:
         _refuse_conflicts(findings)
 
     async def _prepare(
-        self, project: Project, name: str, changes: Mapping[str, Any]
+        self, project: Project, name: str, changes: Mapping[str, Any], realtime: bool | None
     ) -> tuple[Examination, dict[str, Any]]:
         """What is to be examined before the change, and the schema after it."""
         collection = await self._catalogs.refresh(project, name)
@@ -91,7 +97,8 @@ class SchemaChanges:
         fields = await validate_schema(project, name, schema, self._judge, present=collection)
         if schema != collection.schema:
             await check_schema(project.database, name, schema)
-        return Examination(project, collection, fields, self._judge), schema
+        is_live = collection.realtime if realtime is None else realtime
+        return Examination(project, collection, fields, self._judge, is_live), schema
 
 
 async def _switch(examination: Examination, record: Document, schema: dict[str, Any]) -> Document:
@@ -102,9 +109,9 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
     if len(indexes(examination.fields)) > len(indexes(collection.fields)):
         refuse_indexes(sum((await Definitions(database).count_indexes()).values()))
     store = CollectionStore(database)
-    old, new = validator(collection.fields), validator(examination.fields)
+    old, new = collection.validator, examination.validator
     if old != new:
-        await store.set_validator(collection.name, {"$and": [old, new]})
+        await store.set_validator(collection.name, both(old, new))
     _refuse_conflicts(await examination.run())
     try:
         await store.add_indexes(collection.name, [*indexes(collection.fields), *examination.new_indexes])
@@ -112,7 +119,7 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
         # All of them are looked at: an old one may have been dropped past the service.
         _refuse_conflicts(await examination.find_clashes(indexes(examination.fields)))
         raise SchemaChanging from None
-    committed = await commit_schema(database, record, schema)
+    committed = await commit_schema(database, record, schema, realtime=examination.realtime)
     if committed is None:
         raise SchemaChanging
     return committed

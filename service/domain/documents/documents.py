@@ -38,10 +38,9 @@ from service.query.names import Path
 from service.query.nodes import Expansion, ListQuery
 from service.schema.documents import complete
 from service.schema.fields import Fields
-from service.schema.json_schema import JSON_SCHEMA
 from service.schema.values import Kind, check_data, now
 from service.schema.versions import Versions
-from service.schema.violations import may_lack_version, translate
+from service.schema.violations import is_verdict, may_lack_version, translate
 from service.storage.documents import Document as Document
 from service.storage.documents import DocumentStore, read_document
 from service.storage.documents import ReplaceData as ReplaceData
@@ -274,7 +273,7 @@ def as_client_error(error: ServiceError | Misfit) -> ServiceError:
         return Invalid(error.violations)
     if not isinstance(error, RejectedByValidator):
         return error
-    if error.err_info.get("details", {}).get("operatorName", JSON_SCHEMA) != JSON_SCHEMA:
+    if not is_verdict(error.err_info):
         return Unavailable(CHANGING)
     return Invalid(translate(error.err_info))
 

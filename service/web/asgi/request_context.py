@@ -38,14 +38,16 @@ class RequestContext:
     The line holds the route's pattern, never the path, the query, a header or a body: those carry codes and addresses.
     """
 
-    def __init__(self, app: ASGIApp, on_error: OnError) -> None:
+    def __init__(self, app: ASGIApp, on_error: OnError, otherwise: ASGIApp | None = None) -> None:
+        """What is no request of HTTP goes to `otherwise`."""
         self.app = app
+        self._otherwise = otherwise or app
         self.on_error = on_error
         self._marks = OriginMarks()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await self._otherwise(scope, receive, send)
             return
         headers = dict(scope["headers"])
         state = scope.setdefault("state", {})

@@ -10,6 +10,7 @@ from service.domain.collections.catalog import Declaration
 from service.domain.collections.conflicts import Findings
 from service.schema.file_urls import EXTENSIONS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_LENGTH_OPTION, OPTIONS
+from service.web.http.json_body import validated
 from service.web.openapi.failures import BrokenRule
 from service.web.openapi.shapes import Id, ShownAs, Time, WholeNumber
 
@@ -61,24 +62,38 @@ class FieldDefinition(TypedDict, total=False):
     collection: Annotated[str, Field(description="The collection that a reference points at, or `users`")]
 
 
+Realtime = Annotated[bool, Field(description="Whether changes of the documents can be followed, docs/realtime.md")]
+
+
 class NewCollection(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     name: CollectionName
     declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition])] = Field(alias="schema")
+    realtime: Realtime = False
 
 
 class SchemaChange(BaseModel):
-    """Fields to declare; null removes one."""
+    """Fields to declare; null removes one. Without `realtime` that stays as it is."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     declared: Annotated[dict[str, Any], ShownAs(dict[str, FieldDefinition | None])] = Field(alias="schema")
+    realtime: Realtime | None = None
+
+
+class RealtimeChange(BaseModel):
+    """The schema stays as it is."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    realtime: Realtime
 
 
 class Collection(TypedDict):
     name: CollectionName
     schema: dict[str, FieldDefinition]
+    realtime: bool
     created_at: Time
     updated_at: Time
 
@@ -104,10 +119,19 @@ class SchemaFindings(TypedDict):
     conflicts: Conflicts
 
 
+def read_change(sent: dict[str, Any]) -> tuple[dict[str, Any], bool | None]:
+    """The fields to declare, and whether the collection is to be live. Raises Invalid."""
+    if "realtime" in sent and "schema" not in sent:
+        return {}, validated(RealtimeChange, sent).realtime
+    form = validated(SchemaChange, sent)
+    return form.declared, form.realtime
+
+
 def collection_view(collection: Declaration) -> Collection:
     return {
         "name": collection.name,
         "schema": collection.schema,
+        "realtime": collection.realtime,
         "created_at": collection.created_at,
         "updated_at": collection.updated_at,
     }

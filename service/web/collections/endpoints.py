@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
 from service.services import Services
-from service.web.collections.bodies import NewCollection, SchemaChange, collection_view, findings_view, list_view
+from service.web.collections.bodies import NewCollection, collection_view, findings_view, list_view, read_change
 from service.web.http.json_body import read_object, validated
 from service.web.http.query_flags import read_flags
 from service.web.http.render import json_response
@@ -23,7 +23,7 @@ async def list_collections(request: Request, caller: SecretKeyCaller, services: 
 async def create_collection(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Create a collection with a declared schema."""
     form = validated(NewCollection, await read_object(request))
-    collection = await services.collections.create(caller.project, form.name, form.declared)
+    collection = await services.collections.create(caller.project, form.name, form.declared, realtime=form.realtime)
     return json_response(collection_view(collection), 201)
 
 
@@ -36,11 +36,11 @@ async def get_collection(request: Request, caller: SecretKeyCaller, services: Se
 async def change_collection(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Change the schema of a collection, or tell what a change would meet."""
     dry_run = read_flags(request, ("dry_run",))["dry_run"]
-    form, name = validated(SchemaChange, await read_object(request)), request.path_params["name"]
+    (declared, realtime), name = read_change(await read_object(request)), request.path_params["name"]
     changes = services.schema_changes
     if dry_run:
-        return json_response(findings_view(await changes.preview(caller.project, name, form.declared)))
-    return json_response(collection_view(await changes.change(caller.project, name, form.declared)))
+        return json_response(findings_view(await changes.preview(caller.project, name, declared, realtime=realtime)))
+    return json_response(collection_view(await changes.change(caller.project, name, declared, realtime=realtime)))
 
 
 async def delete_collection(request: Request, caller: SecretKeyCaller, services: Services) -> Response:

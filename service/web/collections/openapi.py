@@ -13,7 +13,14 @@ from service.errors import (
     SchemaConflict,
     Violation,
 )
-from service.web.collections.bodies import Collection, CollectionList, NewCollection, SchemaChange, SchemaFindings
+from service.web.collections.bodies import (
+    Collection,
+    CollectionList,
+    NewCollection,
+    RealtimeChange,
+    SchemaChange,
+    SchemaFindings,
+)
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import (
     Content,
@@ -30,6 +37,7 @@ EXAMPLE_SCHEMA = {
 EXAMPLE = {
     "name": "books",
     "schema": EXAMPLE_SCHEMA,
+    "realtime": False,
     "created_at": shapes.EXAMPLE_TIME,
     "updated_at": shapes.EXAMPLE_TIME,
 }
@@ -79,14 +87,18 @@ CHANGE = replace(
     READ,
     id="changeCollection",
     description="Declares the fields in `schema` anew, removes those that are null there, leaves the others. Documents that "
-    "would break the new schema, and that no default repairs, are counted and nothing changes.",
+    "would break the new schema, and that no default repairs, are counted and nothing changes. "
+    "`realtime` says if changes of the documents can be followed.",
     parameters=(
         Parameter(name="dry_run", description="Only tell what the change would meet.", schema={"type": "boolean"}),
     ),
     body=(
         Content(
-            type=SchemaChange,
-            examples={"a field more and one less": {"schema": {"year": {"type": "integer"}, "in_print": None}}},
+            type=SchemaChange | RealtimeChange,
+            examples={
+                "a field more and one less": {"schema": {"year": {"type": "integer"}, "in_print": None}},
+                "live": {"realtime": True},
+            },
         ),
     ),
     answers=(

@@ -76,6 +76,7 @@ HEADERS = {
     401: {"WWW-Authenticate": "The challenge of RFC 6750, where a user token was refused"},
     412: {"ETag": "The present version"},
     416: {"Content-Range": "How many bytes the file has (RFC 9110 section 14.4)"},
+    426: {"Upgrade": "`websocket`"},
     429: {"Retry-After": "Seconds until a request may succeed"},
     503: {"Retry-After": "Seconds until a request may succeed"},
 }
@@ -90,6 +91,7 @@ MEANINGS = {
     415: "Of a type that is not accepted",
     416: "The range lies outside the file",
     422: "Malformed; `detail` names each broken rule",
+    426: "Open a WebSocket",
     429: "Too many requests",
     500: "The service failed",
     503: "Temporarily unavailable; an unknown outcome is never reported as done",

@@ -26,7 +26,7 @@ async def test_a_collection_comes_back_as_it_was_declared(api: Api) -> None:
     created = await create(api, "things", schema)
     assert created.status_code == 201
     body = created.json()
-    assert body.keys() == {"name", "schema", "created_at", "updated_at"}
+    assert body.keys() == {"name", "schema", "realtime", "created_at", "updated_at"}
     assert body["name"] == "things"
     assert body["schema"] == schema
     assert list(body["schema"]) == ["b", "a"]

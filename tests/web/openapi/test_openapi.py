@@ -21,6 +21,7 @@ from service.web.routes import ROUTES
 DOCUMENT = build_document(ROUTES)
 # Never sent: the root, what only groups others, what only operators see, what is translated before it is sent.
 UNSENT = {
+    "NotLive",
     "ServiceError",
     "BadRequest",
     "Conflict",

@@ -1,0 +1,150 @@
+"""What somebody asks to follow → the records that it finds and that its asker may read, as they are judged one by one."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.compiled import CompiledRules
+from service.domain.access.control import AccessControl, require
+from service.domain.access.permissions import Permissions
+from service.domain.access.templates import NOW, variables_of
+from service.domain.access.visible import see_shape
+from service.domain.collections.catalog import Catalogs, Collection, Seen
+from service.domain.files.protection import FileProtection
+from service.domain.realtime.channels import Channel
+from service.errors import NotLive
+from service.query.bind import bind
+from service.query.closures import Judge, compile_tree
+from service.query.commands import page
+from service.query.live import find_reason, find_reason_of_rule
+from service.query.nodes import BoundQuery, Count, ListQuery
+from service.query.populate import ShowRow
+from service.query.shapes import USERS, Shape
+from service.query.tree import Tree, all_of
+from service.storage.change_feed import Change, Namespace
+from service.storage.databases import ProjectDatabase
+
+Parse = Callable[[], ListQuery]
+NOT_DECLARED = "The collection is not live; its servers make it so with realtime: true"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedSet:
+    """Where the values of a set come from. What changes them for one user is a record that `judge` picks, for all else."""
+
+    namespace: Namespace
+    judge: Judge
+
+    def is_concerned(self, change: Change) -> bool:
+        """Whether the change may be of the set's values; it is where MongoDB does not tell what the record was, or is."""
+        if not change.is_complete:
+            return True
+        images = (image for image in (change.before, change.after) if image is not None)
+        return any(not isinstance(image, dict) or self.judge(image) for image in images)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bound:
+    """A query bound to one caller: where its records are, how they are told, and how the first of them are found.
+
+    Two that have the same `key` find the same, in the same form.
+    """
+
+    namespace: Namespace
+    database: ProjectDatabase
+    tree: Tree
+    query: BoundQuery
+    show: ShowRow | None
+    key: str
+    sets: Sequence[WatchedSet] = ()
+
+    def make_channel(self) -> Channel:
+        return Channel(self.key, self.tree, self.show, self.query.view)
+
+    def command(self) -> dict[str, Any]:
+        """That finds the first records, and one more where there is one."""
+        return page(replace(self.query, limit=self.query.limit + 1, count=Count.NONE))
+
+
+class Binder:
+    """Binds queries by the rules and the definitions of their project."""
+
+    def __init__(self, access: AccessControl, catalogs: Catalogs, protection: FileProtection) -> None:
+        self._access = access
+        self._protection = protection
+        self._catalogs = catalogs
+
+    async def bind(self, caller: ProjectCaller, name: str, parse: Parse) -> Bound:
+        """Raises what a list raises for the same caller, collection and query; and NotLive."""
+        permissions = None
+        if not isinstance(caller, SecretKeyCaller):
+            permissions = await self._access.permissions(caller, name)
+            require(permissions.read, caller)
+        if name == USERS.collection:
+            raise NotLive(NOT_DECLARED)
+        collection = await self._catalogs.get(caller.project, name)
+        query = parse()
+        if (reason := find_reason(query)) is not None:
+            raise NotLive(reason)
+        if not collection.realtime:
+            collection = await self._catalogs.refresh(caller.project, name)
+        return await self._bound(caller, collection, query, permissions)
+
+    async def _bound(
+        self, caller: ProjectCaller, collection: Collection, query: ListQuery, permissions: Permissions | None
+    ) -> Bound:
+        async def see(_names: Sequence[str]) -> Seen:
+            return lambda _name, shape: _seen(shape, permissions)
+
+        shape = await self._catalogs.shape(caller.project, collection.name, query, see)
+        bound, database = bind(query, shape), caller.project.database
+        tree = all_of(bound.match.trees)
+        if not collection.realtime:
+            raise NotLive(NOT_DECLARED)
+        namespace = (database.database.name, shape.collection)
+        show = (await self._protection.show(caller.project, [shape.collection]))(shape.collection)
+        if permissions is None:
+            return Bound(namespace, database, tree, bound, show, _key(namespace, tree, {}, collection))
+        compiled = await self._access.rules(caller.project)
+        _check_rules(compiled, collection.name, permissions)
+        sets = await self._sets(caller, compiled, collection.name)
+        return Bound(
+            namespace, database, tree, bound, show, _key(namespace, tree, permissions.readable, collection), sets
+        )
+
+    async def _sets(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> list[WatchedSet]:
+        rules = compiled.rules.of(name)
+        if rules is None:
+            return []
+        database = caller.project.database.database.name
+        return [
+            WatchedSet((database, compiled.rules.sets[each].collection), compile_tree(where))
+            for each in compiled.needs_of(name, rules).sets
+            if (where := await self._access.set_condition(caller, compiled, each)) is not False
+        ]
+
+
+def _seen(shape: Shape, permissions: Permissions | None) -> Shape:
+    return shape if permissions is None else see_shape(shape, permissions)
+
+
+def _check_rules(compiled: CompiledRules, name: str, permissions: Permissions) -> None:
+    """Raises NotLive where a change elsewhere, or the hour, decides who may read a record."""
+    rules = compiled.rules.of(name)
+    if rules is None:
+        return
+    templates = [rules.read, *(each.read for each in rules.fields.values() if each.read is not None)]
+    if any(each.name == NOW for template in templates for each in variables_of(template)):
+        raise NotLive("The rules of this collection look at the time")
+    for tree in (permissions.read, *permissions.readable.values()):
+        if (reason := find_reason_of_rule(tree)) is not None:
+            raise NotLive(reason)
+
+
+def _key(namespace: Namespace, tree: Tree, readable: Mapping[str, Tree], collection: Collection) -> str:
+    """1 and true are equal in Python, and their texts are not."""
+    files = sorted((name, field.protected) for name, field in collection.files.items())
+    said = (namespace, tree, sorted(readable.items(), key=repr), files)
+    return hashlib.sha256(repr(said).encode()).hexdigest()

@@ -1,0 +1,187 @@
+"""Who follows what: subscriptions to the same records in the same form are one channel, and are told the same bytes.
+
+What a change is to a channel follows from the record before it and after it: nothing of what was sent is kept.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+import orjson
+
+from service.query.closures import Judge, compile_tree
+from service.query.matcher import values_at
+from service.query.nodes import View
+from service.query.populate import ShowRow
+from service.query.tree import All, Leaf, Tree
+from service.storage.change_feed import LARGE, Change
+
+Row = dict[str, Any]
+# Why what was told is not all: the reasons of a `resync`.
+TOO_LARGE, HISTORY = "large", "history"
+
+
+class Member(Protocol):
+    """One subscription."""
+
+    def deliver(self, at: int, changes: bytes) -> None:
+        """The changes of one moment, as the inside of a JSON array."""
+
+    def resync(self, reason: str) -> None:
+        """It begins anew."""
+
+
+def write_document(row: Mapping[str, Any]) -> bytes:
+    """A document as a list shows it."""
+    shown = {
+        "id": row["_id"],
+        "data": row["data"],
+        "created_at": row.get("created_at"),
+        "updated_at": row.get("updated_at"),
+        "version": row.get("version", 0),
+    }
+    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def _write(value: object) -> str:
+    return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
+
+
+class Channel:
+    """The records that satisfy `tree`, in one form. `members` are told."""
+
+    __slots__ = ("_judge", "_show", "_view", "anchor", "key", "members")
+
+    def __init__(self, key: str, tree: Tree, show: ShowRow | None, view: View | None) -> None:
+        self.key = key
+        self.members: dict[Member, None] = {}
+        self.anchor = find_anchor(tree)
+        self._judge: Judge = compile_tree(tree)
+        self._show = show
+        self._view = view
+
+    def read(self, change: Change) -> bytes | None:
+        """What the change is to who follows the channel, as JSON. Raises Missing."""
+        if not change.is_complete or LARGE in (change.before, change.after):
+            raise Missing(TOO_LARGE if LARGE in (change.before, change.after) else HISTORY)
+        before = change.before if isinstance(change.before, dict) and self._judge(change.before) else None
+        after = change.after if isinstance(change.after, dict) and self._judge(change.after) else None
+        if after is None:
+            return b'{"op":"leave","document_id":%s}' % orjson.dumps(str(change.id)) if before is not None else None
+        if before is None:
+            return b'{"op":"enter","document":%s}' % write_document(self._shown(after))
+        shown = self._shown(after)
+        if self._view is not None and _differ(before, after) and not _differ(self._shown(before), shown):
+            # Nothing that differs may be read.
+            return None
+        return b'{"op":"change","document":%s}' % write_document(shown)
+
+    def deliver(self, at: int, changes: bytes) -> None:
+        for member in list(self.members):
+            member.deliver(at, changes)
+
+    def resync(self, reason: str) -> None:
+        for member in list(self.members):
+            member.resync(reason)
+
+    def _shown(self, record: Row) -> Row:
+        row = {**record, "data": dict(record["data"])}
+        if self._show is not None:
+            self._show(row)
+        return self._view(row) if self._view is not None else row
+
+
+class Missing(Exception):
+    """A change of which MongoDB did not tell what the record was, or is; with the reason of a `resync`."""
+
+
+def _differ(one: Row, other: Row) -> bool:
+    """As JSON, for to Python 1 and true are the same."""
+    return _data(one) != _data(other)
+
+
+def _data(record: Row) -> bytes:
+    return orjson.dumps(record["data"], _write, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def find_anchor(tree: Tree) -> tuple[str, frozenset[str]] | None:
+    """A path, and texts of which one must be there in every record of the tree: by it a channel is found."""
+    for leaf in tree.parts if isinstance(tree, All) else (tree,):
+        if isinstance(leaf, Leaf) and not leaf.negated and leaf.operator in {"eq", "in"}:
+            values = leaf.value if leaf.operator == "in" else (leaf.value,)
+            if all(isinstance(value, str) for value in values):
+                return leaf.path, frozenset(values)
+    return None
+
+
+class ChannelIndex:
+    """The channels of one collection."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[str, Channel] = {}
+        self._anchored: defaultdict[str, defaultdict[str, set[Channel]]] = defaultdict(lambda: defaultdict(set))
+        self._others: set[Channel] = set()
+
+    def join(self, channel: Channel, member: Member) -> Channel:
+        """The channel of that key, which may be another one that was there."""
+        found = self.by_key.get(channel.key)
+        if found is None:
+            found = self.by_key[channel.key] = channel
+            for holders in self._places(channel):
+                holders.add(channel)
+        found.members[member] = None
+        return found
+
+    def leave(self, channel: Channel, member: Member) -> None:
+        channel.members.pop(member, None)
+        if not channel.members and self.by_key.pop(channel.key, None) is not None:
+            for holders in self._places(channel):
+                holders.discard(channel)
+            self._tidy(channel)
+
+    def _places(self, channel: Channel) -> list[set[Channel]]:
+        if channel.anchor is None:
+            return [self._others]
+        path, values = channel.anchor
+        return [self._anchored[path][value] for value in values]
+
+    def _tidy(self, channel: Channel) -> None:
+        if channel.anchor is not None:
+            path, values = channel.anchor
+            for value in values:
+                if not self._anchored[path][value]:
+                    del self._anchored[path][value]
+            if not self._anchored[path]:
+                del self._anchored[path]
+
+    def find(self, change: Change) -> Iterable[Channel]:
+        """Those that the change may concern: all, where it is not told what the record was or is."""
+        images = [image for image in (change.before, change.after) if isinstance(image, dict)]
+        if not change.is_complete or LARGE in (change.before, change.after):
+            return list(self.by_key.values())
+        found = set(self._others)
+        for path, holders in self._anchored.items():
+            for value in _texts(images, path):
+                found |= holders.get(value, set())
+        return found
+
+    def tell(self, at: int, changes: Iterable[Change]) -> None:
+        """Each channel what it is told of one moment, at once."""
+        told: dict[Channel, list[bytes]] = {}
+        lost: dict[Channel, str] = {}
+        for change in changes:
+            for channel in self.find(change):
+                try:
+                    if (written := channel.read(change)) is not None:
+                        told.setdefault(channel, []).append(written)
+                except Missing as missing:
+                    lost[channel] = str(missing)
+        for channel in told.keys() - lost.keys():
+            channel.deliver(at, b",".join(told[channel]))
+        for channel, reason in lost.items():
+            channel.resync(reason)
+
+
+def _texts(images: Iterable[Row], path: str) -> Iterator[str]:
+    return (value for image in images for value in values_at(image, path) if isinstance(value, str))

@@ -1,0 +1,91 @@
+"""One client that follows queries over one socket: who it is, and what it follows."""
+
+import asyncio
+import time
+from typing import Protocol
+
+from service.bounds import MAX_UNSENT_BYTES
+from service.domain.access.caller import ProjectCaller, UserCaller
+from service.domain.realtime.subscriptions import State, Subscription
+from service.storage.change_feed import Namespace
+
+# How long a client may leave unread what was sent.
+SLOW_SECONDS = 30.0
+# When a client is told that its token is about to expire.
+EXPIRY_SECONDS = 60.0
+
+
+class Sink(Protocol):
+    """A socket, as far as frames go: `written` bytes were handed to it, of which some wait to be sent."""
+
+    @property
+    def written(self) -> int: ...
+
+    def waiting(self) -> int: ...
+
+    def write(self, frame: bytes) -> None: ...
+
+    def close(self, code: int, reason: str = "") -> None: ...
+
+
+class Connection:
+    """`credential` is the text that proved who the caller is; `expires_at`, in seconds since 1970, is None for keys."""
+
+    def __init__(self, sink: Sink, caller: ProjectCaller, credential: str, expires_at: float | None) -> None:
+        self.caller = caller
+        self.credential = credential
+        self.expires_at = expires_at
+        self.subscriptions: dict[str, Subscription] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.is_open = True
+        self.was_warned = False
+        self.slow_since: float | None = None
+        self._sink = sink
+        # What had been written when the last snapshot was: it may be larger than what may wait.
+        self._snapshot_end = 0
+
+    @property
+    def database_name(self) -> str:
+        return self.caller.project.database.database.name
+
+    @property
+    def user_id(self) -> str | None:
+        return self.caller.user_id if isinstance(self.caller, UserCaller) else None
+
+    def follows(self) -> list[Namespace]:
+        """What every connection is told of: its project's rules and definitions, and its user."""
+        names = ("rules", "collections", *(("users",) if self.user_id else ()))
+        return [(self.database_name, name) for name in names]
+
+    def write(self, frame: bytes) -> None:
+        if self.is_open:
+            self._sink.write(frame)
+
+    def write_snapshot(self, frame: bytes) -> None:
+        self.write(frame)
+        self._snapshot_end = self._sink.written
+
+    def is_behind(self) -> bool:
+        behind = min(self._sink.waiting(), self._sink.written - self._snapshot_end)
+        return behind > MAX_UNSENT_BYTES
+
+    def is_drained(self) -> bool:
+        return self._sink.waiting() == 0
+
+    def slow(self) -> list[Subscription]:
+        """Those that wait for the client to read; and since when there are any is noted."""
+        found = [each for each in self.subscriptions.values() if each.state is State.SLOW]
+        if not found:
+            self.slow_since = None
+        elif self.slow_since is None:
+            self.slow_since = time.monotonic()
+        return found
+
+    @property
+    def is_too_slow(self) -> bool:
+        return self.slow_since is not None and time.monotonic() - self.slow_since > SLOW_SECONDS
+
+    def close(self, code: int, reason: str = "") -> None:
+        if self.is_open:
+            self.is_open = False
+            self._sink.close(code, reason)

@@ -1,0 +1,140 @@
+"""The one change stream of a worker: opened when somebody follows something, opened again when it is lost, and then closed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from service.observe.metrics import FEED_EVENTS, FEED_LOST, FEED_OPENED
+from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, find_now, is_lost
+from service.storage.client import Client
+
+log = structlog.get_logger()
+
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.05, 2.0
+# How long somebody waits for MongoDB to say what time it is.
+BEGIN_SECONDS = 10.0
+
+
+class ChangeFeed:
+    """Tells `deliver` every moment of the collections that are followed, and `lose` that some are missing.
+
+    `position` is the moment up to which all was told.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Client],
+        prefix: str,
+        *,
+        deliver: Callable[[Moment], None],
+        lose: Callable[[], None],
+    ) -> None:
+        self.position = 0
+        self._connect = connect
+        self._prefix = prefix
+        self._deliver = deliver
+        self._lose = lose
+        self._client: Client | None = None
+        self._followed: Counter[Namespace] = Counter()
+        self._generation = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._has_begun = asyncio.Event()
+
+    async def follow(self, namespaces: Iterable[Namespace]) -> None:
+        """What is written there is told from `position` on, until it is `forget`. Raises TimeoutError without MongoDB."""
+        wanted = list(namespaces)
+        is_new = any(not self._followed[each] for each in wanted)
+        self._followed.update(wanted)
+        if is_new:
+            self._open()
+        try:
+            async with asyncio.timeout(BEGIN_SECONDS):
+                await self._has_begun.wait()
+        except BaseException:
+            self.forget(wanted)
+            raise
+
+    def forget(self, namespaces: Iterable[Namespace]) -> None:
+        self._followed.subtract(namespaces)
+        self._followed = +self._followed
+        if not self._followed:
+            # The stream that is open ends with its next reply.
+            self._generation += 1
+            self.position = 0
+            self._has_begun.clear()
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._followed)
+
+    def _open(self) -> None:
+        """A stream over what is followed now takes the place of the one there is, whose reply may take a second."""
+        self._generation += 1
+        task = asyncio.create_task(self._run(self._generation), name="background: change feed")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, generation: int) -> None:
+        wait = FIRST_WAIT_SECONDS
+        while generation == self._generation:
+            try:
+                await self._begin(generation)
+                await self._read(generation)
+                wait = FIRST_WAIT_SECONDS
+            except HistoryLost:
+                log.warning("change_feed_history_lost")
+                FEED_LOST.labels("history").inc()
+                if generation == self._generation:
+                    self.position = 0
+            except Exception as error:
+                # Whatever it is, nobody else would open the stream again.
+                FEED_LOST.labels("connection").inc()
+                log.warning("change_feed_lost", cause=type(error).__name__, exc_info=None if is_lost(error) else error)
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT_SECONDS)
+
+    async def _begin(self, generation: int) -> None:
+        """Where nothing was told yet, or some is missing, all begins with now."""
+        if self.position:
+            return
+        if self._client is None:
+            self._client = self._connect()
+        moment = await find_now(self._client)
+        if generation != self._generation:
+            return
+        self.position = self.position or moment
+        if self._has_begun.is_set():
+            self._lose()
+        self._has_begun.set()
+
+    async def _read(self, generation: int) -> None:
+        if self._client is None or generation != self._generation:
+            return
+        FEED_OPENED.inc()
+        stream = ChangeStream(self._client, self._followed, self.position, self._prefix)
+        try:
+            while generation == self._generation:
+                moments = await stream.next_moments()
+                if generation != self._generation:
+                    # Another one tells this again, from the same position on.
+                    return
+                self._tell(moments)
+                self.position = max(self.position, stream.position)
+        finally:
+            await stream.close()
+
+    def _tell(self, moments: Iterable[Moment]) -> None:
+        for moment in moments:
+            FEED_EVENTS.inc(len(moment.changes))
+            self._deliver(moment)
+            self.position = moment.at
+
+    async def close(self) -> None:
+        self._generation += 1
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._client is not None:
+            await self._client.close()

@@ -1,0 +1,405 @@
+"""All that a worker's clients follow. What MongoDB tells is handed to channels; who may read what is looked at again as it
+
+changes. One step at a time, on the event loop: between a moment that is told and the next nothing is in between.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import structlog
+
+from service.bounds import MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS, MAX_SUBSCRIPTIONS
+from service.domain.access.caller import KeyCaller, UserCaller
+from service.domain.access.control import AccessControl
+from service.domain.collections.catalog import Catalogs
+from service.domain.files.protection import FileProtection
+from service.domain.projects.lookup import Projects
+from service.domain.realtime.binding import Binder, Bound, Parse
+from service.domain.realtime.channels import HISTORY, ChannelIndex, write_document
+from service.domain.realtime.connections import EXPIRY_SECONDS, Connection
+from service.domain.realtime.feed import ChangeFeed
+from service.domain.realtime.subscriptions import ACCESS, SLOW, Render, State, Subscription, frame
+from service.domain.sessions.access_tokens import Tokens
+from service.errors import (
+    CollectionNotFound,
+    Invalid,
+    InvalidApiKey,
+    InvalidToken,
+    ProjectNotFound,
+    ServiceError,
+    Unavailable,
+)
+from service.observe.metrics import RESYNCS, SOCKETS, SUBSCRIPTIONS
+from service.query.populate import show_rows
+from service.storage.change_feed import Change, Moment, Namespace
+from service.storage.client import Client
+from service.storage.moments import find_at
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 0.25
+# How often it is looked whose key or project is gone, and which tokens expire.
+CREDENTIAL_SECONDS = 1.0
+TICK_SECONDS = 25.0
+# How many callers' rights are looked at again at once; and snapshots that come to nothing, before the client is told.
+AT_ONCE = 8
+ATTEMPTS = 5
+UNAUTHENTIC, TOO_SLOW = 4401, 4408
+TOO_LARGE_SNAPSHOT = Invalid.one(
+    ("body", "limit"),
+    f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes; ask for fewer",
+    type_="page_too_large",
+)
+
+
+class Realtime:
+    """The connections of a worker, and the one change feed that they share."""
+
+    def __init__(
+        self,
+        connect: Callable[[], Client],
+        prefix: str,
+        *,
+        access: AccessControl,
+        catalogs: Catalogs,
+        projects: Projects,
+        tokens: Tokens,
+        protection: FileProtection,
+    ) -> None:
+        self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose)
+        self._binder = Binder(access, catalogs, protection)
+        self._access = access
+        self._catalogs = catalogs
+        self._projects = projects
+        self._tokens = tokens
+        self._channels: dict[Namespace, ChannelIndex] = {}
+        self._of_project: defaultdict[str, set[Connection]] = defaultdict(set)
+        self._by_set: defaultdict[Namespace, set[tuple[Connection, Subscription]]] = defaultdict(set)
+        self._snapshots = asyncio.Semaphore(MAX_SNAPSHOTS)
+        self._stale: dict[Connection, None] = {}
+        self._changed: set[str] = set()
+        self._has_stale = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._looked_at = self._ticked_at = time.monotonic()
+
+    @property
+    def connections(self) -> list[Connection]:
+        return [each for found in self._of_project.values() for each in found]
+
+    def count_of_user(self, connection: Connection) -> int:
+        others = self._of_project.get(connection.database_name, ())
+        return sum(each.user_id == connection.user_id for each in others)
+
+    async def join(self, connection: Connection) -> None:
+        """The connection is told of what concerns it until it leaves. Raises Unavailable."""
+        if not self._tasks:
+            self._start()
+        await self._follow(connection.follows())
+        self._of_project[connection.database_name].add(connection)
+        SOCKETS.inc()
+
+    def leave(self, connection: Connection) -> None:
+        connection.is_open = False
+        for subscription in list(connection.subscriptions.values()):
+            self.unsubscribe(connection, subscription)
+        for task in list(connection.tasks):
+            task.cancel()
+        found = self._of_project.get(connection.database_name, set())
+        if connection in found:
+            found.discard(connection)
+            self.feed.forget(connection.follows())
+            SOCKETS.dec()
+        if not found:
+            self._of_project.pop(connection.database_name, None)
+        self._stale.pop(connection, None)
+
+    async def subscribe(self, connection: Connection, id_: str, name: str, parse: Parse, render: Render) -> None:
+        """Begins with a snapshot, which comes when it is read. What refuses it is told in `closed`."""
+        if len(connection.subscriptions) >= MAX_SUBSCRIPTIONS:
+            detail = f"A socket has at most {MAX_SUBSCRIPTIONS} subscriptions"
+            connection.write(frame("closed", id=id_, code="too_many_subscriptions", detail=detail))
+            return
+        begin_again = partial(self._begin_again, connection)
+        subscription = Subscription(connection, id_, name, parse=parse, render=render, begin_again=begin_again)
+        connection.subscriptions[id_] = subscription
+        SUBSCRIPTIONS.inc()
+        try:
+            await self._bind(connection, subscription)
+        except InvalidToken:
+            connection.close(UNAUTHENTIC)
+        except ServiceError as error:
+            self._refuse(connection, subscription, render(error))
+        else:
+            self._load(connection, subscription)
+
+    def unsubscribe(self, connection: Connection, subscription: Subscription) -> None:
+        if connection.subscriptions.pop(subscription.id, None) is not None:
+            SUBSCRIPTIONS.dec()
+            self._unbind(connection, subscription)
+
+    def _refuse(self, connection: Connection, subscription: Subscription, told: dict[str, object]) -> None:
+        if subscription.id in connection.subscriptions:
+            self.unsubscribe(connection, subscription)
+            connection.write(frame("closed", id=subscription.id, **told))
+
+    async def _follow(self, namespaces: Iterable[Namespace]) -> None:
+        try:
+            await self.feed.follow(namespaces)
+        except TimeoutError:
+            raise Unavailable from None
+
+    async def _bind(self, connection: Connection, subscription: Subscription) -> None:
+        """Joins the channel of what the caller may read now. Raises ServiceError."""
+        bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
+        await self._follow(_namespaces(bound))
+        self._unbind(connection, subscription)
+        if subscription.id not in connection.subscriptions:
+            self.feed.forget(_namespaces(bound))
+            return
+        index = self._channels.setdefault(bound.namespace, ChannelIndex())
+        subscription.bound, subscription.channel = bound, index.join(bound.make_channel(), subscription)
+        for watched in bound.sets:
+            self._by_set[watched.namespace].add((connection, subscription))
+
+    def _unbind(self, connection: Connection, subscription: Subscription) -> None:
+        bound, channel = subscription.bound, subscription.channel
+        if bound is None or channel is None:
+            return
+        subscription.bound = subscription.channel = None
+        self._channels[bound.namespace].leave(channel, subscription)
+        if not self._channels[bound.namespace].by_key:
+            del self._channels[bound.namespace]
+        for watched in bound.sets:
+            self._by_set[watched.namespace].discard((connection, subscription))
+            if not self._by_set[watched.namespace]:
+                del self._by_set[watched.namespace]
+        self.feed.forget(_namespaces(bound))
+
+    def _begin_again(self, connection: Connection, subscription: Subscription, reason: str) -> None:
+        RESYNCS.labels(reason).inc()
+        connection.write(frame("resync", id=subscription.id, reason=reason))
+        self._load(connection, subscription)
+
+    def _load(self, connection: Connection, subscription: Subscription) -> None:
+        subscription.load()
+        task = asyncio.create_task(self._send_snapshot(connection, subscription))
+        connection.tasks.add(task)
+        task.add_done_callback(connection.tasks.discard)
+
+    async def _send_snapshot(self, connection: Connection, subscription: Subscription) -> None:
+        try:
+            for _ in range(ATTEMPTS):
+                async with self._snapshots:
+                    if await self._try_snapshot(connection, subscription):
+                        return
+            raise Unavailable
+        except ServiceError as error:
+            self._refuse(connection, subscription, subscription.render(error))
+
+    async def _try_snapshot(self, connection: Connection, subscription: Subscription) -> bool:
+        """Whether it was sent; not where something spoilt it meanwhile."""
+        bound = subscription.bound
+        if bound is None:
+            return True
+        subscription.load()
+        rows, at = await find_at(bound.database, bound.command(), self.feed.position)
+        if subscription.bound is not bound:
+            # Bound anew meanwhile, or ended: another task has it.
+            return True
+        if subscription.spoilt is not None:
+            return False
+        limit = bound.query.limit
+        shown = show_rows(rows[:limit], show=bound.show, view=bound.query.view)
+        documents = b",".join(map(write_document, shown))
+        if len(documents) > MAX_SNAPSHOT_BYTES:
+            raise TOO_LARGE_SNAPSHOT
+        head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=f"{at:x}")
+        connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents))
+        subscription.begin(at)
+        return True
+
+    def _deliver(self, moment: Moment) -> None:
+        """Who may read is looked at before the next moment; what this one tells was written before."""
+        by_namespace: dict[Namespace, list[Change]] = {}
+        for change in moment.changes:
+            by_namespace.setdefault(change.namespace, []).append(change)
+        for namespace, changes in by_namespace.items():
+            self._look_for_stale(namespace, changes)
+            if (index := self._channels.get(namespace)) is not None:
+                index.tell(moment.at, changes)
+
+    def _look_for_stale(self, namespace: Namespace, changes: Iterable[Change]) -> None:
+        database, collection = namespace
+        if collection in {"rules", "collections"}:
+            self._changed.add(database)
+            self._note_stale(self._of_project.get(database, ()))
+        elif collection == "users":
+            ids = {change.id for change in changes}
+            self._note_stale(each for each in self._of_project.get(database, ()) if each.user_id in ids)
+        for connection, subscription in self._by_set.get(namespace, ()):
+            if subscription.bound is not None and any(
+                watched.namespace == namespace and any(map(watched.is_concerned, changes))
+                for watched in subscription.bound.sets
+            ):
+                self._note_stale((connection,))
+
+    def _note_stale(self, connections: Iterable[Connection]) -> None:
+        self._stale.update(dict.fromkeys(connections))
+        if self._stale:
+            self._has_stale.set()
+
+    def _lose(self) -> None:
+        """Some of what was written was not told, rights among it."""
+        self._changed.update(self._of_project)
+        self._note_stale(self.connections)
+        for connection in self.connections:
+            for subscription in list(connection.subscriptions.values()):
+                subscription.resync(HISTORY)
+
+    def _start(self) -> None:
+        works = (self._keep_rights, self._keep_pace)
+        self._tasks = [
+            asyncio.create_task(_forever(work), name=f"background: realtime {work.__name__}") for work in works
+        ]
+
+    async def _keep_rights(self) -> None:
+        """Binds anew what somebody follows whose rights may have changed."""
+        await self._has_stale.wait()
+        self._has_stale.clear()
+        changed, self._changed = self._changed, set()
+        stale, self._stale = list(self._stale), {}
+        for project in {
+            each.caller.project.id: each.caller.project for each in stale if each.database_name in changed
+        }.values():
+            await self._access.refresh(project)
+        for start in range(0, len(stale), AT_ONCE):
+            await asyncio.gather(
+                *(
+                    self._look_again(each, is_changed=each.database_name in changed)
+                    for each in stale[start : start + AT_ONCE]
+                )
+            )
+
+    async def _look_again(self, connection: Connection, *, is_changed: bool) -> None:
+        self._access.forget_caller(connection.caller)
+        try:
+            if isinstance(connection.caller, UserCaller):
+                connection.caller = await self._tokens.verify(connection.credential)
+                await self._access.require_user(connection.caller)
+            for subscription in list(connection.subscriptions.values()):
+                if is_changed:
+                    await self._refresh_collection(connection, subscription.name)
+                await self._bind_again(connection, subscription)
+        except InvalidToken:
+            connection.close(UNAUTHENTIC)
+        except ServiceError as error:
+            # What nobody can tell now is looked at again; meanwhile nothing is told to whom it may not concern any more.
+            log.warning("rights_not_read", code=error.code)
+            await asyncio.sleep(LOOK_SECONDS)
+            self._note_stale([connection] if connection.is_open else [])
+
+    async def _refresh_collection(self, connection: Connection, name: str) -> None:
+        try:
+            await self._catalogs.refresh(connection.caller.project, name)
+        except CollectionNotFound:
+            return
+
+    async def _bind_again(self, connection: Connection, subscription: Subscription) -> None:
+        """Nothing happens where the same is found as before. Raises InvalidToken, Unavailable."""
+        before = subscription.bound
+        if before is None:
+            return
+        try:
+            bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
+            if bound.key == before.key and _namespaces(bound) == _namespaces(before):
+                return
+            await self._bind(connection, subscription)
+        except (InvalidToken, Unavailable):
+            raise
+        except ServiceError as error:
+            self._refuse(connection, subscription, subscription.render(error))
+            return
+        if subscription.id in connection.subscriptions:
+            self._begin_again(connection, subscription, ACCESS)
+
+    async def _keep_pace(self) -> None:
+        """Looks after slow clients, credentials that end, and ticks."""
+        await asyncio.sleep(LOOK_SECONDS)
+        moment, connections = time.monotonic(), self.connections
+        for connection in connections:
+            self._look_after_slow(connection)
+        if moment - self._looked_at >= CREDENTIAL_SECONDS:
+            self._looked_at = moment
+            await self._look_at_credentials(connections)
+        if moment - self._ticked_at >= TICK_SECONDS:
+            self._ticked_at = moment
+            for connection in connections:
+                self._tick(connection)
+
+    def _look_after_slow(self, connection: Connection) -> None:
+        slow = connection.slow()
+        if slow and connection.is_drained():
+            for subscription in slow:
+                self._begin_again(connection, subscription, SLOW)
+        elif connection.is_too_slow:
+            connection.close(TOO_SLOW)
+
+    async def _look_at_credentials(self, connections: Iterable[Connection]) -> None:
+        gone: dict[str, bool] = {}
+        for connection in connections:
+            warn_or_expire(connection, time.time())
+            caller = connection.caller
+            is_key = isinstance(caller, KeyCaller)
+            name = connection.credential if is_key else caller.project.id
+            if name not in gone:
+                gone[name] = await self._is_gone(name, is_key=is_key)
+            if gone[name]:
+                connection.close(UNAUTHENTIC)
+
+    async def _is_gone(self, name: str, *, is_key: bool) -> bool:
+        """Whether a key, or a project, is not there any more, as far as is remembered."""
+        try:
+            await (self._projects.by_api_key(name) if is_key else self._projects.by_id(name))
+        except (InvalidApiKey, ProjectNotFound):
+            return True
+        except ServiceError:
+            return False
+        return False
+
+    def _tick(self, connection: Connection) -> None:
+        live = [each.id for each in connection.subscriptions.values() if each.state is State.LIVE]
+        connection.write(frame("tick", cursors=dict.fromkeys(live, f"{self.feed.position:x}")))
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.feed.close()
+
+
+def _namespaces(bound: Bound) -> list[Namespace]:
+    return [bound.namespace, *(watched.namespace for watched in bound.sets)]
+
+
+def warn_or_expire(connection: Connection, now: float) -> None:
+    """Tells who has a token that it is about to expire, once; and closes when it has."""
+    if connection.expires_at is None:
+        return
+    left = connection.expires_at - now
+    if left <= 0:
+        connection.close(UNAUTHENTIC)
+    elif left < EXPIRY_SECONDS and not connection.was_warned:
+        connection.was_warned = True
+        connection.write(frame("token_expiring", **{"in": max(1, int(left))}))
+
+
+async def _forever(work: Callable[[], object]) -> None:
+    while True:
+        try:
+            await work()  # type: ignore[misc]
+        except Exception:
+            log.exception("realtime_failed")
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,106 @@
+"""One query that is followed over one connection: a snapshot as of a moment, and all that is later."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Protocol
+
+import orjson
+
+from service.bounds import MAX_CHANGES_BYTES
+from service.domain.realtime.binding import Bound, Parse
+from service.domain.realtime.channels import TOO_LARGE, Channel
+from service.errors import ServiceError
+from service.observe.metrics import DELIVERIES
+
+ACCESS, SLOW = "access", "slow"
+# An error → its code and detail, as HTTP has them.
+Render = Callable[[ServiceError], dict[str, object]]
+BeginAgain = Callable[["Subscription", str], None]
+
+
+class Line(Protocol):
+    """The connection, as far as a subscription writes to it."""
+
+    def write(self, frame: bytes) -> None: ...
+
+    def is_behind(self) -> bool:
+        """Whether too much waits for the client to read it."""
+
+
+class State(Enum):
+    """LOADING until the snapshot is sent; SLOW from when its client did not read until it has read all."""
+
+    LOADING = "loading"
+    LIVE = "live"
+    SLOW = "slow"
+
+
+class Subscription:
+    """`begin_again` is called with the reason where what was told is not all. `render` says how a refusal is told."""
+
+    def __init__(
+        self, line: Line, id_: str, name: str, *, parse: Parse, render: Render, begin_again: BeginAgain
+    ) -> None:
+        self.id = id_
+        self.name = name
+        self.parse = parse
+        self.render = render
+        self.state = State.LOADING
+        self.bound: Bound | None = None
+        self.channel: Channel | None = None
+        # Why the snapshot that is being read is of no use.
+        self.spoilt: str | None = None
+        self._line = line
+        self._begin_again = begin_again
+        self._waiting: list[tuple[int, bytes]] = []
+        self._size = 0
+        # The moment of the snapshot.
+        self._since = 0
+        self._head = b'{"type":"changes","id":%s,"changes":[' % orjson.dumps(id_)
+
+    def load(self) -> None:
+        """What comes from now on waits for the snapshot."""
+        self.state, self.spoilt = State.LOADING, None
+        self._waiting.clear()
+        self._size = 0
+
+    def begin(self, at: int) -> None:
+        """The snapshot was sent, which is as of `at`."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        self.state, self._since = State.LIVE, at
+        for each, changes in waiting:
+            self.deliver(each, changes)
+
+    def deliver(self, at: int, changes: bytes) -> None:
+        if self.state is State.LOADING:
+            self._keep(at, changes)
+        elif self.state is State.LIVE and at > self._since:
+            # The snapshot may be ahead of what MongoDB has told so far.
+            self._send(at, changes)
+
+    def _keep(self, at: int, changes: bytes) -> None:
+        self._size += len(changes)
+        if self._size > MAX_CHANGES_BYTES:
+            self.spoilt = TOO_LARGE
+            self._waiting.clear()
+        else:
+            self._waiting.append((at, changes))
+
+    def _send(self, at: int, changes: bytes) -> None:
+        if self._line.is_behind():
+            self.state = State.SLOW
+        elif len(changes) > MAX_CHANGES_BYTES:
+            self.resync(TOO_LARGE)
+        else:
+            DELIVERIES.inc()
+            self._line.write(b'%s%s],"cursor":"%x"}' % (self._head, changes, at))
+
+    def resync(self, reason: str) -> None:
+        if self.state is State.LOADING:
+            self.spoilt = reason
+        elif self.state is State.LIVE:
+            self._begin_again(self, reason)
+
+
+def frame(type_: str, **parts: Any) -> bytes:
+    return orjson.dumps({"type": type_, **parts})

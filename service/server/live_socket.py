@@ -1,0 +1,113 @@
+"""One WebSocket under uvicorn, to which the application writes without waiting, and of which it sees what is not yet sent."""
+
+import json
+import random
+import socket
+from collections.abc import Callable
+from typing import Any, cast
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
+
+from service.web.realtime.sockets import EXTENSION
+
+# What the kernel takes from us before the client has read it: of thousands who read nothing, this much each.
+SEND_BUFFER_BYTES = 131_072
+CLOSE_SECONDS = 5.0
+RESTART = 1012
+# Clients come back within this time, and not all at once.
+RETRY_SECONDS = 20.0
+
+
+class LiveSocket(WebSocketsSansIOProtocol):
+    """uvicorn's socket with a way around its queue. `on_lost` is called when the connection has ended."""
+
+    def __init__(self, *args: Any, on_lost: Callable[[], None], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.written = 0
+        self._on_lost = on_lost
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if (connection := transport.get_extra_info("socket")) is not None:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._on_lost()
+
+    def handle_connect(self, event: Request) -> None:
+        super().handle_connect(event)
+        if hasattr(self, "scope"):
+            cast(dict[str, Any], self.scope["extensions"])[EXTENSION] = self
+
+    def accept(self) -> None:
+        if self.handshake_complete or self.transport.is_closing():
+            return
+        self.handshake_complete = True
+        self.conn.send_response(self.response)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.start_keepalive()
+
+    def refuse(self, status: int, body: bytes) -> None:
+        """An answer of HTTP in place of the socket."""
+        if self.handshake_complete or self.transport.is_closing():
+            return
+        response = self.conn.reject(status, "")
+        del response.headers["Content-Type"], response.headers["Content-Length"]
+        response.headers.update({"Content-Type": "application/json", "Content-Length": str(len(body))})
+        response.body = body
+        self.handshake_complete = self.close_sent = True
+        self.conn.send_response(response)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.transport.close()
+
+    def waiting(self) -> int:
+        """How many bytes the kernel has not taken."""
+        return self.transport.get_write_buffer_size() if not self.transport.is_closing() else 0
+
+    def write(self, frame: bytes) -> None:
+        """Sends a text of one frame. What is said to a client that is gone is lost."""
+        if self.close_sent or self.disconnected or self.transport.is_closing():
+            return
+        head = text_head(len(frame))
+        self.written += len(head) + len(frame)
+        self.transport.write(head + frame)
+
+    def close(self, code: int, reason: str = "") -> None:
+        """Says why, and waits a while for the client to agree; who does not read is cut off."""
+        if self.close_sent or self.disconnected or self.transport.is_closing():
+            return
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        self.conn.send_close(code, reason)
+        self.close_sent = True
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self.close_timer = self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
+
+    def close_idle(self) -> None:
+        """A socket is never in the way of other connections, for it is never idle."""
+
+    def end_when_answered(self) -> None:
+        """What the server calls when it begins to stop: until it stops, all goes on."""
+
+    def shutdown(self) -> None:
+        """What the server calls when it stops: the client learns when to come back."""
+        self.stop_keepalive()
+        if not self.handshake_complete:
+            super().shutdown()
+            return
+        self.close(RESTART, json.dumps({"retry_after": round(random.uniform(0, RETRY_SECONDS), 1)}))  # noqa: S311
+        self.transport.close()
+        self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
+
+
+def text_head(size: int) -> bytes:
+    """The head of a final, unmasked frame of text (RFC 6455 section 5.2)."""
+    if size < 126:
+        return bytes((0x81, size))
+    if size < 65_536:
+        return b"\x81\x7e" + size.to_bytes(2, "big")
+    return b"\x81\x7f" + size.to_bytes(8, "big")

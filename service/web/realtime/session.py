@@ -1,0 +1,192 @@
+"""One socket from its first message to its end: messages are read one after the other, and each is answered or refused."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+from starlette.types import Receive, Scope
+
+from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS
+from service.domain.access.caller import UserCaller
+from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, Sink
+from service.domain.realtime.realtime import warn_or_expire
+from service.domain.realtime.subscriptions import frame
+from service.errors import Invalid, LimitExceeded
+from service.schema.values import write_time
+from service.services import Services
+from service.web.realtime.bucket import Bucket
+from service.web.realtime.greeting import LIMITED, UNAUTHENTIC, Refused, count, expiry, find_caller, greet
+from service.web.realtime.messages import is_id, make_parse, read_hello, read_message, render_refusal, write_error
+
+log = structlog.get_logger()
+
+HELLO_SECONDS = 5.0
+MESSAGES_A_SECOND = 20.0
+WRONG = 4400
+FAILED = 1011
+DISCONNECTED = "websocket.disconnect"
+
+Message = dict[str, Any]
+
+
+class Session:
+    """The socket of `scope`. `run` returns when it has ended, and has told nobody but the client."""
+
+    def __init__(self, scope: Scope, receive: Receive, sink: Sink, services: Services) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._sink = sink
+        self._services = services
+        self._bucket = Bucket(MAX_MESSAGES, MESSAGES_A_SECOND)
+        self._errors = 0
+
+    async def run(self) -> None:
+        try:
+            connection = await self._greet()
+        except Refused as refused:
+            self._sink.close(refused.code)
+            return
+        if connection is None:
+            return
+        try:
+            self._write_ready(connection)
+            while connection.is_open and (message := await self._next()) is not None:
+                await self._read(connection, message)
+        except Refused as refused:
+            connection.close(refused.code)
+        except Exception:
+            log.exception("socket_failed")
+            connection.close(FAILED)
+        finally:
+            self._services.realtime.leave(connection)
+
+    async def _greet(self) -> Connection | None:
+        """None where the client is gone. Raises Refused."""
+        try:
+            async with asyncio.timeout(HELLO_SECONDS):
+                message = await self._next()
+        except TimeoutError:
+            raise Refused(UNAUTHENTIC) from None
+        if message is None:
+            return None
+        try:
+            hello = read_hello(read_message(message))
+        except Invalid:
+            hello = None
+        if hello is None:
+            raise Refused(UNAUTHENTIC)
+        return await greet(hello, self._scope, self._sink, self._services)
+
+    async def _next(self) -> str | None:
+        """The next message; an empty one, which is none of ours, for bytes; None at the end. Raises Refused."""
+        event = await self._receive()
+        if event["type"] == DISCONNECTED:
+            return None
+        if not self._bucket.take():
+            raise Refused(LIMITED)
+        text: str | None = event.get("text")
+        return text if text is not None else ""
+
+    async def _read(self, connection: Connection, raw: str) -> None:
+        try:
+            message = read_message(raw)
+        except Invalid as invalid:
+            self._refuse(connection, invalid.violations[0].msg)
+            return
+        kind = message.get("type")
+        handle = HANDLERS.get(kind) if isinstance(kind, str) else None
+        if handle is None:
+            self._refuse(connection, "Unknown type of message")
+        else:
+            await handle(self, connection, message)
+
+    def _refuse(self, connection: Connection, detail: str, id_: str | None = None) -> None:
+        self._errors += 1
+        if self._errors > MAX_MESSAGE_ERRORS:
+            raise Refused(WRONG)
+        connection.write(write_error(detail, id_))
+
+    def _write_ready(self, connection: Connection) -> None:
+        expires = connection.expires_at
+        moment = datetime.fromtimestamp(expires, UTC).replace(tzinfo=None) if expires is not None else None
+        connection.write(
+            frame(
+                "ready",
+                user_id=connection.user_id,
+                expires_at=write_time(moment) if moment is not None else None,
+                limits={
+                    "subscriptions": int(MAX_SUBSCRIPTIONS),
+                    "message_bytes": int(MAX_MESSAGE_BYTES),
+                    "messages_per_second": MESSAGES_A_SECOND,
+                    "token_expiring": EXPIRY_SECONDS,
+                },
+            )
+        )
+        warn_or_expire(connection, datetime.now(UTC).timestamp())
+
+    async def _subscribe(self, connection: Connection, message: Message) -> None:
+        id_, name = message.get("id"), message.get("collection")
+        if not isinstance(id_, str) or not is_id(id_):
+            self._refuse(connection, "A subscription has an id of 1 to 64 characters")
+        elif id_ in connection.subscriptions:
+            self._refuse(connection, "This id is in use", id_)
+        elif not isinstance(name, str):
+            self._refuse(connection, "A subscription names a collection", id_)
+        elif await self._is_counted(connection, id_):
+            parse = make_parse(message)
+            await self._services.realtime.subscribe(connection, id_, name, parse, render_refusal)
+
+    async def _is_counted(self, connection: Connection, id_: str) -> bool:
+        """Whether the day has room for it, which is told where it has none."""
+        try:
+            await count(connection.caller, self._services)
+        except Refused as refused:
+            if refused.code != LIMITED:
+                raise
+            limit = LimitExceeded("The limit of requests a day of this project is reached")
+            connection.write(frame("closed", id=id_, **limit.body()))
+            return False
+        return True
+
+    async def _unsubscribe(self, connection: Connection, message: Message) -> None:
+        id_ = message.get("id")
+        if not is_id(id_):
+            self._refuse(connection, "A subscription has an id of 1 to 64 characters")
+            return
+        if (found := connection.subscriptions.get(str(id_))) is not None:
+            self._services.realtime.unsubscribe(connection, found)
+        connection.write(frame("closed", id=id_, code="unsubscribed", detail="Unsubscribed"))
+
+    async def _ping(self, connection: Connection, _message: Message) -> None:
+        connection.write(frame("pong"))
+
+    async def _hello(self, _connection: Connection, _message: Message) -> None:
+        raise Refused(UNAUTHENTIC)
+
+    async def _token(self, connection: Connection, message: Message) -> None:
+        """Another token of the same user. Raises Refused."""
+        token, caller = message.get("token"), connection.caller
+        if not isinstance(token, str) or not isinstance(caller, UserCaller):
+            raise Refused(UNAUTHENTIC)
+        found = await find_caller({"token": token}, self._scope, self._services)
+        if not isinstance(found, UserCaller) or found.user_id != caller.user_id:
+            raise Refused(UNAUTHENTIC)
+        if found.project.id != caller.project.id:
+            raise Refused(UNAUTHENTIC)
+        connection.caller, connection.credential = found, token
+        connection.expires_at, connection.was_warned = expiry(token), False
+        self._write_ready(connection)
+
+
+Handle = Callable[[Session, Connection, Message], Awaitable[None]]
+# fmt: off
+HANDLERS: dict[str, Handle] = {
+    "hello": Session._hello,  # noqa: SLF001
+    "subscribe": Session._subscribe,  # noqa: SLF001
+    "unsubscribe": Session._unsubscribe,  # noqa: SLF001
+    "token": Session._token,  # noqa: SLF001
+    "ping": Session._ping,  # noqa: SLF001
+}
+# fmt: on

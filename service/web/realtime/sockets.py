@@ -1,0 +1,70 @@
+"""From a handshake to a session. What is no WebSocket is left to the application."""
+
+import time
+from typing import Protocol, cast
+
+import orjson
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.bounds import MAX_HANDSHAKES, MAX_SOCKETS
+from service.domain.realtime.connections import Sink
+from service.errors import Busy, NotFound, ServiceError, Unauthorized, Unavailable
+from service.services import Services
+from service.web.asgi.deadlines import STOPPING
+from service.web.realtime.session import Session
+
+PATH = "/realtime"
+# Where the server leaves the socket for the application, which writes to it without a queue.
+EXTENSION = "auth_collections.sink"
+NO_QUERY = "Credentials and all else go into the first message, never into the URL"
+
+
+class Socket(Sink, Protocol):
+    """What the server gives: a sink that is first accepted or refused."""
+
+    def accept(self) -> None: ...
+
+    def refuse(self, status: int, body: bytes) -> None: ...
+
+
+class SocketDispatch:
+    """Serves the sockets of a worker, and hands all else to `app`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._open = 0
+        self._second = 0
+        self._handshakes = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        socket = cast(Socket | None, scope.get("extensions", {}).get(EXTENSION))
+        if scope["type"] != "websocket" or socket is None:
+            await self.app(scope, receive, send)
+            return
+        await receive()
+        if (refusal := self._find_refusal(scope)) is not None:
+            socket.refuse(refusal.status, orjson.dumps(refusal.body()))
+            return
+        socket.accept()
+        self._open += 1
+        try:
+            await Session(scope, receive, socket, cast(Services, scope["app"].services)).run()
+        finally:
+            self._open -= 1
+
+    def _find_refusal(self, scope: Scope) -> ServiceError | None:
+        if scope["path"] != PATH:
+            return NotFound()
+        if scope["query_string"]:
+            return Unauthorized(NO_QUERY)
+        if STOPPING in scope["state"]:
+            return Unavailable("The service is stopping; try again")
+        return Busy() if self._open >= MAX_SOCKETS or not self._take_handshake() else None
+
+    def _take_handshake(self) -> bool:
+        """Whether fewer were begun in this second than may be."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._handshakes = second, 0
+        self._handshakes += 1
+        return self._handshakes <= MAX_HANDSHAKES

@@ -1,0 +1,167 @@
+"""What is told when all cannot be told: large records, slow readers, history that is gone, a stream that breaks, a stop."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from service.app import Application
+from service.domain.realtime.subscriptions import State
+from service.services import Services
+from service.storage.change_feed import ChangeStream, HistoryLost
+from tests.conftest import Api
+from tests.web.realtime.conftest import Open, create, merge
+from tests.web.realtime.live import SECONDS, Live, opened, serving
+
+
+async def follow(api: Api, open_socket: Open, **options: Any) -> Live:
+    live: Live = await open_socket()
+    await live.hello(key=api.key)
+    await live.subscribe("messages", **options)
+    return live
+
+
+async def test_w7_a_record_too_large_for_an_event_is_a_resync(messages: Api, open_socket: Open) -> None:
+    """Nothing of ours writes one; what another program does must not end the stream of all."""
+    small = await create(messages, text="small")
+    live = await follow(messages, open_socket, where={"text_startswith": "small"})
+    collection = messages.database.get_collection("c_messages")
+    large = {"_id": "f" * 24, "data": {"text": "x", "extra": "y" * 9_000_000}}
+    messages.database.command({"insert": "c_messages", "documents": [large], "bypassDocumentValidation": True})
+    frame = await live.expect("resync")
+    assert frame["reason"] == "large"
+    assert (await live.expect("snapshot"))["documents"] == [small]
+    change = {"q": {"_id": "f" * 24}, "u": {"$set": {"data.text": "z"}}}
+    messages.database.command({"update": "c_messages", "updates": [change], "bypassDocumentValidation": True})
+    assert (await live.expect("resync"))["reason"] == "large"
+    await live.expect("snapshot")
+    collection.delete_one({"_id": "f" * 24})
+    assert (await live.expect("resync"))["reason"] == "large"
+    await live.expect("snapshot")
+    made = await create(messages, text="small too")
+    assert await live.change() == {"op": "enter", "document": made}
+
+
+async def test_w7_more_changes_at_once_than_a_frame_holds_are_a_resync(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.domain.realtime.subscriptions.MAX_CHANGES_BYTES", 10_000)
+    live = await follow(messages, open_socket, where={"room_id_eq": "r1"})
+    data = {"room_id": "r1", "text": "x" * 3_000}
+    operations = [{"op": "create", "collection": "messages", "data": data} for _ in range(5)]
+    answer = await messages.request("POST", "/api/batch", json={"atomic": True, "operations": operations})
+    assert answer.status_code == 200, answer.text
+    assert (await live.expect("resync"))["reason"] == "large"
+    assert len((await live.expect("snapshot"))["documents"]) == 5
+
+
+async def test_w8_who_does_not_read_is_marked_and_told_anew_when_all_is_read(
+    messages: Api, services: Services, address: str
+) -> None:
+    """No queue grows: what waits in the socket stays as it is, whatever is written."""
+    async with opened(address) as live:
+        await live.hello(key=messages.key)
+        await live.subscribe("messages", where={"room_id_eq": "r1"})
+        (connection,) = services.realtime.connections
+        subscription = connection.subscriptions["m"]
+        live.connection.transport.pause_reading()
+        written = 0
+        async with asyncio.timeout(SECONDS):
+            while subscription.state is not State.SLOW:
+                await create(messages, room_id="r1", text="x" * 200_000)
+                written += 1
+        before = connection._sink.written  # noqa: SLF001
+        last = await create(messages, room_id="r1", text="last")
+        await create(messages, room_id="r2", text="x")
+        assert connection._sink.written == before  # noqa: SLF001
+        live.connection.transport.resume_reading()
+        frame = await live.next()
+        while frame["type"] == "changes":
+            frame = await live.next()
+        assert frame == {"type": "resync", "id": "m", "reason": "slow"}
+        snapshot = await live.expect("snapshot")
+        assert len(snapshot["documents"]) == written + 1
+        assert last in snapshot["documents"]
+
+
+async def test_w8_who_never_reads_is_closed(
+    messages: Api, services: Services, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.domain.realtime.connections.SLOW_SECONDS", 0.5)
+    async with opened(address) as live:
+        await live.hello(key=messages.key)
+        await live.subscribe("messages")
+        (connection,) = services.realtime.connections
+        live.connection.transport.pause_reading()
+        async with asyncio.timeout(SECONDS):
+            while connection.is_open:
+                await create(messages, text="x" * 200_000)
+        live.connection.transport.abort()
+
+
+async def test_w10_a_stream_that_breaks_goes_on_where_it_was(
+    messages: Api, open_socket: Open, mongo: MongoClient[Any]
+) -> None:
+    """As when the primary is killed: its cursor is gone, and what was written meanwhile is told."""
+    live = await follow(messages, open_socket, where={"room_id_eq": "r1"})
+    texts: list[str] = []
+    for number in range(10):
+        if number % 3 == 1:
+            cursors = [
+                each["cursor"]["cursorId"]
+                for each in mongo.admin.aggregate([{"$currentOp": {"idleCursors": True, "localOps": True}}])
+                if "cursor" in each and each.get("ns", "").endswith("$cmd.aggregate")
+            ]
+            if cursors:
+                mongo.admin.command({"killCursors": "$cmd.aggregate", "cursors": cursors})
+        await create(messages, room_id="r1", text=str(number))
+    while len(texts) < 10:
+        frame = await live.expect("changes")
+        texts += [each["document"]["data"]["text"] for each in frame["changes"]]
+    assert texts == [str(number) for number in range(10)]
+
+
+async def test_w10_history_that_is_gone_is_a_resync(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    next_moments, lost = ChangeStream.next_moments, iter([True])
+
+    async def losing(self: ChangeStream) -> Any:
+        found = await next_moments(self)
+        if any(moment.changes for moment in found) and next(lost, False):
+            raise HistoryLost
+        return found
+
+    monkeypatch.setattr(ChangeStream, "next_moments", losing)
+    live = await follow(messages, open_socket)
+    made = await create(messages, text="x")
+    assert (await live.expect("resync"))["reason"] == "history"
+    assert (await live.expect("snapshot"))["documents"] == [made]
+    await merge(messages, made, text="y")
+    assert (await live.change())["op"] == "change"
+
+
+async def test_a_stop_tells_when_to_come_back(messages: Api, running_app: Application) -> None:
+    async with serving(running_app) as served, opened(served.address) as live:
+        await live.hello(key=messages.key)
+        await live.subscribe("messages")
+        served.server.should_exit = True
+        code, reason = await live.closed()
+    assert code == 1012
+    assert 0 <= json.loads(reason)["retry_after"] <= 20
+
+
+async def test_nothing_is_opened_where_nobody_follows(messages: Api, services: Services, open_socket: Open) -> None:
+    async with asyncio.timeout(SECONDS):
+        while services.realtime.feed.is_open:  # noqa: ASYNC110 - sockets of tests before this one end
+            await asyncio.sleep(0.05)
+    await create(messages, text="x")
+    assert not services.realtime.feed.is_open
+    live = await follow(messages, open_socket)
+    assert services.realtime.feed.is_open
+    await live.connection.close()
+    async with asyncio.timeout(SECONDS):
+        while services.realtime.feed.is_open:  # noqa: ASYNC110 - the server learns of it a turn later
+            await asyncio.sleep(0.05)
