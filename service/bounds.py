@@ -283,6 +283,12 @@ MAX_MESSAGE_BYTES = Bound(65_536, "bytes of a message from a client", protects=M
 MAX_MESSAGES = Bound(120, "messages of a socket at once, and then 20 a second", protects=LOOP, past="close 4429")
 MAX_MESSAGE_ERRORS = Bound(10, "messages of a socket that are answered with `error`", protects=LOOP, past="close 4400")
 MAX_SNAPSHOTS = Bound(16, "snapshots that a worker reads at once", protects=MONGODB, past="the others wait")
+MAX_RESUMES = Bound(
+    4, "subscriptions of a worker that read at once what they missed", protects=MONGODB, past="the others wait"
+)
+MAX_MISSED = Bound(
+    5_000, "changes of a collection that a subscription may have missed", protects=MONGODB, past="a snapshot"
+)
 MAX_SNAPSHOT_BYTES = Bound(4_194_304, "bytes of a snapshot", protects=MEMORY, past="`closed`, `page_too_large`")
 MAX_CHANGES_BYTES = Bound(1_048_576, "bytes of a frame of changes", protects=MEMORY, past="`resync`, `large`")
 MAX_UNSENT_BYTES = Bound(

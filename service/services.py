@@ -77,6 +77,8 @@ MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
 # What the key of signed URLs is derived for.
 FILE_URLS = "file urls"
+# What the key of the cursors of those who follow something is derived for.
+CURSORS = "realtime cursors"
 # What the key of the HMACs of writes and their keys is derived for.
 IDEMPOTENCY = "idempotency"
 # What the key of the HMACs of codes and accounts is derived for.
@@ -253,6 +255,7 @@ def build_services(settings: Settings) -> Services:
             projects=projects,
             tokens=tokens,
             protection=protection,
+            key=derive_key(settings.secret, CURSORS),
         ),
         origin="/".join(settings.base_url.split("/")[:3]),
         trusted_proxies=settings.trusted_proxies,

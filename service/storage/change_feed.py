@@ -28,6 +28,8 @@ CHANGES = ("insert", "update", "replace", "delete")
 WAIT_MS = 1_000
 # When the connection counts as lost: MongoDB answers after WAIT_MS at the latest.
 REPLY_SECONDS = 15.0
+# What it may take to read what somebody missed.
+BETWEEN_SECONDS = 10.0
 # One after the other within a transaction; the next reply has the rest of a moment, if there is any.
 NO_WAIT_MS = 1
 BATCH = 1_000
@@ -90,15 +92,21 @@ class _Group:
 class ChangeStream:
     """One stream over all collections of `namespaces`, of what is later than `position`."""
 
-    def __init__(self, client: Client, namespaces: Iterable[Namespace], position: int, prefix: str) -> None:
+    def __init__(
+        self, client: Client, namespaces: Iterable[Namespace], position: int, prefix: str, *, wait_ms: int = WAIT_MS
+    ) -> None:
         self.namespaces = frozenset(namespaces)
         # All that was written up to here was told.
         self.position = position
         self._client = client
+        self._wait_ms = wait_ms
         self._prefix = prefix
         self._session = client.start_session()
         self._cursor: Any = None
         self._group = _Group()
+        # Whether the last reply had nothing; and the moment up to which MongoDB has then looked.
+        self.is_idle = False
+        self.looked_at = 0
 
     async def next_moments(self) -> list[Moment]:
         """What came; nothing after a second without anything. Raises HistoryLost, PyMongoError, TimeoutError."""
@@ -137,7 +145,7 @@ class ChangeStream:
         return reply
 
     async def _more(self) -> Document:
-        wait = NO_WAIT_MS if self._group.events else WAIT_MS
+        wait = NO_WAIT_MS if self._group.events else self._wait_ms
         command = {"getMore": self._cursor, "collection": "$cmd.aggregate", "batchSize": BATCH, "maxTimeMS": wait}
         reply: Document = await self._client.admin.command(
             command, session=self._session, codec_options=self._client.codec_options
@@ -155,8 +163,9 @@ class ChangeStream:
             self._group.events.append(event)
         if self._group.events and not (events and self._group.in_transaction):
             moments.append(self._take())
+        self.looked_at, self.is_idle = _seen(cursor.get("postBatchResumeToken")), not events
         if not self._group.events:
-            self.position = max(self.position, _seen(cursor.get("postBatchResumeToken")) - 1)
+            self.position = max(self.position, self.looked_at - 1)
         return [moment for moment in moments if moment.changes]
 
     def _take(self) -> Moment:
@@ -177,6 +186,27 @@ class ChangeStream:
                 await self._session.end_session()
         except (PyMongoError, TimeoutError):
             pass
+
+
+async def find_between(
+    client: Client, namespace: Namespace, after: int, until: int, *, most: int, prefix: str
+) -> list[Moment] | None:
+    """What was written in a collection later than `after` and up to `until`; None where that is more than so many changes.
+
+    Raises HistoryLost, PyMongoError, TimeoutError.
+    """
+    stream, found, count = ChangeStream(client, (namespace,), after, prefix, wait_ms=NO_WAIT_MS), list[Moment](), 0
+    try:
+        async with asyncio.timeout(BETWEEN_SECONDS):
+            while stream.position < until and not (stream.is_idle and stream.looked_at >= until):
+                moments = await stream.next_moments()
+                found += (moment for moment in moments if moment.at <= until)
+                count += sum(len(moment.changes) for moment in moments)
+                if count > most:
+                    return None
+    finally:
+        await stream.close()
+    return found
 
 
 def _stages(namespaces: frozenset[Namespace], prefix: str) -> list[Document]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from service.observe.metrics import FEED_EVENTS, FEED_LOST, FEED_OPENED
-from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, find_now, is_lost
+from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, find_between, find_now, is_lost
 from service.storage.client import Client
 
 log = structlog.get_logger()
@@ -130,6 +130,19 @@ class ChangeFeed:
             FEED_EVENTS.inc(len(moment.changes))
             self._deliver(moment)
             self.position = moment.at
+
+    async def find_between(self, namespace: Namespace, after: int, *, most: int) -> list[Moment] | None:
+        """What was told of a collection later than `after`; None where that is too much, or not known any more."""
+        if self._client is None:
+            return None
+        try:
+            return await find_between(self._client, namespace, after, self.position, most=most, prefix=self._prefix)
+        except HistoryLost:
+            return None
+        except Exception as error:
+            if not is_lost(error):
+                raise
+            return None
 
     async def close(self) -> None:
         self._generation += 1

@@ -11,15 +11,23 @@ from functools import partial
 
 import structlog
 
-from service.bounds import MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS, MAX_SUBSCRIPTIONS
+from service.bounds import (
+    MAX_CHANGES_BYTES,
+    MAX_MISSED,
+    MAX_RESUMES,
+    MAX_SNAPSHOT_BYTES,
+    MAX_SNAPSHOTS,
+    MAX_SUBSCRIPTIONS,
+)
 from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
 from service.domain.realtime.binding import Binder, Bound, Parse
-from service.domain.realtime.channels import HISTORY, ChannelIndex, write_document
+from service.domain.realtime.channels import HISTORY, Channel, ChannelIndex, Missing, write_document
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection
+from service.domain.realtime.cursors import make_sign, read_cursor
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.subscriptions import ACCESS, SLOW, Render, State, Subscription, frame
 from service.domain.sessions.access_tokens import Tokens
@@ -68,6 +76,7 @@ class Realtime:
         projects: Projects,
         tokens: Tokens,
         protection: FileProtection,
+        key: bytes,
     ) -> None:
         self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose)
         self._binder = Binder(access, catalogs, protection)
@@ -75,6 +84,9 @@ class Realtime:
         self._catalogs = catalogs
         self._projects = projects
         self._tokens = tokens
+        # Of cursors.
+        self._key = key
+        self._resumes = asyncio.Semaphore(MAX_RESUMES)
         self._channels: dict[Namespace, ChannelIndex] = {}
         self._of_project: defaultdict[str, set[Connection]] = defaultdict(set)
         self._by_set: defaultdict[Namespace, set[tuple[Connection, Subscription]]] = defaultdict(set)
@@ -116,14 +128,21 @@ class Realtime:
             self._of_project.pop(connection.database_name, None)
         self._stale.pop(connection, None)
 
-    async def subscribe(self, connection: Connection, id_: str, name: str, parse: Parse, render: Render) -> None:
-        """Begins with a snapshot, which comes when it is read. What refuses it is told in `closed`."""
+    async def subscribe(
+        self, connection: Connection, id_: str, name: str, *, parse: Parse, render: Render, after: str | None = None
+    ) -> None:
+        """Begins with what is later than the cursor `after`, where that holds; else with a snapshot, when it is read.
+
+        What refuses it is told in `closed`.
+        """
         if len(connection.subscriptions) >= MAX_SUBSCRIPTIONS:
             detail = f"A socket has at most {MAX_SUBSCRIPTIONS} subscriptions"
             connection.write(frame("closed", id=id_, code="too_many_subscriptions", detail=detail))
             return
         begin_again = partial(self._begin_again, connection)
-        subscription = Subscription(connection, id_, name, parse=parse, render=render, begin_again=begin_again)
+        subscription = Subscription(
+            connection, id_, name, parse=parse, render=render, begin_again=begin_again, after=after
+        )
         connection.subscriptions[id_] = subscription
         SUBSCRIPTIONS.inc()
         try:
@@ -161,6 +180,7 @@ class Realtime:
             return
         index = self._channels.setdefault(bound.namespace, ChannelIndex())
         subscription.bound, subscription.channel = bound, index.join(bound.make_channel(), subscription)
+        subscription.sign = make_sign(self._key, connection.caller, bound.key)
         for watched in bound.sets:
             self._by_set[watched.namespace].add((connection, subscription))
 
@@ -191,6 +211,8 @@ class Realtime:
 
     async def _send_snapshot(self, connection: Connection, subscription: Subscription) -> None:
         try:
+            if await self._try_resume(subscription):
+                return
             for _ in range(ATTEMPTS):
                 async with self._snapshots:
                     if await self._try_snapshot(connection, subscription):
@@ -198,6 +220,27 @@ class Realtime:
             raise Unavailable
         except ServiceError as error:
             self._refuse(connection, subscription, subscription.render(error))
+
+    async def _try_resume(self, subscription: Subscription) -> bool:
+        """Whether all that is later than the client's cursor was sent, in one frame, so that it needs no snapshot."""
+        bound, channel, after = subscription.bound, subscription.channel, subscription.after
+        subscription.after = None
+        at = read_cursor(after, subscription.sign) if after is not None else None
+        if bound is None or channel is None or at is None:
+            return False
+        subscription.load()
+        # What is later than this comes by the feed, and waits.
+        position = self.feed.position
+        async with self._resumes:
+            moments = await self.feed.find_between(bound.namespace, at, most=MAX_MISSED) if at < position else []
+        if moments is None or subscription.bound is not bound or subscription.spoilt is not None:
+            return False
+        missed = read_missed(channel, moments)
+        if missed is None or len(missed) > MAX_CHANGES_BYTES:
+            return False
+        subscription.write(max(at, position), missed)
+        subscription.begin(max(at, position))
+        return True
 
     async def _try_snapshot(self, connection: Connection, subscription: Subscription) -> bool:
         """Whether it was sent; not where something spoilt it meanwhile."""
@@ -216,7 +259,7 @@ class Realtime:
         documents = b",".join(map(write_document, shown))
         if len(documents) > MAX_SNAPSHOT_BYTES:
             raise TOO_LARGE_SNAPSHOT
-        head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=f"{at:x}")
+        head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=subscription.sign(at))
         connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents))
         subscription.begin(at)
         return True
@@ -370,14 +413,23 @@ class Realtime:
         return False
 
     def _tick(self, connection: Connection) -> None:
-        live = [each.id for each in connection.subscriptions.values() if each.state is State.LIVE]
-        connection.write(frame("tick", cursors=dict.fromkeys(live, f"{self.feed.position:x}")))
+        live = [each for each in connection.subscriptions.values() if each.state is State.LIVE]
+        connection.write(frame("tick", cursors={each.id: each.sign(each.reached(self.feed.position)) for each in live}))
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.feed.close()
+
+
+def read_missed(channel: Channel, moments: Iterable[Moment]) -> bytes | None:
+    """The changes of some moments, one after the other; None where MongoDB does not tell all of one."""
+    try:
+        found = [channel.read(change) for moment in moments for change in moment.changes]
+    except Missing:
+        return None
+    return b",".join(each for each in found if each is not None)
 
 
 def _namespaces(bound: Bound) -> list[Namespace]:

@@ -9,6 +9,7 @@ import orjson
 from service.bounds import MAX_CHANGES_BYTES
 from service.domain.realtime.binding import Bound, Parse
 from service.domain.realtime.channels import TOO_LARGE, Channel
+from service.domain.realtime.cursors import Sign
 from service.errors import ServiceError
 from service.observe.metrics import DELIVERIES
 
@@ -39,7 +40,15 @@ class Subscription:
     """`begin_again` is called with the reason where what was told is not all. `render` says how a refusal is told."""
 
     def __init__(
-        self, line: Line, id_: str, name: str, *, parse: Parse, render: Render, begin_again: BeginAgain
+        self,
+        line: Line,
+        id_: str,
+        name: str,
+        *,
+        parse: Parse,
+        render: Render,
+        begin_again: BeginAgain,
+        after: str | None = None,
     ) -> None:
         self.id = id_
         self.name = name
@@ -48,6 +57,9 @@ class Subscription:
         self.state = State.LOADING
         self.bound: Bound | None = None
         self.channel: Channel | None = None
+        # The cursor that the client came with, until it was looked at.
+        self.after = after
+        self.sign: Sign = hex
         # Why the snapshot that is being read is of no use.
         self.spoilt: str | None = None
         self._line = line
@@ -93,7 +105,14 @@ class Subscription:
             self.resync(TOO_LARGE)
         else:
             DELIVERIES.inc()
-            self._line.write(b'%s%s],"cursor":"%x"}' % (self._head, changes, at))
+            self.write(at, changes)
+
+    def write(self, at: int, changes: bytes) -> None:
+        self._line.write(b'%s%s],"cursor":"%s"}' % (self._head, changes, self.sign(at).encode()))
+
+    def reached(self, position: int) -> int:
+        """The moment up to which the client has everything, where all was told up to `position`."""
+        return max(position, self._since)
 
     def resync(self, reason: str) -> None:
         if self.state is State.LOADING:

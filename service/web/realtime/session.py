@@ -135,8 +135,15 @@ class Session:
         elif not isinstance(name, str):
             self._refuse(connection, "A subscription names a collection", id_)
         elif await self._is_counted(connection, id_):
-            parse = make_parse(message)
-            await self._services.realtime.subscribe(connection, id_, name, parse, render_refusal)
+            after = message.get("after")
+            await self._services.realtime.subscribe(
+                connection,
+                id_,
+                name,
+                parse=make_parse(message),
+                render=render_refusal,
+                after=after if isinstance(after, str) else None,
+            )
 
     async def _is_counted(self, connection: Connection, id_: str) -> bool:
         """Whether the day has room for it, which is told where it has none."""

@@ -1,0 +1,44 @@
+"""Where somebody is in what is told: a moment, signed for one caller and one bound query. Pure.
+
+A cursor of somebody else, one that was changed, and one of a query that finds something else by now are no cursors: by
+them nobody is told anything.
+"""
+
+import base64
+import hmac
+from collections.abc import Callable
+
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
+
+SIGNATURE_BYTES = 16
+
+Sign = Callable[[int], str]
+
+
+def make_sign(key: bytes, caller: ProjectCaller, query: str) -> Sign:
+    """What makes cursors for `caller` in the bound query that `query` stands for."""
+    said = f"{caller.project.id}/{_principal(caller)}/{query}/".encode()
+
+    def sign(at: int) -> str:
+        text = b"%x" % at
+        digest = hmac.digest(key, said + text, "sha256")[:SIGNATURE_BYTES]
+        return f"{text.decode()}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+
+    return sign
+
+
+def read_cursor(cursor: str, sign: Sign) -> int | None:
+    """The moment of a cursor that `sign` made, else None."""
+    text = cursor.partition(".")[0]
+    try:
+        at = int(text, 16)
+    except ValueError:
+        return None
+    is_ours = 0 < at < 2**64 and hmac.compare_digest(sign(at).encode(), cursor.encode("utf-8", "replace"))
+    return at if is_ours else None
+
+
+def _principal(caller: ProjectCaller) -> str:
+    if isinstance(caller, UserCaller):
+        return f"user {caller.user_id}"
+    return "server" if isinstance(caller, SecretKeyCaller) else "guest"

@@ -1,0 +1,137 @@
+"""Going on where another socket ended."""
+
+from typing import Any
+
+import pytest
+
+from service.services import Services
+from service.storage.change_feed import HistoryLost
+from tests.conftest import Api
+from tests.web.realtime.conftest import Open, create, delete, merge, put_rules, sign_up
+from tests.web.realtime.live import Live
+
+ROOM = {"room_id_eq": "r1"}
+
+
+async def greeted(api: Api, open_socket: Open, **credential: str) -> Live:
+    live: Live = await open_socket()
+    await live.hello(**(credential or {"key": api.key}))
+    return live
+
+
+async def resume(live: Live, cursor: str, **options: Any) -> dict[str, Any]:
+    await live.send(type="subscribe", id="m", collection="messages", after=cursor, **options)
+    return await live.next()
+
+
+async def test_w10_what_was_missed_is_told_in_one_frame(messages: Api, open_socket: Open) -> None:
+    first = await create(messages, room_id="r1", text="one")
+    gone = await create(messages, room_id="r1", text="gone")
+    live = await greeted(messages, open_socket)
+    cursor = (await live.subscribe("messages", where=ROOM))["cursor"]
+    await live.connection.close()
+    await merge(messages, first, text="changed")
+    await create(messages, room_id="r2", text="elsewhere")
+    second = await create(messages, room_id="r1", text="two")
+    await delete(messages, gone)
+    # Another order and another limit are the same filter.
+    live = await greeted(messages, open_socket)
+    frame = await resume(live, cursor, where=ROOM, limit=1, sort_by="-text")
+    assert [each["op"] for each in frame["changes"]] == ["change", "enter", "leave"]
+    assert frame["changes"][1:] == [{"op": "enter", "document": second}, {"op": "leave", "document_id": gone["id"]}]
+    third = await create(messages, room_id="r1", text="three")
+    told = await live.expect("changes")
+    assert told["changes"] == [{"op": "enter", "document": third}]
+    live = await greeted(messages, open_socket)
+    frame = await resume(live, told["cursor"], where=ROOM)
+    assert (frame["type"], frame["changes"]) == ("changes", [])
+    assert (await live.subscribe("messages", "n", where=ROOM))["complete"] is True
+
+
+async def test_w10_each_of_many_reconnects_ends_with_what_is_there(messages: Api, open_socket: Open) -> None:
+    """Every change is told once, over one socket or the next."""
+    live = await greeted(messages, open_socket)
+    cursor = (await live.subscribe("messages"))["cursor"]
+    texts: list[str] = []
+    for number in range(8):
+        await create(messages, text=f"{number} before")
+        if number % 2:
+            frame = await live.expect("changes")
+            texts += [each["document"]["data"]["text"] for each in frame["changes"]]
+            cursor = frame["cursor"]
+        await live.connection.close()
+        await create(messages, text=f"{number} between")
+        live = await greeted(messages, open_socket)
+        frame = await resume(live, cursor)
+        texts += [each["document"]["data"]["text"] for each in frame["changes"]]
+        cursor = frame["cursor"]
+    assert texts == [f"{number} {when}" for number in range(8) for when in ("before", "between")]
+
+
+@pytest.mark.parametrize("kind", ["of another user", "edited", "of another filter", "no cursor", "of another key"])
+async def test_w6_a_cursor_that_does_not_hold_is_a_snapshot(messages: Api, open_socket: Open, kind: str) -> None:
+    await put_rules(messages, {"collections": {"messages": {"read": "anyone"}}})
+    _, token = await sign_up(messages, "ann@example.com")
+    _, other = await sign_up(messages, "bob@example.com")
+    live = await greeted(messages, open_socket, token=token)
+    cursor = (await live.subscribe("messages", where=ROOM))["cursor"]
+    made = await create(messages, room_id="r1")
+    credential, where = {"token": token}, dict[str, Any](ROOM)
+    match kind:
+        case "of another user":
+            credential = {"token": other}
+        case "of another key":
+            credential = {"key": messages.publishable_key}
+        case "edited":
+            moment, _, signature = cursor.partition(".")
+            cursor = f"{int(moment, 16) - 1:x}.{signature}"
+        case "of another filter":
+            where = {"room_id_in": ["r1"]}
+        case "no cursor":
+            cursor = "é"
+    again = await greeted(messages, open_socket, **credential)
+    frame = await resume(again, cursor, where=where)
+    assert (frame["type"], frame["documents"]) == ("snapshot", [made])
+
+
+async def test_w6_a_cursor_of_rules_that_found_something_else_is_a_snapshot(messages: Api, open_socket: Open) -> None:
+    await put_rules(messages, {"collections": {"messages": {"read": "users"}}})
+    _, token = await sign_up(messages, "ann@example.com")
+    live = await greeted(messages, open_socket, token=token)
+    cursor = (await live.subscribe("messages"))["cursor"]
+    await live.connection.close()
+    await put_rules(messages, {"collections": {"messages": {"read": {"text_eq": "open"}}}})
+    await create(messages, text="secret")
+    frame = await resume(await greeted(messages, open_socket, token=token), cursor)
+    assert (frame["type"], frame["documents"]) == ("snapshot", [])
+
+
+async def test_w10_more_than_may_be_missed_is_a_snapshot(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.domain.realtime.realtime.MAX_MISSED", 2)
+    live = await greeted(messages, open_socket)
+    cursor = (await live.subscribe("messages"))["cursor"]
+    await live.connection.close()
+    for number in range(3):
+        await create(messages, text=str(number))
+    frame = await resume(await greeted(messages, open_socket), cursor)
+    assert (frame["type"], len(frame["documents"])) == ("snapshot", 3)
+
+
+async def test_w6_a_cursor_of_last_week_is_a_snapshot(
+    messages: Api, open_socket: Open, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MongoDB has forgotten what was written since."""
+    live = await greeted(messages, open_socket)
+    await live.subscribe("messages")
+    (connection,) = [each for each in services.realtime.connections if "m" in each.subscriptions]
+    cursor = connection.subscriptions["m"].sign(services.realtime.feed.position - (7 * 86_400 << 32))
+
+    async def forgotten(*_: object, **__: object) -> None:
+        raise HistoryLost
+
+    monkeypatch.setattr("service.domain.realtime.feed.find_between", forgotten)
+    made = await create(messages, text="x")
+    frame = await resume(await greeted(messages, open_socket), cursor)
+    assert (frame["type"], frame["documents"]) == ("snapshot", [made])
