@@ -18,18 +18,12 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
-from pydantic import SecretStr
-from pymongo import MongoClient
 from pymongo.database import Database
 
-from faults.commands import KEY
-from faults.processes import headers, make_key
-from faults.restarts import UNLIMITED
-from service.app import create_app
+from faults.in_process import serving_in_process
 from service.bounds import MAX_CONDITIONS, MAX_LOOKUPS
 from service.embedded.mongod import embedded_mongodb
 from service.observe.logging import configure_logging
-from service.settings import Settings
 
 PREFIX = "f_trees_"
 SEED = 20261121
@@ -406,13 +400,8 @@ def random_value(chance: random.Random, kind: str, operator: str, records: Recor
 async def run(uri: str, *, count: int, seed: int) -> Outcome:
     """On a service of its own in this process."""
     configure_logging("error", "json")
-    settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=PREFIX, secret_key=SecretStr(KEY), bcrypt_cost=4)
-    project, key = await make_key(uri, PREFIX, **UNLIMITED)
-    app = create_app(settings)
-    transport = httpx2.ASGITransport(app=app)
-    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
-        with MongoClient[Record](uri) as client:
-            return await compare(Target(http, headers(key), client[f"{PREFIX}p_{project}"]), count=count, seed=seed)
+    async with serving_in_process(uri, PREFIX) as served:
+        return await compare(Target(served.http, served.headers, served.database), count=count, seed=seed)
 
 
 def main() -> int:

@@ -7,19 +7,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-import httpx2
-from pydantic import SecretStr
 from pymongo import MongoClient
 
 from faults.aggregations.compare import Outcome, Target, attack, compare
 from faults.aggregations.shop import Record
-from faults.commands import KEY
-from faults.processes import headers, make_key
-from faults.restarts import UNLIMITED
-from service.app import create_app
+from faults.in_process import serving_in_process
 from service.embedded.mongod import embedded_mongodb
 from service.observe.logging import configure_logging
-from service.settings import Settings
 
 PREFIX = "f_aggregations_"
 SEED = 20261121
@@ -35,15 +29,10 @@ LITTLE_MEMORY = 6_000
 @asynccontextmanager
 async def running_target(uri: str) -> AsyncIterator[Target]:
     """A project on a service of its own in this process."""
-    settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=PREFIX, secret_key=SecretStr(KEY), bcrypt_cost=4)
-    project, key = await make_key(uri, PREFIX, **UNLIMITED)
-    app = create_app(settings)
-    transport = httpx2.ASGITransport(app=app)
-    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
-        with MongoClient[Record](uri) as client:
-            target = Target(http, headers(key), client[f"{PREFIX}p_{project}"])
-            await target.declare()
-            yield target
+    async with serving_in_process(uri, PREFIX) as served:
+        target = Target(served.http, served.headers, served.database)
+        await target.declare()
+        yield target
 
 
 @contextmanager
