@@ -49,10 +49,6 @@ class Where:
     conditions: tuple[AnyCondition, ...] = ()
     joined: tuple["Joined", ...] = ()
 
-    def __bool__(self) -> bool:
-        """Whether anything is demanded."""
-        return bool(self.conditions or self.joined)
-
     def __iter__(self) -> Iterator[AnyCondition]:
         """Every condition, at any depth."""
         yield from self.conditions
