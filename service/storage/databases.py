@@ -67,6 +67,13 @@ SESSION_INDEXES = (
     IndexModel([("user_id", ASCENDING), ("created_at", ASCENDING)], name="user_id"),
     IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),
 )
+EVENTS = "events"
+EVENT_INDEXES = (
+    IndexModel([("at", ASCENDING), ("_id", ASCENDING)], name="at"),
+    IndexModel([("user_id", ASCENDING), ("at", ASCENDING), ("_id", ASCENDING)], name="user_id"),
+    IndexModel([("type", ASCENDING), ("at", ASCENDING), ("_id", ASCENDING)], name="type"),
+    IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0),
+)
 KEPT_ANSWERS = "kept_answers"
 KEPT_ANSWER_INDEXES = (IndexModel([("expires", ASCENDING)], name="expires", expireAfterSeconds=0),)
 API_KEY_INDEXES = (IndexModel([("project_id", ASCENDING)], name="project_id"),)
@@ -142,11 +149,18 @@ class ProjectDatabase:
             await self.database["users"].create_indexes(list(USER_INDEXES))
             await self.database[KEPT_ANSWERS].create_indexes(list(KEPT_ANSWER_INDEXES))
             await self.database[SESSIONS].create_indexes(list(SESSION_INDEXES))
+            await self.database[EVENTS].create_indexes(list(EVENT_INDEXES))
             await ensure_file_indexes(self.database)
 
     async def missing_indexes(self) -> list[str]:
-        """The indexes of users, files, kept answers and sessions that are not there: "users.email"."""
-        wanted = {"users": USER_INDEXES, KEPT_ANSWERS: KEPT_ANSWER_INDEXES, SESSIONS: SESSION_INDEXES, **FILE_INDEXES}
+        """The indexes of users and of what belongs to them, files and kept answers, that are not there: "users.email"."""
+        wanted = {
+            "users": USER_INDEXES,
+            KEPT_ANSWERS: KEPT_ANSWER_INDEXES,
+            SESSIONS: SESSION_INDEXES,
+            EVENTS: EVENT_INDEXES,
+            **FILE_INDEXES,
+        }
         with translated():
             present = {name: await self.database[name].index_information() for name in wanted}
         return [

@@ -32,6 +32,8 @@ from service.web.documents import bulk, transfers
 from service.web.documents import endpoints as documents
 from service.web.documents import openapi as describe_documents
 from service.web.documents import openapi_of_many as describe_many
+from service.web.events import endpoints as events
+from service.web.events import openapi as describe_events
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.flows import endpoints as flows
@@ -84,6 +86,8 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
     ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
              max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", f"{PROFILE}/events", events.own_events, USER, AUTH, describe_events.OWN, query=READ),
+    ApiRoute("GET", "/auth-collections/events", events.project_events, KEY, AUTH, describe_events.PROJECT, query=READ),
     ApiRoute("GET", USERS, accounts.list_users, BY_RULE, AUTH_BY_RULE, describe_accounts.LIST_USERS, query=READ),
     ApiRoute("GET", f"{USERS}/distinct", accounts.distinct_users, KEY, AUTH, describe_accounts.DISTINCT, query=READ),
     ApiRoute("POST", QUERY_USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,

@@ -116,7 +116,7 @@ class Draft:
 def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     method, pattern = endpoint
     made = Draft(endpoint, method, scene.path(endpoint), _query(endpoint, scene, chance))
-    if pattern == "/auth-collections/user":
+    if pattern in {"/auth-collections/user", "/auth-collections/user/events"}:
         made.headers.append(("authorization", f"Bearer {scene.token}".encode()))
     else:
         made.headers.append(("x-api-key", scene.key.encode()))

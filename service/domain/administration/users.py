@@ -16,8 +16,9 @@ from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, ServiceError, Violation
 from service.query.populate import Row
 from service.schema.values import check_data
-from service.storage.account_states import AccountState
+from service.storage.account_states import AccountState, read_state
 from service.storage.databases import ProjectDatabase
+from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.files.deletions import remove
 from service.storage.user_changes import (
     ChangedUser,
@@ -43,6 +44,7 @@ class NewPassword:
 
 
 NO_PASSWORD = NewPassword()
+NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class UserAdministration:
 
         async def write(database: ProjectDatabase) -> Row:
             await Users(database).insert(new)
+            await _record(database, project, EventType.USER_CREATED, new.id)
             return database.file_urls.show(await find_record(database, new.id))
 
         try:
@@ -85,7 +88,10 @@ class UserAdministration:
         _check(change.data, change.beside.get("claims", {}), [])
 
         async def write(database: ProjectDatabase) -> ChangedUser:
-            return await change_user(database, user_id, change)
+            changed = await change_user(database, user_id, change)
+            for type_, detail in _find_events(changed):
+                await _record(database, project, type_, user_id, detail)
+            return changed
 
         try:
             changed = await project.database.in_transaction(write)
@@ -104,6 +110,7 @@ class UserAdministration:
 
         async def write(database: ProjectDatabase) -> None:
             await replace_password(database, user_id, hashed)
+            await _record(database, project, EventType.PASSWORD_CHANGED, user_id)
 
         await project.database.in_transaction(write)
         self._access.forget_user(project, user_id)
@@ -112,7 +119,9 @@ class UserAdministration:
         """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
 
         async def write(database: ProjectDatabase) -> Condemned:
-            return await delete_user(database, user_id)
+            condemned = await delete_user(database, user_id)
+            await _record(database, project, EventType.USER_DELETED, user_id)
+            return condemned
 
         await self._finish(project, user_id, await project.database.in_transaction(write))
 
@@ -134,6 +143,26 @@ class UserAdministration:
         if project.database.file_urls.names(row["data"]):
             await self._protection.sign_user(project, row["_id"], row["data"])
         return row
+
+
+async def _record(
+    database: ProjectDatabase, project: Project, type_: EventType, user_id: str, detail: Mapping[str, Any] = NOTHING
+) -> None:
+    event = Event(type_, user_id, Actor.SERVER, detail=detail)
+    await record_event(database, event, project.settings.event_days)
+
+
+def _find_events(changed: ChangedUser) -> list[tuple[EventType, Mapping[str, Any]]]:
+    """What a change did beside `data`."""
+    before, after = changed.before, changed.after
+    found: list[tuple[EventType, Mapping[str, Any]]] = []
+    if before["email"] != after["email"]:
+        found.append((EventType.EMAIL_CHANGED, {"before": before["email"], "after": after["email"]}))
+    if read_state(before).disabled != read_state(after).disabled:
+        found.append((EventType.USER_DISABLED if after["disabled"] else EventType.USER_ENABLED, NOTHING))
+    if read_state(before).claims != read_state(after).claims:
+        found.append((EventType.CLAIMS_CHANGED, NOTHING))
+    return found
 
 
 def _check_password(password: NewPassword, min_length: int) -> list[Violation]:

@@ -128,6 +128,8 @@ class ProjectSettings(BaseModel):
     """Other requests to `/auth-collections` an hour; 0 is no limit."""
     file_limit: Limit = 10_000
     """Reads of files an hour from one address; 0 is no limit."""
+    event_days: Annotated[int, Field(ge=0, le=400)] = 90
+    """Days for which events are kept; with 0 none are recorded."""
     collection_limit: Limit = 200
     """Collections of the project; 0 is no limit."""
     mail_request_limit: Limit = 20

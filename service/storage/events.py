@@ -1,0 +1,112 @@
+"""What happened to a project's users: `events` {_id, type, at, user_id, sid, ip, user_agent, actor, detail, expires_at}.
+
+Each is written in the transaction of the change that it tells of. The TTL index cleans up.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from service.schema.values import now
+from service.storage.client import Document
+from service.storage.databases import EVENTS, ProjectDatabase
+from service.storage.ids import new_id
+
+PAGE_SECONDS = 2.0
+
+
+class EventType(StrEnum):
+    """The types of events. `docs/administration.md` says what each means."""
+
+    USER_CREATED = "user_created"
+    USER_DISABLED = "user_disabled"
+    USER_ENABLED = "user_enabled"
+    USER_DELETED = "user_deleted"
+    EMAIL_CHANGED = "email_changed"
+    CLAIMS_CHANGED = "claims_changed"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105 - the name of a type
+
+
+class Actor(StrEnum):
+    """Who made it happen: the user, or a server with the secret key."""
+
+    USER = "user"
+    SERVER = "server"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to a user. `detail` has no secrets."""
+
+    type: EventType
+    user_id: str
+    actor: Actor
+    sid: str | None = None
+    ip: str | None = None
+    user_agent: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    at: datetime = field(default_factory=now)
+    id: str = field(default_factory=new_id)
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events are asked for; None is all."""
+
+    type: EventType | None = None
+    user_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def match(self) -> Document:
+        found: Document = {}
+        if self.type is not None:
+            found["type"] = self.type.value
+        if self.user_id is not None:
+            found["user_id"] = self.user_id
+        bounds = {"$gte": self.since, "$lt": self.until}
+        if times := {name: value for name, value in bounds.items() if value is not None}:
+            found["at"] = times
+        return found
+
+
+async def record_event(database: ProjectDatabase, event: Event, days: int) -> None:
+    """Stores an event to be kept for so many days; with none it is not stored. Within the transaction of the change."""
+    if days:
+        await database.records(EVENTS).insert(_write(event, days))
+
+
+async def find_events(database: ProjectDatabase, wanted: EventFilter, *, limit: int, offset: int) -> list[Document]:
+    """The newest first. Raises QueryTooSlow."""
+    command: Document = {
+        "find": EVENTS,
+        "filter": wanted.match(),
+        "sort": {"at": -1, "_id": -1},
+        "skip": offset,
+        "limit": limit,
+        "batchSize": limit + 1,
+    }
+    return await database.records(EVENTS).page(command, seconds=PAGE_SECONDS)
+
+
+async def count_events(database: ProjectDatabase, wanted: EventFilter) -> int:
+    """Raises QueryTooSlow."""
+    command: Document = {"count": EVENTS, "query": wanted.match()}
+    return await database.records(EVENTS).count(command, seconds=PAGE_SECONDS)
+
+
+def _write(event: Event, days: int) -> Document:
+    return {
+        "_id": event.id,
+        "type": event.type.value,
+        "at": event.at,
+        "user_id": event.user_id,
+        "sid": event.sid,
+        "ip": event.ip,
+        "user_agent": event.user_agent,
+        "actor": event.actor.value,
+        "detail": dict(event.detail),
+        "expires_at": event.at + timedelta(days=days),
+    }
