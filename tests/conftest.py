@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import fcntl
+import gc
 import os
 import shutil
 import time
@@ -90,7 +91,13 @@ def _remove_abandoned() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Workers begin with equal shares of this order, and who is done takes from the end of another's."""
-    items.sort(key=lambda item: not any(item.path.is_relative_to(HERE / name) for name in FIRST))
+    late = {path: not any(path.is_relative_to(HERE / name) for name in FIRST) for path in {item.path for item in items}}
+    items.sort(key=lambda item: late[item.path])
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: no collector need look at it again."""
+    gc.freeze()
 
 
 def _in_background() -> bool:
