@@ -302,7 +302,8 @@ async def test_n21_declaring_and_deleting_in_turn_cannot_use_up_the_files_of_mon
 
 
 async def test_n21_an_index_that_a_change_adds_counts_too(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 8))
+    # Of a whole day, so that its time does not end within the test.
+    monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 8, seconds=86_400))
     await declare(api, {"a": {"type": "integer"}})
     statuses = [
         (await change(api, {"a": {"type": "integer", "index": indexed}})).status_code for indexed in (True, False) * 8

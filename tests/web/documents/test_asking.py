@@ -293,7 +293,7 @@ async def test_the_first_thousand_values_are_shown(api: Api, commands: CommandRe
 
 
 async def test_distinct_values_too_large_for_one_answer_are_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.domain.list_reading.LIST_SECONDS", 19.0)
+    monkeypatch.setattr("service.domain.lists.LIST_SECONDS", 19.0)
     users = [{"_id": f"{n:024x}", "email": f"{n}@x.y", "data": {"x": f"{n:02}" + "x" * 1_000_000}} for n in range(18)]
     api.database["users"].insert_many({**user, "created_at": MOMENT, "updated_at": MOMENT} for user in users)
     answer = await api.request("GET", "/auth-collections/users/distinct?field=x")
