@@ -52,8 +52,10 @@ MORE = {
     AggregationConflict.code: {"errors"},
     CountChanged.code: {"matched"},
 }
-# The tests' service has no token for metrics and shows no mailbox; a code and a mail to send again are good once.
+# The tests' service has no token for metrics and shows no mailbox; a code and a mail to send again are good once. A request
+# that opens no WebSocket is told to.
 NEVER_GOOD = {
+    "/realtime",
     *("/metrics", "/mailbox", "/mailbox/messages", "/mailbox/{asset}"),
     *("/auth-collections/confirm", "/auth-collections/mails/{id}/retry"),
 }
