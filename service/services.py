@@ -21,6 +21,8 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
 from service.domain.confirmations.confirmations import Confirmations
+from service.domain.confirmations.links import Links
+from service.domain.confirmations.resets import Resets
 from service.domain.confirmations.verification import Verification
 from service.domain.documents.bulk import BulkWrites
 from service.domain.documents.conflicts import ConflictLimit
@@ -104,6 +106,9 @@ class Services:
     mails: Mails
     verification: Verification
     confirmations: Confirmations
+    resets: Resets
+    links: Links
+    base_url: str
     collections: Collections
     schema_changes: SchemaChanges
     pattern_judge: PatternJudge
@@ -209,7 +214,7 @@ def build_services(settings: Settings) -> Services:
     store = FlowStore(databases)
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
-    verification = Verification(flows)
+    verification, resets = Verification(flows), Resets(flows, passwords, access)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -241,6 +246,9 @@ def build_services(settings: Settings) -> Services:
         mails=Mails(store, projects, base.secret_box, outbox),
         verification=verification,
         confirmations=Confirmations(flows, verification),
+        resets=resets,
+        links=Links(flows, projects, verification, resets),
+        base_url=settings.base_url,
         limits=limits,
         jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox)], Leader(base.leases)),
         access=access,

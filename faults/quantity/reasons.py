@@ -29,6 +29,7 @@ REASONS: Mapping[str, str] = {
     "MAX_PROVIDER_KEYS": "of a provider's answer: row N42",
     "MAX_DELIVERIES": "of servers that do not answer: row E11",
     "MAX_HOST_DELIVERIES": "of servers that do not answer: row E11",
+    "MAX_FORM_BYTES": "a password, which is hashed within its own bound",
     "MAX_MAILBOX": "for developers, on their own machine",
     "MAX_ROW_BYTES": COMMAND,
     "MAX_LISTS": MANY,

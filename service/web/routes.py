@@ -3,7 +3,7 @@
 A row is decided before its handler runs; `web/openapi/api_route` says what each of its columns does.
 """
 
-from service.bounds import MAX_AGGREGATION_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
+from service.bounds import MAX_AGGREGATION_BYTES, MAX_FORM_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
 from service.domain.limits.limiter import (
     AUTH,
     AUTH_BY_RULE,
@@ -37,6 +37,7 @@ from service.web.events import openapi as describe_events
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.flows import endpoints as flows
+from service.web.flows import links
 from service.web.flows import openapi as describe_flows
 from service.web.mails import endpoints as mails
 from service.web.mails import openapi as describe_mails
@@ -79,6 +80,13 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES),
     ApiRoute("POST", "/auth-collections/verify-email", flows.verify_email, ANY_KEY, MAIL_REQUESTS,
              describe_flows.VERIFY_EMAIL, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/forgot-password", flows.forgot_password, ANY_KEY, MAIL_REQUESTS,
+             describe_flows.FORGOT_PASSWORD, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/reset-password", flows.reset_password, ANY_KEY, CODES,
+             describe_flows.RESET_PASSWORD, max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", "/auth-collections/link", links.show_link, NOBODY, None, describe_flows.SHOW_LINK, query=READ),
+    ApiRoute("POST", "/auth-collections/link", links.follow_link, NOBODY, None, describe_flows.FOLLOW_LINK, query=READ,
+             max_body=MAX_FORM_BYTES),
     ApiRoute("POST", "/auth-collections/confirm", flows.confirm, ANY_KEY, CODES, describe_flows.CONFIRM,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", MAILS, mails.list_mails, KEY, AUTH, describe_mails.LIST, query=READ),

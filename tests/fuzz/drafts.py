@@ -134,6 +134,8 @@ def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
     match endpoint:
         case "GET", "/auth-collections/users" | "/api/collections/{name}/documents":
             return chance.choice(QUERIES)
+        case _, "/auth-collections/link":
+            return "done=1" if endpoint[0] == "GET" else "t=made-up"
         case "GET", "/auth-collections/mails":
             return chance.choice(("", "limit=5&offset=1"))
         case "GET", "/auth-collections/users/distinct" | "/api/collections/{name}/distinct":
@@ -188,10 +190,12 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
 
 def _by_mail(path: str, chance: random.Random) -> Any:
     match path:
-        case "/auth-collections/verify-email":
+        case "/auth-collections/verify-email" | "/auth-collections/forgot-password":
             return {"email": "ann@example.com", "locale": "de"}
         case "/auth-collections/confirm":
             return chance.choice(({"flow_id": "made-up", "code": "123456"}, {"token": "made-up"}))
+        case "/auth-collections/reset-password":
+            return {"flow_id": "made-up", "code": "123456", "password": "correct horse"}
     return None
 
 

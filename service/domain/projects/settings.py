@@ -15,7 +15,7 @@ from service.providers import is_allowed_url
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
 # Claimed https pages, pages of this machine, and private schemes of apps (RFC 8252 section 7).
-REDIRECT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s#\"'<>\\;,]+")
+REDIRECT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9!$%&()*+./:=?@_~\[\]-]+")
 UNSAFE_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 TIER_LIMITS = {"free": 1_000, "pro": 100_000}
 SECRET_SETTINGS = frozenset({"IDP_CLIENT_SECRET", "SMTP_URL"})

@@ -7,16 +7,14 @@ from typing_extensions import TypeAliasType, TypedDict
 
 from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
 from service.domain.access.ruleset import ROLE
-from service.domain.accounts.passwords import MAX_PASSWORD_BYTES
 from service.domain.accounts.users import RESERVED
 from service.domain.files.types import FILE_TYPES
-from service.domain.projects.settings import ProjectSettings
 from service.web.http.emails import Email, EmailText
+from service.web.http.passwords import NewPassword, Password
 from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs
 from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
 
-MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
 FORM = (
     "`data` is the JSON of {fields}; every other part is a file, and its name the field in `data` that gets the file's URL. "
     f"At most {MAX_FILES} files of at most {MAX_FILE_BYTES:,} bytes: {', '.join(FILE_TYPES)}."
@@ -25,23 +23,6 @@ FORM = (
 
 def _without(*names: str) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [name]} for name in names]}}
-
-
-Password = Annotated[str, Field(json_schema_extra={"format": "password"})]
-# How long it must be is a setting of the project, which judges it.
-NewPassword = Annotated[
-    str,
-    Field(
-        description=f"At least {MIN_PASSWORD} characters, unless the project's PASSWORD_MIN_LENGTH is another number, and "
-        f"at most {MAX_PASSWORD_BYTES} bytes in UTF-8",
-        json_schema_extra={
-            "format": "password",
-            "minLength": MIN_PASSWORD,
-            "maxLength": MAX_PASSWORD_BYTES,
-            "pattern": r"^[^\x00]*$",
-        },
-    ),
-]
 
 
 class Signup(BaseModel):

@@ -8,8 +8,8 @@ from service.domain.administration.users import NewPassword, UserDraft
 from service.storage.account_states import AccountState
 from service.storage.user_changes import UserChange
 from service.web.accounts.bodies import Claims
-from service.web.accounts.bodies import NewPassword as PasswordText
 from service.web.http.emails import Email
+from service.web.http.passwords import NewPassword as PasswordText
 from service.web.openapi.shapes import Data
 
 HashText = Annotated[

@@ -9,6 +9,7 @@ from service.domain.flows.proofs import CODE_DIGITS, MAX_TOKEN
 from service.errors import Invalid
 from service.mail.texts import LOCALE
 from service.web.http.emails import Email
+from service.web.http.passwords import NewPassword
 from service.web.openapi.shapes import Time
 
 EXAMPLE_FLOW = "4bS9uQmXk1dW0p2RzV7nYA"
@@ -52,6 +53,12 @@ class ProofForm(BaseModel):
 
 class ConfirmForm(ProofForm):
     """What a mail brought: either `flow_id` and `code`, or `token`."""
+
+
+class ResetForm(ProofForm):
+    """What a mail brought, either `flow_id` and `code`, or `token`; and the password to have from now on."""
+
+    password: NewPassword
 
 
 def check_proof(form: ProofForm) -> None:

@@ -7,7 +7,7 @@ from service.domain.access.caller import KeyCaller
 from service.domain.confirmations.verification import MailRequest
 from service.domain.flows.flows import Ticket
 from service.services import Services
-from service.web.flows.bodies import ConfirmForm, EmailVerified, FlowView, MailForm, check_proof
+from service.web.flows.bodies import ConfirmForm, EmailVerified, FlowView, MailForm, ResetForm, check_proof
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
@@ -29,6 +29,23 @@ async def confirm(request: Request, caller: KeyCaller, services: Services) -> Re
         await services.confirmations.by_code(caller.project, form.flow_id or "", form.code or "")
     body: EmailVerified = {"email_verified": True}
     return json_response(body)
+
+
+async def forgot_password(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Mail a user a code and a link to choose another password."""
+    wish = await _read_wish(request)
+    return flow_response(await services.resets.request(caller.project, wish))
+
+
+async def reset_password(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Choose another password, with the code or the token of a mail."""
+    form = validated(ResetForm, await read_object(request))
+    check_proof(form)
+    if form.token is not None:
+        await services.resets.by_token(caller.project, form.token, form.password)
+    else:
+        await services.resets.by_code(caller.project, form.flow_id or "", form.code or "", form.password)
+    return Response(status_code=204)
 
 
 async def _read_wish(request: Request) -> MailRequest:

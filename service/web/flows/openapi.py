@@ -1,6 +1,7 @@
 """The declarations of web/flows."""
 
-from service.errors import InvalidCode
+from service.domain.flows.proofs import MAX_TOKEN
+from service.errors import Busy, InvalidCode
 from service.web.flows.bodies import (
     EXAMPLE_CODE,
     EXAMPLE_FLOW,
@@ -9,9 +10,10 @@ from service.web.flows.bodies import (
     EmailVerified,
     FlowView,
     MailForm,
+    ResetForm,
 )
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 
 UNIFORM = (
     "The answer is the same whether or not somebody was mailed. "
@@ -49,4 +51,57 @@ CONFIRM = Operation(
         ),
     ),
     errors=(InvalidCode,),
+)
+FORGOT_PASSWORD = Operation(
+    id="forgotPassword",
+    tag=tags.MAILS,
+    description=f"Mails the user with this address a code and a link to choose another password. {UNIFORM}",
+    body=(MAIL_FORM,),
+    answers=(FLOW,),
+)
+PASSWORD = {"password": "a better password"}
+RESET_PASSWORD = Operation(
+    id="resetPassword",
+    tag=tags.MAILS,
+    description="Ends all sessions of the user, and signs nobody in. A password that is refused spends nothing.",
+    body=(Content(type=ResetForm, examples={title: {**proof, **PASSWORD} for title, proof in PROOFS.items()}),),
+    answers=(SuccessResponse(status=204, description="The password is another one"),),
+    errors=(InvalidCode, Busy),
+)
+TEXT = {"type": "string"}
+PAGE = Content(schema=TEXT, media_type="text/html")
+LINK_PARAMETERS = (
+    Parameter(name="t", description="The token of the mail.", schema={"type": "string", "maxLength": MAX_TOKEN}),
+    Parameter(name="done", description="Shows that all is done.", schema=TEXT),
+)
+SHOW_LINK = Operation(
+    id="showLink",
+    tag=tags.MAILS,
+    description="Looking at it, however often, changes nothing: programs look at the links of mails, too.",
+    parameters=LINK_PARAMETERS,
+    answers=(
+        SuccessResponse(description="The page", content=(PAGE,)),
+        SuccessResponse(status=400, description="A page: the link is not good any more", content=(PAGE,)),
+    ),
+)
+FOLLOW_LINK = Operation(
+    id="followLink",
+    tag=tags.MAILS,
+    description="A form of another origin is refused.",
+    parameters=LINK_PARAMETERS,
+    body=(
+        Content(
+            schema={"type": "object", "properties": {"password": {"type": "string", "format": "password"}}},
+            media_type="application/x-www-form-urlencoded",
+        ),
+    ),
+    answers=(
+        SuccessResponse(description="A page that asks for the new password", content=(PAGE,)),
+        SuccessResponse(
+            status=303, description="Done", headers={"Location": "The project's page, or one that says so"}
+        ),
+        SuccessResponse(status=400, description="A page: the link is not good any more", content=(PAGE,)),
+        SuccessResponse(status=403, description="A page: the form came from elsewhere", content=(PAGE,)),
+    ),
+    errors=(Busy,),
 )

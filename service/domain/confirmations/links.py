@@ -1,0 +1,51 @@
+"""The links of mails: whose they are and what they are for. Looking at one changes nothing."""
+
+from dataclasses import dataclass
+
+from service.domain.confirmations.resets import INVITE, RESET, Resets
+from service.domain.confirmations.verification import VERIFY, Verification
+from service.domain.flows.flows import Flow, Flows
+from service.domain.projects.lookup import Project, Projects
+from service.errors import InvalidCode, ProjectNotFound
+
+# What a click on the page's button is enough for, and what takes a password.
+CLICKED = (VERIFY,)
+WITH_PASSWORD = (RESET, INVITE)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that is still good."""
+
+    project: Project
+    flow: Flow
+
+    @property
+    def takes_password(self) -> bool:
+        return self.flow.purpose in WITH_PASSWORD
+
+
+class Links:
+    """Of the mails of all projects."""
+
+    def __init__(self, flows: Flows, projects: Projects, verification: Verification, resets: Resets) -> None:
+        self._flows = flows
+        self._projects = projects
+        self._verification = verification
+        self._resets = resets
+
+    async def find(self, token: str) -> Link:
+        """Raises InvalidCode."""
+        flow = await self._flows.find_by_token(token, (*CLICKED, *WITH_PASSWORD))
+        try:
+            return Link(await self._projects.by_id(flow.project_id), flow)
+        except ProjectNotFound:
+            raise InvalidCode from None
+
+    async def follow(self, link: Link, password: str | None) -> None:
+        """Does what the link is for. Raises InvalidCode, Invalid for a password that the project does not take, Busy."""
+        if not link.takes_password:
+            await self._verification.finish(link.project, link.flow)
+            return
+        self._resets.check(link.project, password or "")
+        await self._resets.finish(link.project, link.flow, password or "")

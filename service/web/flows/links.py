@@ -1,0 +1,118 @@
+"""The link of a mail over HTTP: a page that changes nothing, and its form, which does."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.bounds import MAX_FORM_BYTES
+from service.domain.access.caller import ServiceCaller
+from service.domain.confirmations.links import Link
+from service.domain.limits.limiter import CODES
+from service.errors import Invalid, InvalidCode, LimitExceeded, TooLarge, UnsupportedMedia
+from service.query.parse import parse_pairs
+from service.services import Services
+from service.web.auth.client_address import find_client_address
+from service.web.flows.pages import Form, redirect, render_page
+from service.web.http.locales import find_locale
+
+PARAMETERS = ("t", "done")
+URLENCODED = "application/x-www-form-urlencoded"
+MAX_FIELDS = 10
+
+
+async def show_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
+    """The page behind the link of a mail; looking at it changes nothing."""
+    parameters = _parameters(request)
+    if "done" in parameters:
+        return render_page("done", find_locale(request))
+    token = parameters.get("t", "")
+    try:
+        link = await services.links.find(token)
+    except InvalidCode:
+        return render_page("lost", find_locale(request), status=400)
+    return _page(link, Form(token))
+
+
+async def follow_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
+    """Do what the link of a mail is for; the form of its page comes here."""
+    locale = find_locale(request)
+    if not _is_own_form(request, services.base_url):
+        return render_page("foreign", locale, status=403)
+    token = _parameters(request).get("t", "")
+    fields = await _read_form(request)
+    try:
+        link = await services.links.find(token)
+        request.scope["state"]["project"] = link.project
+        await _count(request, services, link)
+        return await _follow(services, link, token, fields)
+    except InvalidCode:
+        return render_page("lost", locale, status=400)
+    except LimitExceeded as error:
+        page = render_page("busy", locale, status=429)
+        page.headers.update(error.headers)
+        return page
+
+
+async def _follow(services: Services, link: Link, token: str, fields: dict[str, str]) -> Response:
+    password = fields.get("password")
+    if link.takes_password and password is None:
+        return _page(link, Form(token, link.flow.address, asks_password=True))
+    try:
+        await services.links.follow(link, password)
+    except Invalid as error:
+        fault = next(iter(error.violations)).msg
+        return _page(link, Form(token, link.flow.address, asks_password=True, fault=fault), status=422)
+    return redirect(link.flow.redirect_to or "?done=1")
+
+
+def _page(link: Link, form: Form, *, status: int = 200) -> Response:
+    flow = link.flow
+    return render_page(
+        flow.purpose,
+        flow.locale,
+        status=status,
+        project=link.project.name,
+        form=form,
+        redirect_to=flow.redirect_to,
+    )
+
+
+async def _count(request: Request, services: Services, link: Link) -> None:
+    """Raises LimitExceeded."""
+    if CODES.limit(link.project.settings):
+        address = find_client_address(request, services.trusted_proxies)
+        await services.limits.take_one(link.project, CODES, address)
+
+
+def _parameters(request: Request) -> dict[str, str]:
+    pairs = parse_pairs(request.scope["query_string"])
+    for name, _ in pairs:
+        if name not in PARAMETERS:
+            raise Invalid.one(("query", name), "This endpoint takes no such parameter", type_="extra_forbidden")
+    return dict(pairs)
+
+
+def _is_own_form(request: Request, base_url: str) -> bool:
+    """Whether a browser says that our own page sent this (the Fetch standard's Origin; W3C Fetch Metadata)."""
+    site, origins = request.headers.get("sec-fetch-site"), request.headers.getlist("origin")
+    own = urlsplit(base_url)
+    if origins == [f"{own.scheme}://{own.netloc}"]:
+        return site in {None, "same-origin"}
+    return origins in ([], ["null"]) and site == "same-origin"
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """Raises UnsupportedMedia, TooLarge, Invalid."""
+    if request.headers.get("content-type", URLENCODED).partition(";")[0].strip().lower() != URLENCODED:
+        raise UnsupportedMedia(f"Send the form as Content-Type: {URLENCODED}")
+    raw = bytearray()
+    async for piece in request.stream():
+        raw += piece
+        if len(raw) > MAX_FORM_BYTES:
+            raise TooLarge(f"The body must have at most {MAX_FORM_BYTES} bytes")
+    try:
+        found = parse_qs(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise Invalid.one(("body",), "The form cannot be read") from None
+    return {name: values[-1] for name, values in found.items()}

@@ -1,0 +1,96 @@
+"""The page behind the link of a mail: what it says, and the headers that keep it to itself. Pure."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from urllib.parse import quote, urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.responses import Response
+
+from service.mail.texts import find_language
+
+LAYOUTS = Environment(
+    loader=PackageLoader("service.web.flows", "layouts"),
+    autoescape=select_autoescape(("html",)),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the page's button sends. A page that `asks_password` says what was wrong with the last one."""
+
+    token: str
+    email: str = ""
+    asks_password: bool = False
+    fault: str = ""
+
+
+def render_page(
+    name: str,
+    locale: str | None,
+    *,
+    status: int = 200,
+    project: str = "",
+    form: Form | None = None,
+    redirect_to: str | None = None,
+) -> Response:
+    """The page `name`, as `lost` or a purpose. Its form may lead on to `redirect_to`."""
+    language = find_language(locale)
+    around = language.around
+    title = around[f"page_{name}"].replace("{project}", project)
+    html = LAYOUTS.get_template("link.html").render(
+        language=language.name,
+        title=title,
+        more=around.get(f"page_{name}_more", ""),
+        around=around,
+        style=_style(),
+        action=f"?t={quote(form.token)}" if form else "",
+        email=form.email if form else "",
+        asks_password=form is not None and form.asks_password,
+        fault=form.fault if form else "",
+        button=around["set_password" if form and form.asks_password else "page_button"],
+    )
+    return Response(html, status, _headers(redirect_to), media_type="text/html; charset=utf-8")
+
+
+def redirect(url: str) -> Response:
+    """To the next page, asked for with GET."""
+    return Response(status_code=303, headers={"location": url, **_headers(None)})
+
+
+def _headers(redirect_to: str | None) -> dict[str, str]:
+    """Nothing is loaded, nothing runs, no page frames it, and its address, which holds the token, goes nowhere.
+
+    A browser holds a redirect that answers a form against `form-action`, so where that leads is named.
+    """
+    target = f" {_source(redirect_to)}" if redirect_to else ""
+    return {
+        "content-security-policy": f"default-src 'none'; style-src 'sha256-{_style_hash()}'; img-src data:; "
+        f"form-action 'self'{target}; base-uri 'none'; frame-ancestors 'none'",
+        # Not no-referrer: the page's own form would say Origin: null.
+        "referrer-policy": "same-origin",
+        "cache-control": "no-store",
+        "x-frame-options": "DENY",
+    }
+
+
+def _source(url: str) -> str:
+    """`https://app.example/done` → `https://app.example`; of an app's own scheme, the scheme."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
+
+
+@cache
+def _style() -> str:
+    return (files("service.web.flows") / "layouts" / "link.css").read_text()
+
+
+@cache
+def _style_hash() -> str:
+    return base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
