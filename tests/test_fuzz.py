@@ -178,9 +178,15 @@ def faults(case: Case, answer: Answer) -> list[str]:
         "redirect": headers.get("location", COMPLETE).partition("?")[0] in {COMPLETE, AUTHORIZE},
         "no body": not (answer.status in {204, 304} and answer.body),
         "allow": answer.status != httpx2.codes.METHOD_NOT_ALLOWED or "allow" in headers,
-        "error": answer.status < 400 or _is_our_error(answer),
+        "error": answer.status < 400 or _is_page(case, answer) or _is_our_error(answer),
     }
     return [name for name, holds in rules.items() if not holds]
+
+
+def _is_page(case: Case, answer: Answer) -> bool:
+    """What people are shown who follow the link of a mail."""
+    is_html = answer.headers.get("content-type", "").startswith("text/html")
+    return case.endpoint[1] == "/auth-collections/link" and is_html
 
 
 def _is_our_error(answer: Answer) -> bool:
