@@ -1,5 +1,6 @@
 """What is read of a query string for events, and what is answered."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from service.schema.values import BadValue, parse_number, read_time
 from service.storage.events import Actor, EventFilter, EventType
 from service.web.openapi.shapes import Id, Limit, Offset, Time, Total
 
-MAX_ID = 64
+ID = re.compile(r"[0-9a-f]{24}")
 
 
 class EventView(TypedDict):
@@ -75,8 +76,8 @@ def _type(text: str) -> EventType:
 
 
 def _id(text: str) -> str:
-    if not 1 <= len(text) <= MAX_ID:
-        raise BadValue(f"must have 1 to {MAX_ID} characters")
+    if not ID.fullmatch(text):
+        raise BadValue("must be the id of a user: 24 hexadecimal digits, in lower case")
     return text
 
 

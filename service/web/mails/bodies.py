@@ -42,7 +42,7 @@ class MessageView(TypedDict):
     created_at: Time
 
 
-class Messages(TypedDict):
+class MessageList(TypedDict):
     messages: list[MessageView]
 
 

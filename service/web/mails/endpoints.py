@@ -12,7 +12,7 @@ from service.services import Services
 from service.web.auth.local import is_from_here, is_from_its_own_page
 from service.web.http.paging import read_paging
 from service.web.http.render import json_response
-from service.web.mails.bodies import Messages, list_view, message_view
+from service.web.mails.bodies import MessageList, list_view, message_view
 
 ASSETS = {"mailbox.css": "text/css; charset=utf-8", "mailbox.js": "text/javascript; charset=utf-8"}
 # A mail is shown in a frame of its own without scripts; its styles stand in it.
@@ -47,7 +47,7 @@ async def messages(request: Request, caller: ServiceCaller, services: Services) 
     _refuse_others(request, services)
     if not is_from_its_own_page(request):
         raise NotFound
-    body: Messages = {"messages": [message_view(message) for message in await services.mails.read()]}
+    body: MessageList = {"messages": [message_view(message) for message in await services.mails.read()]}
     return json_response(body)
 
 

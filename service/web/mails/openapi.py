@@ -4,7 +4,7 @@ from service.bounds import MAX_LIMIT
 from service.errors import MailNotFound, NotFound
 from service.query.nodes import ListQuery
 from service.query.options import MAX_OFFSET
-from service.web.mails.bodies import MailPageView, Messages
+from service.web.mails.bodies import MailPageView, MessageList
 from service.web.mails.endpoints import ASSETS
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
@@ -85,7 +85,7 @@ MESSAGES = Operation(
     answers=(
         SuccessResponse(
             description="The mails, with their codes and links",
-            content=(Content(type=Messages, examples={"one": {"messages": [EXAMPLE_MESSAGE]}}),),
+            content=(Content(type=MessageList, examples={"one": {"messages": [EXAMPLE_MESSAGE]}}),),
         ),
     ),
     errors=(NotFound,),
