@@ -2,10 +2,10 @@
 
 ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing, InvalidCode
-├── Unauthorized 401 ── InvalidApiKey, InvalidToken, WrongCredentials
-├── Forbidden 403 ── SecretKeyRequired, AccountDisabled
-├── NotFound 404 ── UserNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound, AggregationNotFound,
-│                MailNotFound
+├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, WrongPassword, WrongCredentials
+├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, StepUpRequired
+├── NotFound 404 ── UserNotFound, SessionNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound,
+│                AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse
@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 Location = tuple[str | int, ...]
+# How long ago a user may have been recognized, who changes what an account is kept by.
+STEP_UP_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,20 @@ class InvalidToken(Unauthorized):
         super().__init__(headers={"www-authenticate": 'Bearer error="invalid_token"'})
 
 
+class InvalidRefreshToken(Unauthorized):
+    """The refresh token is not genuine, was used before, or its session has ended."""
+
+    code = "invalid_refresh_token"
+    detail = "Invalid refresh token"
+
+
+class WrongPassword(Unauthorized):
+    """Somebody signed in sent a wrong password."""
+
+    code = "invalid_password"
+    detail = "Invalid password"
+
+
 class WrongCredentials(Unauthorized):
     """A login with a wrong password."""
 
@@ -153,6 +169,21 @@ class AccountDisabled(Forbidden):
     detail = "Account disabled"
 
 
+class StepUpRequired(Forbidden):
+    """The user was recognized too long ago for this. `/auth-collections/user/step-up` gives a token with which it goes."""
+
+    code = "step_up_required"
+    detail = "Sign in again to do this"
+
+    def __init__(self) -> None:
+        # RFC 9470 section 3, but for the status: clients throw a token away at 401.
+        super().__init__(
+            headers={
+                "www-authenticate": f'Bearer error="insufficient_user_authentication", max_age="{STEP_UP_SECONDS}"'
+            }
+        )
+
+
 class NotFound(ServiceError):
     """No such URL."""
 
@@ -166,6 +197,13 @@ class UserNotFound(NotFound):
 
     code = "user_not_found"
     detail = "User not found"
+
+
+class SessionNotFound(NotFound):
+    """The user has no such session."""
+
+    code = "session_not_found"
+    detail = "Session not found"
 
 
 class CollectionNotFound(NotFound):

@@ -56,7 +56,12 @@ from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox, derive_key
 from service.domain.realtime.realtime import Realtime
 from service.domain.sessions.access_tokens import Tokens
+from service.domain.sessions.refresh_tokens import PURPOSE as REFRESH_TOKENS
+from service.domain.sessions.refresh_tokens import RefreshTokens
+from service.domain.sessions.refreshing import Refreshing
 from service.domain.sessions.sessions import Sessions
+from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
+from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
 from service.providers import Gateway
@@ -98,6 +103,9 @@ class Services:
     canary: Canary
     tokens: Tokens
     sessions: Sessions
+    refresh_tokens: RefreshTokens
+    refreshing: Refreshing
+    sightings: Sightings
     passwords: Passwords
     accounts: Accounts
     user_administration: UserAdministration
@@ -141,6 +149,7 @@ class Services:
         await self.jobs.close()
         await self.outbox.close()
         await self.limits.close()
+        await self.sightings.close()
         self.passwords.close()
         self.pattern_judge.close()
         await self.sign_in.aclose()
@@ -201,7 +210,9 @@ def build_services(settings: Settings) -> Services:
     base = _build_foundation(settings)
     databases, projects = base.databases, base.projects
     passwords = Passwords(settings.bcrypt_cost, settings.hashing_threads or os.cpu_count() or 1)
-    tokens = Tokens(settings.base_url, projects)
+    sightings = Sightings()
+    tokens = Tokens(settings.base_url, projects, sightings)
+    refresh_tokens = RefreshTokens(derive_key(settings.secret, REFRESH_TOKENS))
     catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
     limits = Limits(Counters(databases))
     access, made = AccessControl(), MadeFiles(limits)
@@ -209,7 +220,7 @@ def build_services(settings: Settings) -> Services:
     protection = FileProtection(access, catalogs, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers, files = make_transfer_shares(), Files(projects, protection)
-    sessions = Sessions(tokens)
+    sessions = Sessions(tokens, refresh_tokens, access)
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
     store = FlowStore(databases)
     outbox = _build_outbox(settings, base, store)
@@ -224,6 +235,9 @@ def build_services(settings: Settings) -> Services:
         canary=base.canary,
         tokens=tokens,
         sessions=sessions,
+        refresh_tokens=refresh_tokens,
+        refreshing=Refreshing(sessions, projects),
+        sightings=sightings,
         passwords=passwords,
         accounts=accounts,
         user_administration=UserAdministration(passwords, access, protection),
@@ -250,7 +264,7 @@ def build_services(settings: Settings) -> Services:
         links=Links(flows, projects, verification, resets),
         base_url=settings.base_url,
         limits=limits,
-        jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox)], Leader(base.leases)),
+        jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox, sightings)], Leader(base.leases)),
         access=access,
         rules=RulesAdministration(access, made),
         roles=Roles(access),
@@ -290,9 +304,10 @@ def _migrations(base: _Foundation) -> list[Job]:
     ]
 
 
-def _jobs(databases: Databases, limits: Limits, outbox: Outbox) -> list[Job]:
+def _jobs(databases: Databases, limits: Limits, outbox: Outbox, sightings: Sightings) -> list[Job]:
     return [
         Job("mails", outbox.run, every=0.0),
+        Job("sightings", sightings.write, every=NOTE_SECONDS, delay=NOTE_SECONDS),
         Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
         Job(
             "sweep_files",

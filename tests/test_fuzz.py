@@ -20,7 +20,7 @@ from starlette.applications import Starlette
 from faults.samples import FORM_TYPE, file_part, form
 from service.errors import AggregationConflict, CountChanged, RuleConflict, RuleTestsFailed, SchemaConflict
 from tests.conftest import Api, MakeApi
-from tests.fuzz.drafts import ENDPOINTS, RULES, SAVED, SCHEMA, WEIGHTS, Scene, draft
+from tests.fuzz.drafts import ENDPOINTS, RULES, SAVED, SCHEMA, WEIGHTS, Scene, Visitor, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
 from tests.fuzz.mutations import MUTATIONS
 from tests.threats.conftest import INTERNALS
@@ -43,6 +43,9 @@ SETTINGS = {
     "IDP_AUTHORIZE_URL": AUTHORIZE,
     "IDP_TOKEN_URL": "https://provider.example/token",
     "IDP_USERINFO_URL": "https://provider.example/userinfo",
+    # So long that no test outlives one, and yet with refresh tokens.
+    "ACCESS_TOKEN_LIFETIME": "2591999",
+    "REFRESH_LIMIT": "0",
 }
 # What refuses a change says with what it does not go together.
 MORE = {
@@ -103,7 +106,15 @@ class Target:
             user["id"],
             picture,
             other.json()["id"],
+            await self._visit(),
         )
+
+    async def _visit(self) -> Visitor:
+        await self.api.signup("visitor@example.com")
+        asking, stepping, _, refreshing = [(await self.api.login("visitor@example.com")).json() for _ in range(4)]
+        sid = self.api.database["sessions"].find_one({}, sort=[("_id", -1)], skip=1)
+        assert sid is not None
+        return Visitor(asking["access_token"], stepping["access_token"], sid["_id"], refreshing["refresh_token"])
 
     async def send(self, case: Case) -> Answer:
         answer = await exchange(self.app, case)

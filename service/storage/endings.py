@@ -38,7 +38,7 @@ async def end_all(database: ProjectDatabase, user_id: str, except_sid: str | Non
         match = {"_id": {"$in": [each["_id"] for each in found]}}
     version = await _refuse_tokens(
         database,
-        user_id,
+        {"_id": user_id},
         {each["_id"]: each["tokens_until"] for each in found},
         survivors={"$nor": [match], "user_id": user_id},
     )
@@ -46,18 +46,27 @@ async def end_all(database: ProjectDatabase, user_id: str, except_sid: str | Non
     return version
 
 
-async def end_session(database: ProjectDatabase, user_id: str, session_id: str, tokens_until: datetime) -> int | None:
-    """Ends one session of a user. Returns the user's version afterwards; None where there is no user."""
+async def end_session(
+    database: ProjectDatabase, user_id: str, session_id: str, tokens_until: datetime, *, version: int | None = None
+) -> int | None:
+    """Ends one session of a user. Returns the user's version afterwards; None where there is no user.
+
+    Nor is there one where `version` is given and the user has another: then all sessions have ended, and this one with them.
+    """
     survivors: Document = {"user_id": user_id, "_id": {"$ne": session_id}}
-    version = await _refuse_tokens(database, user_id, {session_id: tokens_until}, survivors=survivors)
+    match: Document = {"_id": user_id} if version is None else {"_id": user_id, "token_version": version}
+    after = await _refuse_tokens(database, match, {session_id: tokens_until}, survivors=survivors)
     await database.records(SESSIONS).delete({"_id": session_id, "user_id": user_id})
-    return version
+    return after
 
 
 async def _refuse_tokens(
-    database: ProjectDatabase, user_id: str, sessions: Mapping[str, datetime], *, survivors: Document
+    database: ProjectDatabase, match: Document, sessions: Mapping[str, datetime], *, survivors: Document
 ) -> int | None:
-    """`sessions`: sid → the end of its last token. The user's version afterwards, which `survivors` are given."""
+    """`sessions`: sid → the end of its last token. The version afterwards of the user, whom `match` finds.
+
+    Where it was raised `survivors` are given it.
+    """
     sids, moment = list(sessions), now()
     added = [{"sid": sid, "until": max(until, moment) + SLACK} for sid, until in sessions.items()]
     lives = {"$and": [{"$gt": ["$$this.until", "$$NOW"]}, {"$not": {"$in": ["$$this.sid", sids]}}]}
@@ -72,7 +81,7 @@ async def _refuse_tokens(
             }
         },
     ]
-    user = await database.records("users").update({"_id": user_id}, changes, {"token_version": 1, "ended": 1})
+    user = await database.records("users").update(match, changes, {"token_version": 1, "ended": 1})
     if user is None:
         return None
     version: int = user["token_version"]

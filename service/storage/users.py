@@ -104,7 +104,13 @@ class Users:
         return read_user(self._database, record) if record is not None else None
 
     async def find_credentials(self, email: str) -> Credentials | None:
-        record = await self._records.find({"email": email}, {**PROFILE, **STATE, "password": 1})
+        return await self._find_credentials({"email": email})
+
+    async def find_own_credentials(self, user_id: str) -> Credentials | None:
+        return await self._find_credentials({"_id": user_id})
+
+    async def _find_credentials(self, match: Document) -> Credentials | None:
+        record = await self._records.find(match, {**PROFILE, **dict.fromkeys(("password", *STATE_FIELDS), 1)})
         if record is None:
             return None
         return Credentials(read_user(self._database, record), record["password"], read_state(record))

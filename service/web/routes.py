@@ -48,16 +48,20 @@ from service.web.realtime import endpoints as realtime
 from service.web.realtime import openapi as describe_realtime
 from service.web.rules import endpoints as rules
 from service.web.rules import openapi as describe_rules
+from service.web.sessions import endpoints as sessions
+from service.web.sessions import openapi as describe_sessions
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import openapi as describe_sign_in
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
 ANY_KEY, BY_RULE, KEY_OR_USER = Credential.ANY_KEY, Credential.BY_RULE, Credential.KEY_OR_USER
+RECENT_USER, OPTIONAL_USER = Credential.RECENT_USER, Credential.OPTIONAL_USER
 PROJECT_IN_PATH, FILE_NAME = Credential.PROJECT_IN_PATH, Credential.FILE_NAME
 READ, IGNORED = Query.READ, Query.IGNORED
 
 PROFILE = "/auth-collections/user"
+SESSIONS = f"{PROFILE}/sessions"
 USERS = "/auth-collections/users"
 ONE_USER = f"{USERS}/{{id}}"
 QUERY_USERS = f"{USERS}/query"
@@ -96,6 +100,15 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", f"{PROFILE}/events", events.own_events, USER, AUTH, describe_events.OWN, query=READ),
     ApiRoute("GET", "/auth-collections/events", events.project_events, KEY, AUTH, describe_events.PROJECT, query=READ),
+    ApiRoute("POST", "/auth-collections/refresh", sessions.refresh, NOBODY, None, describe_sessions.REFRESH,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
+    ApiRoute("POST", "/auth-collections/logout", sessions.logout, OPTIONAL_USER, None, describe_sessions.LOGOUT,
+             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
+    ApiRoute("GET", SESSIONS, sessions.list_sessions, USER, AUTH, describe_sessions.LIST),
+    ApiRoute("DELETE", SESSIONS, sessions.end_other_sessions, RECENT_USER, AUTH, describe_sessions.END_OTHERS),
+    ApiRoute("DELETE", f"{SESSIONS}/{{id}}", sessions.end_session, RECENT_USER, AUTH, describe_sessions.END),
+    ApiRoute("POST", f"{PROFILE}/step-up", accounts.step_up, USER, LOGIN, describe_accounts.STEP_UP,
+             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", USERS, accounts.list_users, BY_RULE, AUTH_BY_RULE, describe_accounts.LIST_USERS, query=READ),
     ApiRoute("GET", f"{USERS}/distinct", accounts.distinct_users, KEY, AUTH, describe_accounts.DISTINCT, query=READ),
     ApiRoute("POST", QUERY_USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,

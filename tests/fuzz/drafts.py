@@ -13,6 +13,8 @@ ENDPOINTS: list[Endpoint] = [(route.method, route.path) for route in ROUTES]
 # More can go wrong where a body is read.
 WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
 
+PROFILE = "/auth-collections/user"
+SESSIONS, STEP_UP = f"{PROFILE}/sessions", f"{PROFILE}/step-up"
 UPSERT: Endpoint = ("PUT", "/api/collections/{name}/documents")
 BULK: dict[str, dict[str, Any]] = {
     "/api/collections/{name}/update": {"increment": {"number": 1}},
@@ -81,6 +83,16 @@ ENDING = {"/auth-collections/users/{id}/password"}
 
 
 @dataclass(frozen=True)
+class Visitor:
+    """Somebody whose sessions may end: one to ask with, one to step up from, one to end and one to refresh."""
+
+    token: str = ""
+    stepping: str = ""
+    other_sid: str = ""
+    refresh_token: str = ""
+
+
+@dataclass(frozen=True)
 class Scene:
     """What is really there to be asked for."""
 
@@ -90,14 +102,17 @@ class Scene:
     user_id: str = ""
     file_url: str = ""
     other_id: str = ""
+    visitor: Visitor = Visitor()
 
     def path(self, endpoint: Endpoint) -> str:
         """`id` is a document's, and a user's where a user is asked for: not of who has the token, where that would end."""
         method, pattern = endpoint
-        of_user = {"id": self.user_id} if pattern.startswith("/auth-collections/users/") else {}
-        if of_user and (method in {"PATCH", "DELETE"} or pattern in ENDING):
-            of_user = {"id": self.other_id}
-        return pattern.format(**self.segments | of_user)
+        if pattern.startswith("/auth-collections/users/"):
+            ends = method in {"PATCH", "DELETE"} or pattern in ENDING
+            return pattern.format(**self.segments | {"id": self.other_id if ends else self.user_id})
+        if pattern.startswith(SESSIONS):
+            return pattern.format(id=self.visitor.other_sid)
+        return pattern.format(**self.segments)
 
 
 @dataclass
@@ -116,8 +131,8 @@ class Draft:
 def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     method, pattern = endpoint
     made = Draft(endpoint, method, scene.path(endpoint), _query(endpoint, scene, chance))
-    if pattern in {"/auth-collections/user", "/auth-collections/user/events"}:
-        made.headers.append(("authorization", f"Bearer {scene.token}".encode()))
+    if pattern.startswith(PROFILE) and not pattern.startswith("/auth-collections/users"):
+        made.headers.append(("authorization", f"Bearer {_token(pattern, scene)}".encode()))
     else:
         made.headers.append(("x-api-key", scene.key.encode()))
     if pattern.endswith("/import"):
@@ -128,6 +143,12 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
         # A form has the data of a document as it is.
         made.content = made.content.get("data", made.content)
     return made
+
+
+def _token(pattern: str, scene: Scene) -> str:
+    if pattern == STEP_UP:
+        return scene.visitor.stepping
+    return scene.visitor.token if pattern.startswith(SESSIONS) else scene.token
 
 
 def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
@@ -158,6 +179,7 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
         return ...
     made = (
         _account(pattern, method, chance)
+        or _session(pattern, scene)
         or _declaration(pattern, method, chance)
         or _access_content(pattern, scene)
         or _aggregation(pattern, chance)
@@ -196,6 +218,15 @@ def _by_mail(path: str, chance: random.Random) -> Any:
             return chance.choice(({"flow_id": "made-up", "code": "123456"}, {"token": "made-up"}))
         case "/auth-collections/reset-password":
             return {"flow_id": "made-up", "code": "123456", "password": "correct horse"}
+    return None
+
+
+def _session(pattern: str, scene: Scene) -> Any:
+    match pattern:
+        case "/auth-collections/refresh" | "/auth-collections/logout":
+            return {"refresh_token": scene.visitor.refresh_token}
+        case "/auth-collections/user/step-up":
+            return {"password": "correct horse"}
     return None
 
 

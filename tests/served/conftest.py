@@ -38,11 +38,12 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Served:
-    """A service at `base_url` and the credentials of one project and one user of it."""
+    """A service at `base_url` and the credentials of one project and one user of it; `spare_token` is of another one."""
 
     base_url: str
     api_key: str
     token: str
+    spare_token: str
     document_id: str
     file_name: str
     # A user who may be disabled, and whose tokens may end.
@@ -90,7 +91,9 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
             kept = httpx2.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
             file_name = kept.json()["data"]["kept"].rpartition("/")[2]
             other = httpx2.post(f"{base_url}/auth-collections/users", json={"email": "bob@example.com"}, headers=key)
-            yield Served(base_url, api_key, token, book.json()["id"], file_name, other.json()["id"])
+            third = body | {"email": "cleo@example.com"}
+            spare = httpx2.post(f"{base_url}/auth-collections/signup", json=third, headers=key).json()["access_token"]
+            yield Served(base_url, api_key, token, spare, book.json()["id"], file_name, other.json()["id"])
         finally:
             process.terminate()
     for name in mongo.list_database_names():

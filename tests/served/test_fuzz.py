@@ -28,6 +28,7 @@ def test_schemathesis_finds_nothing(served: Served, tmp_path: Path, config: str,
     environment = {
         "FUZZ_API_KEY": served.api_key,
         "FUZZ_TOKEN": served.token,
+        "FUZZ_SPARE_TOKEN": served.spare_token,
         "FUZZ_METRICS_TOKEN": METRICS_TOKEN,
         "FUZZ_PROJECT_ID": PROJECT_ID,
         "FUZZ_DOCUMENT_ID": served.document_id,

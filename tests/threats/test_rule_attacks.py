@@ -430,7 +430,7 @@ def _path(route: ApiRoute) -> str:
 
 
 TAKES_SECRET = [each for each in ROUTES if each.credential is Credential.API_KEY]
-TAKES_TOKEN = [each for each in ROUTES if each.credential is Credential.USER_TOKEN]
+TAKES_TOKEN = [each for each in ROUTES if each.credential in {Credential.USER_TOKEN, Credential.RECENT_USER}]
 TAKES_RULES = [each for each in ROUTES if each.credential is Credential.BY_RULE]
 
 

@@ -27,6 +27,7 @@ from service.errors import (
     VersionConflict,
     Violation,
     WrongCredentials,
+    WrongPassword,
 )
 from service.query.bind import bind, bind_distinct
 from service.query.names import Path
@@ -155,6 +156,17 @@ class Accounts:
             with suppress(Busy):
                 hashed = await self._passwords.hash(password, project.id)
                 await project.users.replace_password(credentials, hashed)
+
+    async def step_up(self, caller: UserCaller, password: str, client: Client) -> SignedIn:
+        """A new session of the caller's, in the place of the present one. Raises InvalidToken, WrongPassword, Busy."""
+        project = caller.project
+        credentials = await project.users.find_own_credentials(caller.user_id)
+        if credentials is None or not caller.is_in_force(credentials.user):
+            raise InvalidToken
+        if not await self._passwords.verify(password, credentials.password, project.id):
+            raise WrongPassword
+        version = await self._sessions.end_own(caller)
+        return await self._signed_in(project, replace(credentials.user, version=version), client, credentials.state)
 
     async def profile(self, caller: UserCaller) -> User:
         """The user of `caller`. Raises InvalidToken when there is none any more."""

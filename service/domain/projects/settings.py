@@ -18,6 +18,8 @@ ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\
 REDIRECT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9!$%&()*+./:=?@_~\[\]-]+")
 UNSAFE_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 TIER_LIMITS = {"free": 1_000, "pro": 100_000}
+# 30 days, the lifetime of the specification, in seconds.
+LONGEST_TOKEN = 2_592_000
 SECRET_SETTINGS = frozenset({"IDP_CLIENT_SECRET", "SMTP_URL"})
 
 
@@ -146,8 +148,22 @@ class ProjectSettings(BaseModel):
     """The project's own texts of mails, as JSON: see the page on mail."""
     redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(_split)] = ()
     """Pages and apps to which the links of mails may lead in the end, separated by commas; the first is the usual one."""
+    access_token_lifetime: int = Field(default=LONGEST_TOKEN, ge=300, le=LONGEST_TOKEN)
+    """Seconds a user token lives; below 2,592,000, which is 30 days, there are refresh tokens."""
+    session_lifetime: int = Field(default=LONGEST_TOKEN, ge=300, le=34_560_000)
+    """Seconds after which a session ends, however it is used."""
+    session_idle: int = Field(default=0, ge=0, le=34_560_000)
+    """Seconds without use after which a session cannot be refreshed; 0 is no limit."""
+    refresh_grace: int = Field(default=30, ge=0, le=300)
+    """Seconds for which a used refresh token is answered with its successor again."""
+    refresh_limit: Limit = 60
+    """Refreshes of a session an hour; 0 is no limit."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
+
+    @property
+    def has_refresh_tokens(self) -> bool:
+        return self.access_token_lifetime < LONGEST_TOKEN
 
     @cached_property
     def texts(self) -> Mapping[str, Mapping[str, Text]]:

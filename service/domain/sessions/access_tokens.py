@@ -15,11 +15,11 @@ from joserfc.util import urlsafe_b64decode
 from service.domain.access.caller import UserCaller
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, Project, Projects
+from service.domain.sessions.sightings import Sightings
 from service.errors import InvalidToken, ProjectNotFound
 from service.storage.sessions import Session
 
 ALGORITHM = "ES256"
-LIFETIME_SECONDS = 30 * 24 * 3600
 # The clocks of two hosts differ; a token of the one that is ahead is good at the other.
 ISSUED_LEEWAY_SECONDS = 60
 # One of ours has about 400 characters, and 1,070 more where it has as many claims as may be; longer ones are not looked at.
@@ -43,20 +43,23 @@ class Tokens:
     of it need not ask again.
     """
 
-    def __init__(self, issuer: str, projects: Projects) -> None:
+    def __init__(self, issuer: str, projects: Projects, sightings: Sightings) -> None:
         self._issuer = issuer
         self._projects = projects
+        self._sightings = sightings
         self.verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
         projects.forget_with(self.verified)
 
-    def issue(self, project: Project, session: Session, *, issued: datetime, custom: Mapping[str, Any]) -> str:
-        """A token of the session, which lives until `tokens_until`. With `custom` claims as its `claims`, if any."""
+    def issue(
+        self, project: Project, session: Session, *, issued: datetime, until: datetime, custom: Mapping[str, Any]
+    ) -> str:
+        """A token of the session. With `custom` claims as its `claims`, if any."""
         claims: dict[str, Any] = {
             "iss": self._issuer,
             "aud": project.id,
             "sub": session.user_id,
             "iat": unix_seconds(issued),
-            "exp": unix_seconds(session.tokens_until),
+            "exp": unix_seconds(until),
             "jti": token_urlsafe(16),
             "ver": session.version,
             "sid": session.id,
@@ -66,6 +69,8 @@ class Tokens:
         }
         if custom:
             claims["claims"] = custom
+        if project.settings.has_refresh_tokens:
+            claims["rc"] = session.count
         header = {"alg": ALGORITHM, "kid": project.signing_key.kid, "typ": "JWT"}
         return jwt.encode(header, claims, project.signing_key, algorithms=[ALGORITHM])
 
@@ -93,6 +98,7 @@ class Tokens:
             claims.get("auth_time", 0),
             claims.get("aal", 1),
         )
+        self._sightings.note(project, claims)
         # A token about to expire is verified each time, so that its last second is its last.
         if claims["exp"] - time.time() > CACHE_SECONDS:
             # What the token says stays true; what its project is may have changed since that was read.
@@ -120,7 +126,9 @@ class Tokens:
 
 def _is_of_session(claims: Mapping[str, Any]) -> bool:
     """Whether what a token says of its session has the right types. One from before there were sessions says nothing."""
-    return type(claims.get("sid", "")) is str and all(type(claims.get(name, 0)) is int for name in ("auth_time", "aal"))
+    return type(claims.get("sid", "")) is str and all(
+        type(claims.get(name, 0)) is int for name in ("auth_time", "aal", "rc")
+    )
 
 
 def unix_seconds(moment: datetime) -> int:

@@ -1,20 +1,26 @@
 """Sessions: each sign-in, in whatever way, opens one, and every token belongs to one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from service.domain.access.caller import UserCaller
+from service.domain.access.control import AccessControl
 from service.domain.projects.lookup import Project
-from service.domain.sessions.access_tokens import LIFETIME_SECONDS, Tokens
+from service.domain.sessions.access_tokens import Tokens, unix_seconds
 from service.domain.sessions.admission import decide_sign_in
+from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
+from service.errors import InvalidToken, SessionNotFound
 from service.schema.values import now
 from service.storage.account_states import AccountState
+from service.storage.endings import end_all, end_session
 from service.storage.ids import new_id
 from service.storage.sessions import Session, SessionRecords
+from service.storage.users import User
 
 # Ways in which a user is recognized (RFC 8176 where it has a name for them).
 PASSWORD = ("pwd",)
 PROVIDER = ("idp",)
-SESSION_SECONDS = LIFETIME_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +33,21 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What whoever signs in is given."""
+    """What whoever signs in is given; the last two where the project has refresh tokens. `expires_in` is in seconds."""
 
     sid: str
     access_token: str = field(repr=False)
+    expires_in: int | None = None
+    refresh_token: str | None = field(default=None, repr=False)
 
 
 class Sessions:
-    """Opens sessions. Raises the errors of the database."""
+    """Opens sessions, lists and ends them. Raises the errors of the database."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, refresh_tokens: RefreshTokens, access: AccessControl) -> None:
         self._tokens = tokens
+        self._refresh_tokens = refresh_tokens
+        self._access = access
 
     async def open(
         self,
@@ -56,25 +66,85 @@ class Sessions:
         whatever ends all sessions meanwhile ends this one, too.
         """
         decide_sign_in(state)
-        session = _new_session(user_id, version, client, amr, aal)
+        moment = now()
+        end = moment + timedelta(seconds=project.settings.session_lifetime)
+        session = Session(
+            id=new_id(),
+            user_id=user_id,
+            version=version,
+            created_at=moment,
+            auth_time=moment,
+            expires_at=end,
+            tokens_until=_end_of_token(project, moment, end),
+            last_used_at=moment,
+            ip=client.ip,
+            user_agent=client.user_agent,
+            amr=amr,
+            aal=aal,
+        )
         await SessionRecords(project.database).insert(session)
-        return Grant(session.id, self._tokens.issue(project, session, issued=session.created_at, custom=state.claims))
+        return self.grant(project, session, state, issued=moment)
+
+    def grant(self, project: Project, session: Session, state: AccountState, *, issued: datetime) -> Grant:
+        """The tokens of a session at its present count, with what its account says now."""
+        until = _end_of_token(project, issued, session.expires_at)
+        access_token = self._tokens.issue(project, session, issued=issued, until=until, custom=state.claims)
+        if not project.settings.has_refresh_tokens:
+            return Grant(session.id, access_token)
+        refresh_token = self._refresh_tokens.write(RefreshToken(project.id, session.id, session.count))
+        return Grant(session.id, access_token, unix_seconds(until) - unix_seconds(issued), refresh_token)
+
+    async def list(self, caller: UserCaller) -> Sequence[Session]:
+        """The sessions of the caller that can still be used, the newest first. Raises InvalidToken."""
+        user = await _find_user(caller)
+        found = await SessionRecords(caller.project.database).list_of(caller.user_id, now())
+        return [each for each in found if each.version == user.version and each.id not in user.ended]
+
+    async def end_one(self, caller: UserCaller, session_id: str) -> None:
+        """Ends a session of the caller's, who may name the present one. Raises InvalidToken, SessionNotFound."""
+        await _find_user(caller)
+        session = await SessionRecords(caller.project.database).find(session_id)
+        if session is None or session.user_id != caller.user_id:
+            raise SessionNotFound
+        await self.end(caller.project, session)
+
+    async def end_others(self, caller: UserCaller) -> None:
+        """Raises InvalidToken."""
+        await _find_user(caller)
+        await end_all(caller.project.database, caller.user_id, caller.sid or "")
+        self._access.forget_user(caller.project, caller.user_id)
+
+    async def end_named(self, project: Project, session_id: str) -> None:
+        """Ends a session, where it is there."""
+        session = await SessionRecords(project.database).find(session_id)
+        if session is not None:
+            await self.end(project, session)
+
+    async def end_own(self, caller: UserCaller) -> int:
+        """Ends the session of the caller's token. The user's version afterwards. Raises InvalidToken."""
+        if caller.sid is None:
+            return caller.version
+        database = caller.project.database
+        session = await SessionRecords(database).find(caller.sid)
+        until = now() if session is None else session.tokens_until
+        version = await end_session(database, caller.user_id, caller.sid, until, version=caller.version)
+        self._access.forget_user(caller.project, caller.user_id)
+        if version is None:
+            raise InvalidToken
+        return version
+
+    async def end(self, project: Project, session: Session) -> None:
+        await end_session(project.database, session.user_id, session.id, session.tokens_until)
+        self._access.forget_user(project, session.user_id)
 
 
-def _new_session(user_id: str, version: int, client: Client, amr: tuple[str, ...], aal: int) -> Session:
-    moment = now()
-    end = moment + timedelta(seconds=SESSION_SECONDS)
-    return Session(
-        id=new_id(),
-        user_id=user_id,
-        version=version,
-        created_at=moment,
-        auth_time=moment,
-        expires_at=end,
-        tokens_until=end,
-        last_used_at=moment,
-        ip=client.ip,
-        user_agent=client.user_agent,
-        amr=amr,
-        aal=aal,
-    )
+async def _find_user(caller: UserCaller) -> User:
+    """Raises InvalidToken."""
+    user = await caller.project.users.find_profile(caller.user_id)
+    if user is None or not caller.is_in_force(user):
+        raise InvalidToken
+    return user
+
+
+def _end_of_token(project: Project, issued: datetime, session_end: datetime) -> datetime:
+    return min(issued + timedelta(seconds=project.settings.access_token_lifetime), session_end)

@@ -1,6 +1,6 @@
 """What the account endpoints read and answer: specification sections 2.1 and 4.1."""
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType, TypedDict
@@ -9,6 +9,7 @@ from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
 from service.domain.access.ruleset import ROLE
 from service.domain.accounts.users import RESERVED
 from service.domain.files.types import FILE_TYPES
+from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password
 from service.web.openapi.forms import Form
@@ -38,6 +39,12 @@ class Login(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     email: Email
+    password: Password
+
+
+class StepUp(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
     password: Password
 
 
@@ -130,11 +137,6 @@ class UserList(TypedDict):
     limit: Limit
     offset: NotRequired[Offset]
     next: NotRequired[Next]
-
-
-class Granted(TypedDict):
-    access_token: str
-    token_type: Literal["bearer"]
 
 
 class SignedIn(Granted):

@@ -14,7 +14,6 @@ from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
 from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
-from service.domain.sessions.sessions import Grant
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.services import Services
@@ -22,18 +21,19 @@ from service.storage.account_states import read_state
 from service.storage.ids import new_id
 from service.storage.users import User as StoredUser
 from service.web.accounts.bodies import (
-    Granted,
     Login,
     Profile,
     RolesForm,
     SignedIn,
     Signup,
+    StepUp,
     User,
     UserList,
     UserRecord,
     VisibleUser,
 )
 from service.web.auth.client import read_client
+from service.web.auth.grant import grant_view
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import read_submission
 from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
@@ -86,6 +86,13 @@ async def login(request: Request, caller: KeyCaller, services: Services) -> Resp
     return json_response(
         signed_in_view(await services.accounts.login(caller.project, form.email, form.password, client))
     )
+
+
+async def step_up(request: Request, caller: UserCaller, services: Services) -> Response:
+    """Prove once more who the user is."""
+    form = validated(StepUp, await read_object(request))
+    client = read_client(request, services)
+    return json_response(signed_in_view(await services.accounts.step_up(caller, form.password, client)))
 
 
 async def profile(request: Request, caller: UserCaller, services: Services) -> Response:
@@ -164,10 +171,6 @@ def visible_view(row: Row) -> VisibleUser:
     """A single user as the caller may see one."""
     view = row_view(row)
     return {**view, "roles": row["roles"]} if "roles" in row else view
-
-
-def grant_view(grant: Grant) -> Granted:
-    return {"access_token": grant.access_token, "token_type": "bearer"}
 
 
 def record_view(row: Row) -> UserRecord:

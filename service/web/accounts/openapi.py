@@ -14,6 +14,7 @@ from service.errors import (
     UserNotFound,
     VersionConflict,
     WrongCredentials,
+    WrongPassword,
 )
 from service.web.accounts.bodies import (
     Login,
@@ -25,6 +26,7 @@ from service.web.accounts.bodies import (
     SignedIn,
     Signup,
     SignupForm,
+    StepUp,
     UserList,
     UserRecord,
     UserRoles,
@@ -79,6 +81,15 @@ LOGIN = Operation(
     body=(Content(type=Login, examples={"a user": EXAMPLE_LOGIN}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
     errors=(WrongCredentials, UserNotFound, AccountDisabled, Busy),
+)
+STEP_UP = Operation(
+    id="stepUp",
+    tag=tags.SESSIONS,
+    description="The present session ends, and the answer has a new one, with which for ten minutes what needs a recent "
+    "sign-in can be done. Counted as a login.",
+    body=(Content(type=StepUp, examples={"a password": {"password": EXAMPLE_LOGIN["password"]}}),),
+    answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
+    errors=(WrongPassword, Busy),
 )
 READ_PROFILE = Operation(
     id="readProfile",

@@ -20,6 +20,7 @@ from service.domain.access.caller import (
     UserCaller,
 )
 from service.domain.projects.lookup import PUBLISHABLE_PREFIX
+from service.domain.sessions.step_up import require_recent
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
 from service.services import Services
@@ -45,6 +46,8 @@ class Credential(Enum):
     KEY_OR_USER = "key or user"
     METRICS_TOKEN = "metricsToken"  # noqa: S105 - the name of a scheme
     USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
+    RECENT_USER = "recent user"
+    OPTIONAL_USER = "optional user"
 
 
 async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:  # noqa: ARG001 - as the others
@@ -105,6 +108,21 @@ async def authenticate_user(request: Request, services: Services) -> UserCaller:
     return caller
 
 
+async def authenticate_recent_user(request: Request, services: Services) -> UserCaller:
+    """A user who was recognized a short while ago. Raises InvalidToken, StepUpRequired."""
+    caller = await authenticate_user(request, services)
+    require_recent(caller)
+    return caller
+
+
+async def authenticate_optional_user(request: Request, services: Services) -> UserCaller | ServiceCaller:
+    """The user of a token that is good, else nobody."""
+    try:
+        return await authenticate_user(request, services)
+    except InvalidToken:
+        return SERVICE_CALLER
+
+
 async def authenticate_optional_key(request: Request, services: Services) -> SecretKeyCaller | AnonymousCaller:
     """The holder of the key where one is sent, else somebody in the project that the query names, else in the default one.
 
@@ -160,6 +178,8 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.KEY_OR_USER: authenticate_key_or_user,
     Credential.METRICS_TOKEN: authenticate_operator,
     Credential.USER_TOKEN: authenticate_user,
+    Credential.RECENT_USER: authenticate_recent_user,
+    Credential.OPTIONAL_USER: authenticate_optional_user,
 }
 
 

@@ -54,7 +54,7 @@ class SuccessResponse:
 class Operation:
     """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added.
 
-    `path_parameters` describe those of the path that no other endpoint has.
+    `path_parameters` describe those of the path that no other endpoint has. `needs_body` is False where one may be left out.
     """
 
     id: str
@@ -63,5 +63,6 @@ class Operation:
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()
+    needs_body: bool = True
     errors: tuple[type[ServiceError] | ServiceError, ...] = ()
     path_parameters: Mapping[str, Schema] = field(default_factory=dict)

@@ -49,7 +49,7 @@ SECURITY_SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "A user's token, for operations on that user; it lives 30 days",
+        "description": "A user's token, for operations on that user; it lives 30 days, unless ACCESS_TOKEN_LIFETIME says less",
     },
     Credential.METRICS_TOKEN.value: {
         "type": "http",
@@ -86,6 +86,8 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.KEY_OR_USER: [{Credential.API_KEY.value: []}, {Credential.USER_TOKEN.value: []}],
     Credential.METRICS_TOKEN: [{Credential.METRICS_TOKEN.value: []}],
     Credential.USER_TOKEN: [{Credential.USER_TOKEN.value: []}],
+    Credential.RECENT_USER: [{Credential.USER_TOKEN.value: []}],
+    Credential.OPTIONAL_USER: [{}, {Credential.USER_TOKEN.value: []}],
 }
 
 
@@ -129,7 +131,7 @@ def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
         | failures.error_answers(route),
     }
     if operation.body:
-        described["requestBody"] = {"required": True, "content": _contents(operation.body, schemas)}
+        described["requestBody"] = {"required": operation.needs_body, "content": _contents(operation.body, schemas)}
     return {name: value for name, value in described.items() if value != "" and value != []} | {
         "security": described["security"]
     }

@@ -19,6 +19,7 @@ from service.errors import (
     ProjectNotFound,
     SecretKeyRequired,
     ServiceError,
+    StepUpRequired,
     TooLarge,
     Unauthorized,
     Unavailable,
@@ -67,6 +68,8 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.KEY_OR_USER: (InvalidApiKey, InvalidToken, Unavailable),
     Credential.METRICS_TOKEN: (InvalidToken, NotFound),
     Credential.USER_TOKEN: (InvalidToken, Unavailable),
+    Credential.RECENT_USER: (InvalidToken, StepUpRequired, Unavailable),
+    Credential.OPTIONAL_USER: (Unavailable,),
 }
 OF_POLICY: tuple[Failure, ...] = (LimitExceeded, Unavailable)
 OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)
@@ -74,12 +77,15 @@ IN_BODY = Invalid([Violation(("body", "email"), "value is not a valid email addr
 IN_QUERY = Invalid([Violation(("query", "limit"), "Must be a whole number from 1 to 1000", "value_error")])
 HEADERS = {
     401: {"WWW-Authenticate": "The challenge of RFC 6750, where a user token was refused"},
+    403: {"WWW-Authenticate": "The challenge of RFC 9470, where the user was recognized too long ago"},
     412: {"ETag": "The present version"},
     416: {"Content-Range": "How many bytes the file has (RFC 9110 section 14.4)"},
     426: {"Upgrade": "`websocket`"},
     429: {"Retry-After": "Seconds until a request may succeed"},
     503: {"Retry-After": "Seconds until a request may succeed"},
 }
+# The only code of these statuses that comes with a challenge.
+CHALLENGES = {InvalidToken.status: InvalidToken.code, StepUpRequired.status: StepUpRequired.code}
 MEANINGS = {
     400: "Refused",
     401: "The credential is missing, wrong or expired",
@@ -123,7 +129,7 @@ def _answer(status: int, failures: Iterable[Failure]) -> dict[str, Any]:
     codes = list(dict.fromkeys(body["code"] for body in bodies))
     content = {"schema": _schema(status, codes), "examples": {_key(body): {"value": body} for body in bodies}}
     answer = {"description": MEANINGS[status], "content": {"application/json": content}}
-    named = HEADERS.get(status, {}) if status != InvalidToken.status or InvalidToken.code in codes else {}
+    named = HEADERS.get(status, {}) if status not in CHALLENGES or CHALLENGES[status] in codes else {}
     headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in named.items()}
     return answer | ({"headers": headers} if headers else {})
 

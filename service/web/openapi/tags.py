@@ -3,6 +3,7 @@
 ACCOUNTS = "Accounts"
 SIGN_IN = "Sign-in"
 MAILS = "Mails"
+SESSIONS = "Sessions"
 USERS = "Users"
 COLLECTIONS = "Collections"
 DOCUMENTS = "Documents"
@@ -16,6 +17,7 @@ TAGS = {
     ACCOUNTS: "Sign up, log in, and the profile of the user who is logged in.",
     SIGN_IN: "Sign in through the project's identity provider, over OAuth 2.0.",
     MAILS: "Prove an address and recover an account by mail, and look at the mails themselves.",
+    SESSIONS: "Refresh a user token, end sessions and list them.",
     USERS: "List and query a project's users.",
     COLLECTIONS: "Declare containers for documents, each with a schema that the database enforces.",
     DOCUMENTS: "Create, query and change the documents of a collection.",

@@ -1,0 +1,96 @@
+"""Refreshing: a refresh token for a new access token and the next refresh token."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from service.domain.limits.limiter import HOUR, Policy, Quota, exceeded, seconds_until, window_end
+from service.domain.projects.lookup import Project, Projects
+from service.domain.sessions.access_tokens import unix_seconds
+from service.domain.sessions.refresh_tokens import RefreshToken
+from service.domain.sessions.sessions import Grant, Sessions
+from service.errors import InvalidRefreshToken, ProjectNotFound
+from service.schema.values import now
+from service.storage.rotations import Rotation, Terms, Verdict, find_standing, rotate
+from service.storage.sessions import Session
+
+log = structlog.get_logger()
+
+REFRESH = Policy("refresh", HOUR, "refreshes an hour of one session", lambda s: s.refresh_limit, spends_day=False)
+# Where the user's version was changed between the two reads, one more look sees both after it.
+LOOKS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """A grant, and how the session stands with its limit."""
+
+    grant: Grant
+    quotas: list[Quota]
+
+
+class Refreshing:
+    """Judges refresh tokens. Raises the errors of the database."""
+
+    def __init__(self, sessions: Sessions, projects: Projects) -> None:
+        self._sessions = sessions
+        self._projects = projects
+
+    async def find_project(self, token: RefreshToken) -> Project:
+        """Raises InvalidRefreshToken where there is none any more."""
+        try:
+            return await self._projects.by_id(token.project_id)
+        except ProjectNotFound:
+            raise InvalidRefreshToken from None
+
+    async def refresh(self, project: Project, token: RefreshToken) -> Refreshed:
+        """The same grant for all who send `token` at once. Raises InvalidRefreshToken, LimitExceeded.
+
+        A token that nobody should have any more ends its session: either its holder or whoever used the one after it is
+        a thief (RFC 9700 section 4.14.2).
+        """
+        for _ in range(LOOKS):
+            terms = _terms(project, now())
+            rotation, standing = await asyncio.gather(
+                rotate(project.database, token.sid, token.count, terms), find_standing(project.database, token.sid)
+            )
+            session = rotation.session
+            if session is None or rotation.verdict is Verdict.REFUSED:
+                raise InvalidRefreshToken
+            if rotation.verdict is Verdict.REUSED:
+                await self._end_reused(project, session)
+                raise InvalidRefreshToken
+            if rotation.verdict is Verdict.LIMITED:
+                raise exceeded(REFRESH, terms.limit, seconds_until(terms.hour_end, unix_seconds(terms.moment)))
+            if standing is not None and standing.state.disabled:
+                raise InvalidRefreshToken
+            if standing is not None and standing.version == session.version:
+                grant = self._sessions.grant(project, session, standing.state, issued=terms.moment)
+                return Refreshed(grant, _quotas(terms, rotation))
+        raise InvalidRefreshToken
+
+    async def _end_reused(self, project: Project, session: Session) -> None:
+        log.warning("refresh_token_reused", project=project.id, session=session.id)
+        await self._sessions.end(project, session)
+
+
+def _terms(project: Project, moment: datetime) -> Terms:
+    settings = project.settings
+    idle = settings.session_idle
+    return Terms(
+        moment=moment,
+        grace_seconds=settings.refresh_grace,
+        tokens_until=moment + timedelta(seconds=settings.access_token_lifetime),
+        limit=settings.refresh_limit,
+        hour_end=window_end(unix_seconds(moment), HOUR),
+        idle_since=moment - timedelta(seconds=idle) if idle else None,
+    )
+
+
+def _quotas(terms: Terms, rotation: Rotation) -> list[Quota]:
+    if not terms.limit:
+        return []
+    left = seconds_until(terms.hour_end, unix_seconds(terms.moment))
+    return [Quota(REFRESH, terms.limit, max(0, terms.limit - rotation.asked), left)]

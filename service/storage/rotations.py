@@ -1,0 +1,130 @@
+"""One refresh of a session: what becomes of a refresh token is decided and written by a single command.
+
+A session's record has `count`, how often it was refreshed; `seen`, the count of the newest access token that anybody used;
+`rotated_at`, when the count rose last; `asked` {until, n}, how often a refresh was asked for in the hour that ends then; and
+`reused_at` where a token was used that nobody should have had any more.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from service.storage.account_states import STATE_FIELDS, AccountState, read_state
+from service.storage.client import Document
+from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.records import read
+from service.storage.sessions import Session, read_session
+
+
+class Verdict(Enum):
+    """What becomes of a refresh token that was sent."""
+
+    GRANTED = "the next token"
+    LIMITED = "too many this hour"
+    REFUSED = "no token, and the session stays"
+    REUSED = "no token, and the session ends"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """By what a refresh at `moment` is judged.
+
+    A session that was not used since `idle_since` is over; tokens live until `tokens_until`. `limit` refreshes are allowed in
+    the hour that ends at `hour_end` (Unix time); 0 is no limit.
+    """
+
+    moment: datetime
+    grace_seconds: int
+    tokens_until: datetime
+    limit: int
+    hour_end: int
+    idle_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """The verdict, and the session after it; `asked` is how often a refresh was asked for in this hour."""
+
+    verdict: Verdict
+    session: Session | None = None
+    asked: int = 0
+
+
+async def rotate(database: ProjectDatabase, session_id: str, presented: int, terms: Terms) -> Rotation:
+    """Judges the refresh token with the count `presented`.
+
+    The present count is rotated. Its predecessor is given the same successor again as long as nobody used an access token of
+    that, or for `grace_seconds`; what is older is refused for so long. Every other token is one that is used twice.
+    """
+    match: Document = {"_id": session_id, "expires_at": {"$gt": terms.moment}}
+    if terms.idle_since is not None:
+        match["last_used_at"] = {"$gt": terms.idle_since}
+    record = await database.records(SESSIONS).update(match, _changes(presented, terms))
+    if record is None:
+        return Rotation(Verdict.REFUSED)
+    return Rotation(_verdict(record, presented, terms.limit), read_session(record), record["asked"]["n"])
+
+
+def _changes(presented: int, terms: Terms) -> list[Document]:
+    in_this_hour = {"$eq": ["$asked.until", terms.hour_end]}
+    asked = {"$cond": [in_this_hour, {"$add": ["$asked.n", 1]}, 1]}
+    is_recent = {"$gt": ["$rotated_at", {"$subtract": ["$$NOW", terms.grace_seconds * 1000]}]}
+    is_dead = {"$gt": ["$reused_at", None]}
+    is_present = {"$eq": ["$count", presented]}
+    is_unseen = {"$lte": [{"$ifNull": ["$seen", -1]}, presented]}
+    is_previous = {"$and": [{"$eq": ["$count", presented + 1]}, {"$or": [is_unseen, is_recent]}]}
+    is_good = {"$and": [{"$not": is_dead}, {"$or": [is_present, is_previous]}]}
+    # A count that is not reached yet comes from before the database was restored.
+    is_harmless = {"$or": [{"$lt": ["$count", presented]}, {"$and": [{"$gt": ["$count", presented + 1]}, is_recent]}]}
+    is_reused = {"$not": {"$or": [is_good, {"$and": [{"$not": is_dead}, is_harmless]}]}}
+    is_granted = {"$and": [is_good, {"$lte": ["$asked.n", terms.limit]}]} if terms.limit else is_good
+    until = {"$max": ["$tokens_until", {"$min": ["$expires_at", terms.tokens_until]}]}
+    return [
+        {"$set": {"asked": {"until": terms.hour_end, "n": asked}}},
+        {
+            "$set": {
+                "count": _where({"$and": [is_granted, is_present]}, presented + 1, "$count"),
+                "rotated_at": _where({"$and": [is_granted, is_present]}, "$$NOW", "$rotated_at"),
+                "last_used_at": _where(is_granted, "$$NOW", "$last_used_at"),
+                "tokens_until": _where(is_granted, until, "$tokens_until"),
+                "reused_at": _where(is_reused, {"$ifNull": ["$reused_at", "$$NOW"]}, "$reused_at"),
+            }
+        },
+    ]
+
+
+def _where(condition: Document, value: Any, otherwise: Any) -> Document:
+    return {"$cond": [condition, value, otherwise]}
+
+
+def _verdict(after: Document, presented: int, limit: int) -> Verdict:
+    """As the command decided: of a token that is good, the count is one more afterwards, unless there were too many."""
+    if after.get("reused_at") is not None:
+        return Verdict.REUSED
+    if limit and after["asked"]["n"] > limit:
+        return Verdict.LIMITED if after["count"] in {presented, presented + 1} else Verdict.REFUSED
+    return Verdict.GRANTED if after["count"] == presented + 1 else Verdict.REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a session's user is now: the version of good tokens, and the state of the account."""
+
+    version: int
+    state: AccountState
+
+
+async def find_standing(database: ProjectDatabase, session_id: str) -> Standing | None:
+    """None where the session or its user is gone."""
+    users: Document = {"from": "users", "localField": "user_id", "foreignField": "_id", "as": "user"}
+    users["pipeline"] = [{"$project": dict.fromkeys(("token_version", *STATE_FIELDS), 1)}]
+    stages: list[Document] = [
+        {"$match": {"_id": session_id}},
+        {"$lookup": users},
+        {"$project": {"user": 1}},
+    ]
+    command: Document = {"aggregate": SESSIONS, "pipeline": stages, "cursor": {"batchSize": 2}}
+    rows = (await read(database.records(SESSIONS).collection, database.session, command))["cursor"]["firstBatch"]
+    found = rows[0]["user"] if rows else []
+    return Standing(found[0]["token_version"], read_state(found[0])) if found else None
