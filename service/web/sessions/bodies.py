@@ -7,15 +7,11 @@ from typing_extensions import TypedDict
 
 from service.web.openapi.shapes import Id, Time
 
-# What a project's id may have at most, and the rest of the token.
-LONGEST = 120
-RefreshTokenText = Annotated[str, Field(json_schema_extra={"maxLength": LONGEST})]
-
 
 class RefreshForm(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    refresh_token: RefreshTokenText
+    refresh_token: str
 
 
 class LogoutForm(BaseModel):
@@ -23,7 +19,7 @@ class LogoutForm(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    refresh_token: RefreshTokenText | None = None
+    refresh_token: str | None = None
 
 
 class SessionView(TypedDict):

@@ -74,8 +74,7 @@ async def test_no_token_is_stored(site: Site) -> None:
     renewed = await site.renew(before.refresh)
     stored = str(list(site.api.database["sessions"].find())) + str(list(site.api.database["users"].find()))
     for token in (before.access, before.refresh, renewed.access, renewed.refresh):
-        assert token not in stored
-        assert token.rpartition("_")[2] not in stored
+        assert token[-44:] not in stored
 
 
 async def test_s1_all_tabs_get_the_same_successor(site: Site) -> None:
@@ -153,7 +152,8 @@ async def test_s5_what_was_not_written_here_is_refused_without_a_command(
     own = await site.sign_in()
     other = Site(await make_api(ACCESS_TOKEN_LIFETIME=str(LIFETIME)))
     other_project, token = other.api.project.id, own.refresh
-    prefix, _, text = token.rpartition("_")
+    # Base64 may have a _ of its own.
+    prefix, text = token[:-45], token[-44:]
     raw = bytearray(base64.urlsafe_b64decode(text))
     edited = [bytes([*raw[:at], raw[at] ^ 1, *raw[at + 1 :]]) for at in range(len(raw))]
     foreign = RefreshTokens(b"x" * 32).write(RefreshToken(site.api.project.id, own.sid, 0))
