@@ -62,6 +62,7 @@ MAX_VIOLATIONS = Bound(
 MAX_REFUSAL_BYTES = Bound(65_536, "bytes of a refusal's list", protects=MEMORY, past="as the row above")
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
+MAX_SIGNING_KEYS = Bound(20, "earlier signing keys of a project whose tokens still live", protects=LOOP, past="refused")
 MAX_ENDED = Bound(
     100, "ended sessions of a user whose tokens still live", protects=MONGODB, past="all tokens of the user die"
 )

@@ -55,6 +55,7 @@ from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox, derive_key
 from service.domain.realtime.realtime import Realtime
+from service.domain.projects.signing_keys import SigningKeys
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.sessions.refresh_tokens import PURPOSE as REFRESH_TOKENS
 from service.domain.sessions.refresh_tokens import RefreshTokens
@@ -140,6 +141,7 @@ class Services:
     realtime: Realtime
     # Of pages that the service serves itself.
     origin: str
+    signing_keys: SigningKeys
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
     metrics_token: str | None
 
@@ -280,6 +282,7 @@ def build_services(settings: Settings) -> Services:
             key=derive_key(settings.secret, CURSORS),
         ),
         origin="/".join(settings.base_url.split("/")[:3]),
+        signing_keys=SigningKeys(base.store, base.secret_box, projects),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )

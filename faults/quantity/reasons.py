@@ -43,6 +43,7 @@ REASONS: Mapping[str, str] = {
     "MAX_MADE_FILES": ADDED_UP,
     "MAX_CLAIMS_BYTES": "as other data of a user's; a token that has them is verified once in five seconds",
     "MAX_ROLES": "as the stored tests, whose users have as many",
+    "MAX_SIGNING_KEYS": COMMAND,
     "MAX_ENDED": "prototypes read a user with 100 of them in 1.06 of the time",
     "MAX_LISTED_SESSIONS": ADDED_UP,
     "MAX_USER_AGENT": "a header, see the bytes of a request's headers",

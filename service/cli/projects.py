@@ -67,6 +67,20 @@ def rotate_key(project_id: ProjectId, as_json: AsJson = False) -> None:
     print_values({"project_id": project_id, "api_key": api_key}, as_json=as_json)
 
 
+@project_app.command("rotate-signing-key")
+def rotate_signing_key(
+    project_id: ProjectId,
+    at_once: Annotated[
+        bool, typer.Option("--now", help="Also where the next key was published less than ten minutes ago.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let the next key sign user tokens; tokens of earlier keys live out. The first call publishes the next key."""
+    keys = run_command(lambda services: services.signing_keys.rotate(project_id, at_once=at_once))
+    shown = {"kid": keys.current, "next": keys.next, "previous": list(keys.previous)}
+    print_values({"project_id": project_id, **shown}, as_json=as_json)
+
+
 @project_app.command()
 def delete(
     project_id: ProjectId,

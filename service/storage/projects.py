@@ -17,7 +17,8 @@ _Ids = list[str]
 
 
 class ProjectStore:
-    """`projects`: {_id, name, settings, signing_key, created_at, deleting?};
+    """`projects`: {_id, name, settings, signing_key, next_signing_key? {sealed, published_at}, previous_signing_keys?
+    [{sealed, until}], created_at, deleting?};
     `api_keys`: {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
 
     A project with `deleting` is a tombstone, which says when something of it was last there. Only calls that name
@@ -121,6 +122,18 @@ class ProjectStore:
             )
         if not result.matched_count:
             raise ProjectNotFound
+
+    async def publish_signing_key(self, project_id: str, key: Document) -> None:
+        """Unless there is a next one already."""
+        match: Document = {"_id": project_id, "next_signing_key": {"$exists": False}, **NOT_DELETING}
+        with translated():
+            await self._projects.update_one(match, {"$set": {"next_signing_key": key}})
+
+    async def replace_signing_keys(self, before: Document, changes: Document) -> bool:
+        """Whether the keys were still those of `before`."""
+        match: Document = {name: before[name] for name in ("_id", "signing_key", "next_signing_key")}
+        with translated():
+            return (await self._projects.update_one({**match, **NOT_DELETING}, {"$set": changes})).modified_count == 1
 
     async def add_key(self, api_key: Document) -> None:
         with translated():

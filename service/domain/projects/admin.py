@@ -1,13 +1,10 @@
 """Creating, changing and deleting projects: what the command line and the seeds do, never a request."""
 
-import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from joserfc.jwk import ECKey
 
 from service.domain.projects.canary import Canary
 from service.domain.projects.deletion import Deletions
@@ -15,6 +12,7 @@ from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_k
 from service.domain.projects.lookup import PROJECT_ID, Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, check_names, read_project_settings, stored
+from service.domain.projects.signing_keys import new_signing_key
 from service.errors import ConfigurationError, ProjectNotFound
 from service.schema.values import now
 from service.storage.databases import Databases, ProjectDatabase
@@ -77,7 +75,7 @@ class ProjectAdmin:
             "_id": project_id,
             "name": name,
             "settings": self._sealed(project_id, settings),
-            "signing_key": self._secret_box.seal(_new_signing_key(project_id), f"{project_id}/signing_key"),
+            "signing_key": self._secret_box.seal(new_signing_key(project_id), f"{project_id}/signing_key"),
             "created_at": now(),
         }
         project = self._projects.opened(record)
@@ -150,9 +148,3 @@ def _check(name: str, project_id: str) -> None:
         raise ConfigurationError(f"A project's name has 1 to {MAX_NAME} printable characters")
     if not PROJECT_ID.fullmatch(project_id):
         raise ConfigurationError("A project's id has 1 to 40 of a-z, 0-9 and -, and neither begins nor ends with -")
-
-
-def _new_signing_key(project_id: str) -> str:
-    """A P-256 key pair as a JWK (RFC 7517). Its `kid` begins with the project's id: so a token names its project."""
-    key = ECKey.generate_key("P-256", {"kid": f"{project_id}.{secrets.token_hex(4)}", "use": "sig", "alg": "ES256"})
-    return json.dumps(key.as_dict(private=True))

@@ -16,6 +16,7 @@ from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
 from service.errors import InvalidApiKey, ProjectNotFound
+from service.schema.values import now
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.identities import Identities
 from service.storage.projects import ProjectStore
@@ -31,7 +32,10 @@ CACHED_PROJECTS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Project:
-    """One project as a request sees it: its settings, its own database and the key pair that signs its tokens."""
+    """One project as a request sees it: its settings, its own database and the key pair that signs its tokens.
+
+    `other_keys` sign none, but their tokens are good: the next one is the first of them, where there is one.
+    """
 
     id: str
     name: str
@@ -39,8 +43,13 @@ class Project:
     signing_key: ECKey
     database: ProjectDatabase
     created_at: datetime
+    other_keys: tuple[ECKey, ...] = ()
     users: Users = field(init=False, repr=False)
     identities: Identities = field(init=False, repr=False)
+
+    def find_key(self, kid: str) -> ECKey | None:
+        """The key of that name, whose tokens are good."""
+        return next((key for key in (self.signing_key, *self.other_keys) if key.kid == kid), None)
 
     def __post_init__(self) -> None:
         # Made once, not for each request: they hold nothing but the database.
@@ -137,7 +146,6 @@ class Projects:
     def opened(self, record: dict[str, Any]) -> Project:
         """A stored project with its secrets opened. Raises ConfigurationError under another SECRET_KEY."""
         project_id = record["_id"]
-        signing_key = self._secret_box.open(record["signing_key"], f"{project_id}/signing_key")
         settings = {
             name: self._secret_box.open(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value
             for name, value in record["settings"].items()
@@ -146,7 +154,18 @@ class Projects:
             id=project_id,
             name=record["name"],
             settings=read_project_settings(settings),
-            signing_key=ECKey.import_key(json.loads(signing_key)),
+            signing_key=self._open_key(project_id, record["signing_key"]),
             database=self._databases.project(project_id),
             created_at=record["created_at"],
+            other_keys=tuple(self._open_key(project_id, sealed) for sealed in _other_keys(record)),
         )
+
+    def _open_key(self, project_id: str, sealed: str) -> ECKey:
+        return ECKey.import_key(json.loads(self._secret_box.open(sealed, f"{project_id}/signing_key")))
+
+
+def _other_keys(record: dict[str, Any]) -> list[str]:
+    """Sealed: the one that will sign, and those that did and whose tokens may still live."""
+    following, moment = record.get("next_signing_key"), now()
+    live = [each["sealed"] for each in record.get("previous_signing_keys", ()) if each["until"] > moment]
+    return [*([following["sealed"]] if following else []), *live]

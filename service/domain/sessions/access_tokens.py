@@ -9,6 +9,7 @@ from typing import Any
 
 from joserfc import jwt
 from joserfc.errors import InvalidClaimError, JoseError
+from joserfc.jwk import ECKey
 from joserfc.jwt import JWTClaimsRegistry
 from joserfc.util import urlsafe_b64decode
 
@@ -87,9 +88,10 @@ class Tokens:
     async def _verify(self, token: str) -> UserCaller:
         kid = _key_id(token)
         project = await self._projects.by_id(kid.partition(".")[0])
-        if project.signing_key.kid != kid:
+        key = project.find_key(kid)
+        if key is None:
             raise InvalidToken
-        claims = self._claims(token, project)
+        claims = self._claims(token, project, key)
         caller = UserCaller(
             project,
             claims["sub"],
@@ -105,7 +107,7 @@ class Tokens:
             self.verified.put(token, caller, read_at=self._projects.read_at(project))
         return caller
 
-    def _claims(self, token: str, project: Project) -> dict[str, Any]:
+    def _claims(self, token: str, project: Project, key: ECKey) -> dict[str, Any]:
         required = _Claims(
             leeway=0,
             iss={"essential": True, "value": self._issuer},
@@ -115,7 +117,7 @@ class Tokens:
             ver={"essential": True},
         )
         try:
-            claims = jwt.decode(token, project.signing_key, algorithms=[ALGORITHM]).claims
+            claims = jwt.decode(token, key, algorithms=[ALGORITHM]).claims
             required.validate(claims)
         except (JoseError, ValueError, TypeError):
             raise InvalidToken from None
@@ -151,4 +153,4 @@ def _key_id(token: str) -> str:
 
 def public_keys(project: Project) -> dict[str, Any]:
     """The project's JWK Set (RFC 7517 section 5): what anyone needs to verify its tokens, and nothing else."""
-    return {"keys": [project.signing_key.as_dict(private=False)]}
+    return {"keys": [key.as_dict(private=False) for key in (project.signing_key, *project.other_keys)]}

@@ -1,0 +1,109 @@
+"""The keys that sign a project's user tokens: one that signs, one that will, and those that did while their tokens live.
+
+A key is published before it signs, so that whoever keeps the public keys for a while knows it by then; and it is accepted from
+then on, so that a worker that still remembers the project as it was takes the tokens of one that does not.
+"""
+
+import asyncio
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from joserfc.jwk import ECKey
+
+from service.bounds import MAX_SIGNING_KEYS
+from service.domain.projects.lookup import CACHE_SECONDS, Projects
+from service.domain.projects.secrets import SecretBox
+from service.domain.projects.settings import LONGEST_TOKEN
+from service.errors import Conflict, ProjectNotFound
+from service.schema.values import now
+from service.storage.projects import ProjectStore
+
+# The answer with the public keys may be kept for half of that.
+PUBLISHED_FOR = timedelta(minutes=10)
+# What a worker remembers of a project, and a second for its clock.
+KNOWN_EVERYWHERE = timedelta(seconds=CACHE_SECONDS + 1)
+# A worker may sign with a key for some seconds more, and clocks differ.
+TOKENS_LIVE = timedelta(seconds=LONGEST_TOKEN, minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """The ids of the keys afterwards."""
+
+    current: str
+    next: str
+    previous: tuple[str, ...]
+
+
+class SigningKeys:
+    """The operation of `auth-collections project rotate-signing-key`."""
+
+    def __init__(self, store: ProjectStore, secret_box: SecretBox, projects: Projects) -> None:
+        self._store = store
+        self._secret_box = secret_box
+        self._projects = projects
+
+    async def rotate(self, project_id: str, *, at_once: bool) -> Rotated:
+        """The next key signs from now on, and another one is published to follow it.
+
+        Raises Conflict where the next key was published less than ten minutes ago; `at_once` waits only until every worker
+        knows it. Where there is none it is published by this call. Raises ProjectNotFound.
+        """
+        record = await self._find(project_id)
+        published_at = (record.get("next_signing_key") or await self._publish(record))["published_at"]
+        age = now() - published_at
+        if not at_once and age < PUBLISHED_FOR:
+            left = (PUBLISHED_FOR - age).total_seconds()
+            msg = (
+                f"The next key was published {age.total_seconds():.0f} s ago; rotate in {left:.0f} s, or now with --now"
+            )
+            raise Conflict(msg)
+        if age < KNOWN_EVERYWHERE:
+            await asyncio.sleep((KNOWN_EVERYWHERE - age).total_seconds())
+        return await self._switch(await self._find(project_id), published_at)
+
+    async def _find(self, project_id: str) -> dict[str, Any]:
+        record = await self._store.find(project_id)
+        if record is None:
+            raise ProjectNotFound(f"There is no project {project_id}")
+        return record
+
+    async def _publish(self, record: dict[str, Any]) -> dict[str, Any]:
+        following = self._new_key(record["_id"])
+        await self._store.publish_signing_key(record["_id"], following)
+        self._projects.forget_all()
+        published: dict[str, Any] = (await self._find(record["_id"]))["next_signing_key"]
+        return published
+
+    async def _switch(self, record: dict[str, Any], published_at: datetime) -> Rotated:
+        """Raises Conflict where somebody else rotates."""
+        project_id, moment = record["_id"], now()
+        previous = [each for each in record.get("previous_signing_keys", ()) if each["until"] > moment]
+        if len(previous) >= MAX_SIGNING_KEYS:
+            until = f"{min(each['until'] for each in previous):%Y-%m-%d}"
+            raise Conflict(f"The tokens of {len(previous)} earlier keys still live; rotate after {until}")
+        following = record["next_signing_key"]
+        changed = {
+            "signing_key": following["sealed"],
+            "next_signing_key": self._new_key(project_id),
+            "previous_signing_keys": [*previous, {"sealed": record["signing_key"], "until": moment + TOKENS_LIVE}],
+        }
+        if following["published_at"] != published_at or not await self._store.replace_signing_keys(record, changed):
+            raise Conflict("Somebody else rotated the keys at the same time; nothing was changed")
+        self._projects.forget_all()
+        project = self._projects.opened({**record, **changed})
+        kids = [str(key.kid) for key in project.other_keys]
+        return Rotated(str(project.signing_key.kid), kids[0], tuple(kids[1:]))
+
+    def _new_key(self, project_id: str) -> dict[str, Any]:
+        sealed = self._secret_box.seal(new_signing_key(project_id), f"{project_id}/signing_key")
+        return {"sealed": sealed, "published_at": now()}
+
+
+def new_signing_key(project_id: str) -> str:
+    """A P-256 key pair as a JWK (RFC 7517). Its `kid` begins with the project's id: so a token names its project."""
+    key = ECKey.generate_key("P-256", {"kid": f"{project_id}.{secrets.token_hex(4)}", "use": "sig", "alg": "ES256"})
+    return json.dumps(key.as_dict(private=True))
