@@ -54,8 +54,8 @@ from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.secrets import SecretBox, derive_key
-from service.domain.realtime.realtime import Realtime
 from service.domain.projects.signing_keys import SigningKeys
+from service.domain.realtime.realtime import Realtime
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.sessions.refresh_tokens import PURPOSE as REFRESH_TOKENS
 from service.domain.sessions.refresh_tokens import RefreshTokens
