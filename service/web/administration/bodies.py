@@ -60,8 +60,8 @@ class UserChangeForm(_Strict):
     email: Email = Field(default_factory=str)
     data: Data = Field(default_factory=dict)
     claims: Claims = Field(default_factory=dict)
-    email_verified: bool = False
-    disabled: bool = False
+    email_verified: bool = Field(default_factory=bool)
+    disabled: bool = Field(default_factory=bool)
 
     def change(self) -> UserChange:
         return UserChange(self.data, self._sent("email", "claims", "email_verified", "disabled"))

@@ -3,6 +3,7 @@
 Answers are typed dictionaries: they cost nothing when a request is answered, and mypy compares them with what is rendered.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any
@@ -60,6 +61,10 @@ class _Shapes(GenerateJsonSchema):
         return {"additionalProperties": False, **super().typed_dict_schema(schema)}
 
 
+# Values, not schemas.
+KEPT_AS_IS = frozenset({"examples", "enum", "const"})
+
+
 def schemas_of(types: Iterable[Any]) -> tuple[list[JsonSchemaValue], Mapping[str, Schema]]:
     """The schema of each type, which refers to components, and the components by their names."""
     inputs = [(str(place), "validation", TypeAdapter(type_)) for place, type_ in enumerate(types)]
@@ -68,4 +73,20 @@ def schemas_of(types: Iterable[Any]) -> tuple[list[JsonSchemaValue], Mapping[str
         ref_template="#/components/schemas/{model}",
         schema_generator=_Shapes,
     )
-    return list(found.values()), definitions.get("$defs", {})
+    return list(found.values()), {
+        name: _with_defaults_told(each) for name, each in definitions.get("$defs", {}).items()
+    }
+
+
+def _with_defaults_told(schema: Any) -> Any:
+    """Defaults in words: makers of types demand what has a `default`, in requests as in answers (openapi-typescript)."""
+    if isinstance(schema, list):
+        return [_with_defaults_told(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    told = {name: _with_defaults_told(value) for name, value in schema.items() if name not in KEPT_AS_IS}
+    told |= {name: schema[name] for name in KEPT_AS_IS & schema.keys()}
+    if not isinstance(told.get("default", {}), dict) and (default := told.pop("default")) is not None:
+        words = [told["description"].removesuffix(".")] if "description" in told else []
+        told["description"] = ". ".join([*words, f"`{json.dumps(default)}` where it is not sent"])
+    return told

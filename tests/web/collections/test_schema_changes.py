@@ -15,7 +15,7 @@ from service.app import create_app
 from service.domain.collections.reconcile import Drift, find_drift, reconcile
 from service.schema.fields import parse
 from service.schema.indexes import indexes
-from service.schema.json_schema import validator
+from service.schema.json_schema import both, validator
 from service.schema.values import now
 from service.settings import Settings
 from service.storage import definitions as definitions_module
@@ -319,7 +319,7 @@ async def die_in_a_change(api: Api, died_after: str) -> None:
     old, new = validator(parse(OLD)), validator(parse(NEW))
     steps: dict[str, Callable[[], Awaitable[object]]] = {
         "begin": lambda: asyncio.sleep(0),
-        "validator": lambda: store.set_validator("things", {"$and": [old, new]}),
+        "validator": lambda: store.set_validator("things", both(old, new)),
         "indexes": lambda: store.add_indexes("things", [*indexes(parse(OLD)), *indexes(parse(NEW))]),
         "commit": lambda: definitions.commit(record, NEW),
         "repair": lambda: store.set_validator("things", new),
