@@ -1,6 +1,7 @@
 """How a socket is opened, greeted, refused and ended."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import httpx2
@@ -240,7 +241,9 @@ async def test_a_token_that_is_about_to_expire_is_announced_and_then_ends_the_so
 ) -> None:
     await put_rules(messages, RULES)
     with monkeypatch.context() as patch:
-        patch.setattr("service.domain.sessions.sessions.SESSION_SECONDS", 8)
+        patch.setattr(
+            "service.domain.sessions.sessions._end_of_token", lambda _, issued, __: issued + timedelta(seconds=8)
+        )
         _, token = await sign_up(messages, "ann@example.com")
     live: Live = await open_socket()
     await live.hello(token=token)
