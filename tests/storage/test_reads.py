@@ -91,7 +91,7 @@ async def test_a_page_that_one_reply_does_not_hold_is_refused(records: Records, 
 def _open_cursors(mongo: MongoClient[Any], records: Records) -> int:
     """Those of this collection; other tests have some in theirs."""
     of_records = {"type": "idleCursor", "ns": records.collection.full_name}
-    stages = [{"$currentOp": {"idleCursors": True, "allUsers": True}}, {"$match": of_records}]
+    stages: list[dict[str, Any]] = [{"$currentOp": {"idleCursors": True, "allUsers": True}}, {"$match": of_records}]
     return len(mongo.admin.aggregate(stages).to_list())
 
 
