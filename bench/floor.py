@@ -13,7 +13,7 @@ import orjson
 import typer
 import uvicorn
 from bson import ObjectId
-from pymongo import AsyncMongoClient
+from pymongo import AsyncMongoClient, ReturnDocument
 from starlette.types import Receive, Scope, Send
 
 from service.server.run import UVICORN_OPTIONS
@@ -81,8 +81,20 @@ async def _create(database: Database, body: bytes) -> object:
 
 
 async def _get(database: Database, _body: bytes) -> object:
-    known = {"_id": "known"}
+    known = {"_id": "known0"}
     return await _read(database, {"find": "floor_documents", "filter": known, "limit": 1, "singleBatch": True})
+
+
+async def _list_documents(database: Database, _body: bytes) -> object:
+    return await _read(database, {"find": "floor_documents", "sort": ORDER, "limit": 20})
+
+
+async def _change(database: Database, body: bytes) -> object:
+    sent = orjson.loads(body)
+    changes = {f"data.{name}": value for name, value in sent["data"].items()} | {"updated_at": datetime.now(UTC)}
+    return await database.floor_documents.find_one_and_update(
+        {"_id": sent["id"]}, {"$set": changes}, return_document=ReturnDocument.AFTER
+    )
 
 
 async def _ready(_database: Database, _body: bytes) -> object:
@@ -96,6 +108,8 @@ OPERATIONS: dict[str, Operation] = {
     "/total": _total,
     "/create": _create,
     "/get": _get,
+    "/documents": _list_documents,
+    "/change": _change,
     "/health/ready": _ready,
 }
 
@@ -107,7 +121,7 @@ class Floor:
         self._database: Database = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = (await receive())["body"] if scope["method"] == "POST" else b""
+        body = (await receive())["body"] if scope["method"] != "GET" else b""
         answer = orjson.dumps(await OPERATIONS[scope["path"]](self._connected(), body), str)
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

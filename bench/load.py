@@ -1,9 +1,9 @@
 """Many requests over few connections: a plain HTTP/1.1 client that costs little beside the server it loads."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import cycle, islice
 from time import perf_counter
 
 from bench.processes import Server
@@ -28,9 +28,15 @@ class Request:
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + self.body
 
 
-async def send_many(server: Server, request: Request, count: int, *, connections: int = CONNECTIONS) -> list[float]:
-    """The milliseconds that each answer took. Raises RuntimeError for an answer that is not a success."""
-    left = iter(repeat(request.encoded(), count))
+async def send_many(
+    server: Server, request: Request | Sequence[Request], count: int, *, connections: int = CONNECTIONS
+) -> list[float]:
+    """The milliseconds that each answer took; of several requests each in turn is sent.
+
+    Raises RuntimeError for an answer that is not a success.
+    """
+    requests = [request] if isinstance(request, Request) else request
+    left = islice(cycle([each.encoded() for each in requests]), count)
     found = await asyncio.gather(*(_converse(server, left) for _ in range(connections)))
     return [milliseconds for times in found for milliseconds in times]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,18 @@ from bench.floor import OLDER
 from bench.load import Request
 from bench.processes import server_process
 from bench.sides import Costs, Side, interleave, mongodb_process, show_costs
-from bench.stage import COLLECTION, DOCUMENT, DOCUMENTS, Stage, create_document, declare_documents, list_users
+from bench.stage import (
+    CHANGE,
+    CHANGED,
+    COLLECTION,
+    DOCUMENT,
+    DOCUMENTS,
+    Stage,
+    change_documents,
+    create_document,
+    declare_documents,
+    list_users,
+)
 from service.settings import Settings
 
 PREFIX, AGAINST_PREFIX = "bench_here_", "bench_there_"
@@ -26,13 +37,18 @@ OURS, THEIRS, FLOOR = "this", "other", "floor"
 SERVICE_GOAL, BOTH_GOAL, POPULATE_GOAL = Goal("<=", 1.35), Goal("<=", 1.20), Goal("<=", 1.9)
 LIST, POPULATE = "list of 20", "list with populate"
 
-FLOOR_REQUESTS = {
+FLOOR_REQUESTS: dict[str, Request | Sequence[Request]] = {
     "profile": Request("GET", "/profile"),
     LIST: Request("GET", "/list"),
     POPULATE: Request("GET", "/populate"),
     "list with total": Request("GET", "/total"),
     "create a document": Request("POST", "/create", (), DOCUMENT),
     "get a document": Request("GET", "/get"),
+    "list documents": Request("GET", "/documents"),
+    "change a document": [
+        Request("PATCH", "/change", (), json.dumps({"id": f"known{each}", "data": CHANGE}).encode())
+        for each in range(CHANGED)
+    ],
 }
 
 
@@ -57,16 +73,18 @@ def measure_requests(settings: Settings, *, rounds: int, block: int, against: Pa
     return list(_figures(costs, note))
 
 
-def service_requests(stage: Stage) -> dict[str, Request]:
+def service_requests(stage: Stage) -> dict[str, Request | Sequence[Request]]:
     """The operations, in the order of FLOOR_REQUESTS."""
-    document = declare_documents(stage)
-    found = [
+    documents = declare_documents(stage)
+    found: list[Request | Sequence[Request]] = [
         Request("GET", "/auth-collections/user", stage.signed_in),
         list_users(stage),
         list_users(stage, "count=false&populate=referred_by"),
         list_users(stage, f"age_gte={OLDER}"),
         create_document(stage),
-        Request("GET", f"{DOCUMENTS}/{document}", stage.keyed),
+        Request("GET", f"{DOCUMENTS}/{documents[0]}", stage.keyed),
+        Request("GET", f"{DOCUMENTS}?count=false&limit=20", stage.keyed),
+        change_documents(stage, documents),
     ]
     return dict(zip(FLOOR_REQUESTS, found, strict=True))
 
@@ -85,7 +103,8 @@ def _copy_documents(database: Database[dict[str, Any]]) -> None:
     models = [IndexModel(index.pop("key"), name=name, **_options(index)) for name, index in indexes.items()]
     floor.create_indexes(models)
     moment = datetime(2026, 1, 1, 12, 0, 0, 5000, tzinfo=UTC)
-    floor.insert_one({"_id": "known", **json.loads(DOCUMENT), "created_at": moment, "updated_at": moment})
+    known = {**json.loads(DOCUMENT), "created_at": moment, "updated_at": moment}
+    floor.insert_many({"_id": f"known{each}", **known} for each in range(CHANGED))
 
 
 def _options(index: Mapping[str, Any]) -> dict[str, Any]:

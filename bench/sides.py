@@ -36,7 +36,7 @@ class Side:
     """A running server, and what to send it for each operation."""
 
     server: Server
-    requests: Mapping[str, Request]
+    requests: Mapping[str, Request | Sequence[Request]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ async def interleave(
     return {name: {side: Costs(found) for side, found in each.items()} for name, each in costs.items()}
 
 
-async def _measure(server: Server, mongodb: Server, request: Request, count: int) -> Cost:
+async def _measure(server: Server, mongodb: Server, request: Request | Sequence[Request], count: int) -> Cost:
     before = server.cpu_seconds(), mongodb.cpu_seconds()
     await send_many(server, request, count)
     after = server.cpu_seconds(), mongodb.cpu_seconds()

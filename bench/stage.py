@@ -1,7 +1,8 @@
 """A running service with one project in it, and the requests of its clients."""
 
 import asyncio
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -23,6 +24,9 @@ SCHEMA = {
     "tags": {"type": "array"},
 }
 DOCUMENTS = f"/api/collections/{COLLECTION}/documents"
+# So many documents are changed in turn, more than there are connections: no two changes meet.
+CHANGED = 64
+CHANGE = {"pages": 13, "done": True}
 USERS_LIST = "/auth-collections/users?limit=20"
 
 
@@ -72,10 +76,16 @@ def create_document(stage: Stage) -> Request:
     return Request("POST", DOCUMENTS, stage.keyed, DOCUMENT)
 
 
-def declare_documents(stage: Stage) -> str:
-    """Makes the collection anew, with one document, and returns the document's id."""
+def change_documents(stage: Stage, ids: Sequence[str]) -> list[Request]:
+    body = json.dumps({"data": CHANGE}).encode()
+    return [Request("PATCH", f"{DOCUMENTS}/{each}", stage.keyed, body) for each in ids]
+
+
+def declare_documents(stage: Stage) -> list[str]:
+    """Makes the collection anew, with CHANGED documents, and returns their ids."""
     with httpx2.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=30) as http:
         http.delete(f"/api/collections/{COLLECTION}")
         http.post("/api/collections", json={"name": COLLECTION, "schema": SCHEMA}).raise_for_status()
-        made = http.post(DOCUMENTS, content=DOCUMENT, headers={"content-type": "application/json"})
-    return str(made.raise_for_status().json()["id"])
+        headers = {"content-type": "application/json"}
+        made = [http.post(DOCUMENTS, content=DOCUMENT, headers=headers).raise_for_status() for _ in range(CHANGED)]
+    return [str(each.json()["id"]) for each in made]
