@@ -147,6 +147,23 @@ async def test_a_document_does_not_grow_without_end_field_by_field(things: Api) 
     assert gone.status_code == 404
 
 
+async def test_upserts_do_not_let_a_document_grow_without_end(api: Api) -> None:
+    await declare(api, {"sku": {"type": "string", "unique": True}, **{name: {"type": "string"} for name in "abc"}})
+    path = f"{DOCUMENTS}?by=sku&on_conflict=merge"
+    for name, status in (("a", 201), ("b", 200), ("a", 200)):
+        merged = await api.request("PUT", path, json={"data": {"sku": "one", name: LARGE}})
+        assert merged.status_code == status, merged.text
+    more = {"sku": "one", "c": LARGE}
+    refused = await api.request("PUT", path, json={"data": more})
+    assert (refused.status_code, refused.json()["detail"]) == (413, changes.OUTGROWN)
+    operation = {"op": "upsert", "collection": "things", "by": "sku", "on_conflict": "merge", "data": more}
+    together = await api.request("POST", BATCH, json={"operations": [operation]})
+    assert (together.status_code, together.json()["code"], together.json()["operation"]) == (413, "too_large", 0)
+    new = await api.request("PUT", path, json={"data": {**more, "sku": "two"}})
+    whole = await api.request("PUT", f"{DOCUMENTS}?by=sku", json={"data": more})
+    assert (new.status_code, whole.status_code, set(whole.json()["data"])) == (201, 200, {"sku", "c"})
+
+
 async def test_a_user_does_not_let_a_document_grow_either(things: Api) -> None:
     await save(things, {"collections": {"things": dict.fromkeys(("read", "create", "update"), "users")}})
     ann = await sign_up(things, "ann")

@@ -94,11 +94,18 @@ def _no_shape(_: str) -> None:
 
 
 async def store_write(
-    target: Target, write: Write, action: Callable[[DocumentStore], Awaitable[Document | None]]
+    target: Target,
+    write: Write,
+    action: Callable[[DocumentStore], Awaitable[Document | None]],
+    *,
+    has_steps: bool = False,
 ) -> Document | None:
-    """What `action` returns; where the write has a `keep`, or files, all happens in one transaction, or nothing."""
+    """What `action` returns.
+
+    Where that has several steps, or the write a `keep` or files, all happens in one transaction, or nothing.
+    """
     touches = touches_files(write, target.collection.files)
-    if write.keep is None and not touches:
+    if write.keep is None and not touches and not has_steps:
         return await action(target.store)
 
     async def act(database: ProjectDatabase) -> Document:

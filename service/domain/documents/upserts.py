@@ -5,21 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from service.domain.collections.pattern_judge import PatternJudge
-from service.domain.documents.changes import store_write
+from service.domain.documents.changes import explain_misfit, store_write
 from service.domain.documents.references import LOC, Target, check_completed
 from service.domain.documents.writes import OnConflict, Upsert
 from service.errors import DuplicateValue, Invalid
 from service.schema.documents import complete, read
 from service.schema.fields import Fields
 from service.schema.values import check_data, now
-from service.storage.documents import Document, Insertion
+from service.storage.document_sizes import room_for
+from service.storage.documents import Document, DocumentStore, Insertion
 
 # Two that insert at once are none's fault: the second finds the first.
 ATTEMPTS = 5
 
 
 async def upsert_document(target: Target, upsert: Upsert, judge: PatternJudge) -> Document:
-    """The document afterwards, which has the id of `upsert` where it is new. Raises Invalid, DuplicateValue."""
+    """The document afterwards, which has the id of `upsert` where it is new. Raises Invalid, DuplicateValue, TooLarge."""
     fields = target.collection.fields
     check_key(upsert, fields)
     if violations := check_data(upsert.data, LOC):
@@ -39,8 +40,23 @@ async def upsert_document(target: Target, upsert: Upsert, judge: PatternJudge) -
 
 async def _store(target: Target, upsert: Upsert, insertion: Insertion) -> Document:
     keyed = replace(upsert, key=insertion.document.data[insertion.by])
+    may_outgrow = room_for(insertion.changed or {}, ()) is not None
+
+    async def store_once(store: DocumentStore) -> Document:
+        if may_outgrow:
+            await _check_room(store, insertion)
+        return await store.upsert(insertion)
+
     # An upsert always leaves a document.
-    return await store_write(target, keyed, lambda store: store.upsert(insertion)) or insertion.document
+    return await store_write(target, keyed, store_once, has_steps=may_outgrow) or insertion.document
+
+
+async def _check_room(store: DocumentStore, insertion: Insertion) -> None:
+    """Raises TooLarge where the document that is there would grow too large; MongoDB's match of an upsert cannot ask it."""
+    value = insertion.document.data[insertion.by]
+    for document in await store.find_by_values({insertion.by: [value]}, size=1):
+        if refused := await explain_misfit(document.data, insertion.changed or {}, ()):
+            raise refused
 
 
 def check_key(upsert: Upsert, fields: Fields) -> None:
