@@ -10,7 +10,9 @@ from ipaddress import IPv4Network, IPv6Network
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
+from service.domain.accounts.own_account import OwnAccount
 from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.removal import Removal
 from service.domain.accounts.users import Accounts
 from service.domain.administration.users import UserAdministration
 from service.domain.aggregations.aggregations import Aggregations
@@ -109,6 +111,7 @@ class Services:
     sightings: Sightings
     passwords: Passwords
     accounts: Accounts
+    own_account: OwnAccount
     user_administration: UserAdministration
     sign_in: SignIn
     outbox: Outbox
@@ -228,6 +231,7 @@ def build_services(settings: Settings) -> Services:
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
+    removal = Removal(access, store)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -242,7 +246,8 @@ def build_services(settings: Settings) -> Services:
         sightings=sightings,
         passwords=passwords,
         accounts=accounts,
-        user_administration=UserAdministration(passwords, access, protection),
+        own_account=OwnAccount(accounts, passwords, flows, removal),
+        user_administration=UserAdministration(passwords, protection, flows, removal),
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,

@@ -114,7 +114,9 @@ class Target:
         asking, stepping, _, refreshing = [(await self.api.login("visitor@example.com")).json() for _ in range(4)]
         sid = self.api.database["sessions"].find_one({}, sort=[("_id", -1)], skip=1)
         assert sid is not None
-        return Visitor(asking["access_token"], stepping["access_token"], sid["_id"], refreshing["refresh_token"])
+        fresh = [(await self.api.signup(f"{time.time_ns()}@example.com")).json()["access_token"] for _ in range(2)]
+        tokens = (asking["access_token"], stepping["access_token"])
+        return Visitor(*tokens, sid["_id"], refreshing["refresh_token"], *fresh)
 
     async def send(self, case: Case) -> Answer:
         answer = await exchange(self.app, case)

@@ -1,4 +1,4 @@
-"""What administrators do to a user's record. Each call is a part of a transaction, which the caller begins and ends."""
+"""What administrators, and users themselves, do to a user's record. Each call is a part of a transaction, which the caller begins and ends."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -59,11 +59,13 @@ async def change_user(database: ProjectDatabase, user_id: str, change: UserChang
     return ChangedUser(before, database.file_urls.show(after), condemned)
 
 
-async def replace_password(database: ProjectDatabase, user_id: str, password: str) -> None:
-    """Stores another hash, and ends the user's sessions. Raises UserNotFound."""
-    if not await database.records("users").update_one({"_id": user_id}, {"$set": {"password": password}}):
+async def replace_password(database: ProjectDatabase, user_id: str, password: str) -> int:
+    """Stores another hash, and ends the user's sessions. The user's version afterwards. Raises UserNotFound."""
+    await database.records("users").update_one({"_id": user_id}, {"$set": {"password": password}})
+    version = await end_all(database, user_id)
+    if version is None:
         raise UserNotFound
-    await end_all(database, user_id)
+    return version
 
 
 async def delete_user(database: ProjectDatabase, user_id: str) -> Condemned:

@@ -17,6 +17,7 @@ from service.domain.limits.limiter import (
 )
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import openapi as describe_accounts
+from service.web.accounts import own_account
 from service.web.administration import endpoints as administration
 from service.web.administration import openapi as describe_administration
 from service.web.aggregations import endpoints as aggregations
@@ -97,6 +98,9 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("POST", f"{MAILS}/{{id}}/retry", mails.retry_mail, KEY, AUTH, describe_mails.RETRY),
     ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
     ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("DELETE", PROFILE, own_account.delete_account, RECENT_USER, AUTH, describe_accounts.DELETE_ACCOUNT),
+    ApiRoute("POST", f"{PROFILE}/password", own_account.replace_password, USER, LOGIN, describe_accounts.OWN_PASSWORD,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", f"{PROFILE}/events", events.own_events, USER, AUTH, describe_events.OWN, query=READ),
     ApiRoute("GET", "/auth-collections/events", events.project_events, KEY, AUTH, describe_events.PROJECT, query=READ),

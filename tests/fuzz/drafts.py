@@ -15,6 +15,7 @@ WEIGHTS = [1 if method in {"GET", "DELETE"} else 3 for method, _ in ENDPOINTS]
 
 PROFILE = "/auth-collections/user"
 SESSIONS, STEP_UP = f"{PROFILE}/sessions", f"{PROFILE}/step-up"
+OWN_PASSWORD = f"{PROFILE}/password"
 UPSERT: Endpoint = ("PUT", "/api/collections/{name}/documents")
 BULK: dict[str, dict[str, Any]] = {
     "/api/collections/{name}/update": {"increment": {"number": 1}},
@@ -90,6 +91,9 @@ class Visitor:
     stepping: str = ""
     other_sid: str = ""
     refresh_token: str = ""
+    # Of two more users: one whose password changes, one who goes.
+    changing: str = ""
+    leaving: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     method, pattern = endpoint
     made = Draft(endpoint, method, scene.path(endpoint), _query(endpoint, scene, chance))
     if pattern.startswith(PROFILE) and not pattern.startswith("/auth-collections/users"):
-        made.headers.append(("authorization", f"Bearer {_token(pattern, scene)}".encode()))
+        made.headers.append(("authorization", f"Bearer {_token(endpoint, scene)}".encode()))
     else:
         made.headers.append(("x-api-key", scene.key.encode()))
     if pattern.endswith("/import"):
@@ -145,9 +149,12 @@ def draft(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Draft:
     return made
 
 
-def _token(pattern: str, scene: Scene) -> str:
-    if pattern == STEP_UP:
-        return scene.visitor.stepping
+def _token(endpoint: Endpoint, scene: Scene) -> str:
+    pattern, visitor = endpoint[1], scene.visitor
+    if endpoint == ("DELETE", PROFILE):
+        return visitor.leaving
+    if pattern in {STEP_UP, OWN_PASSWORD}:
+        return visitor.stepping if pattern == STEP_UP else visitor.changing
     return scene.visitor.token if pattern.startswith(SESSIONS) else scene.token
 
 
@@ -227,6 +234,8 @@ def _session(pattern: str, scene: Scene) -> Any:
             return {"refresh_token": scene.visitor.refresh_token}
         case "/auth-collections/user/step-up":
             return {"password": "correct horse"}
+        case "/auth-collections/user/password":
+            return {"current_password": "correct horse", "password": "correct horse"}
     return None
 
 

@@ -19,6 +19,11 @@ def is_argon2id(stored: str) -> bool:
     return stored.startswith(ARGON2ID)
 
 
+def is_hash(stored: str) -> bool:
+    """False for what stands there where a user has no password."""
+    return stored.startswith("$2") or is_argon2id(stored)
+
+
 def hash_fault(stored: str) -> str | None:
     """Why `stored` cannot be imported as the hash of a password, or None."""
     if BCRYPT.fullmatch(stored):

@@ -103,7 +103,7 @@ class Accounts:
     async def signup(self, caller: KeyCaller, submission: Submission[NewAccount], client: Client) -> SignedIn:
         """Stores a new user with the submission's files, and signs the user in. Raises EmailTaken, Invalid, Busy."""
         user = await self.create(caller, submission)
-        return await self._signed_in(caller.project, user, client)
+        return await self.sign_in(caller.project, user, client)
 
     async def create(
         self, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
@@ -148,7 +148,7 @@ class Accounts:
             raise WrongCredentials
         if is_argon2id(credentials.password):
             await self._adopt(project, credentials, password)
-        return await self._signed_in(project, credentials.user, client, credentials.state)
+        return await self.sign_in(project, credentials.user, client, credentials.state)
 
     async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
         """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
@@ -166,7 +166,7 @@ class Accounts:
         if not await self._passwords.verify(password, credentials.password, project.id):
             raise WrongPassword
         version = await self._sessions.end_own(caller)
-        return await self._signed_in(project, replace(credentials.user, version=version), client, credentials.state)
+        return await self.sign_in(project, replace(credentials.user, version=version), client, credentials.state)
 
     async def profile(self, caller: UserCaller) -> User:
         """The user of `caller`. Raises InvalidToken when there is none any more."""
@@ -277,9 +277,10 @@ class Accounts:
             Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
         ]
 
-    async def _signed_in(
+    async def sign_in(
         self, project: Project, user: User, client: Client, state: AccountState = NEW_ACCOUNT
     ) -> SignedIn:
+        """Opens a session of a user whose password was found right, or who gave a new one. Raises AccountDisabled."""
         shown = await self._sign_files(project, user)
         grant = await self._sessions.open(project, user.id, user.version, client, state=state, amr=PASSWORD)
         return SignedIn(grant, shown)

@@ -2,30 +2,27 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from service.bounds import MAX_CLAIMS_BYTES
-from service.domain.access.control import AccessControl
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.removal import Removal
 from service.domain.accounts.users import RESERVED, check_password, check_profile
 from service.domain.files.protection import FileProtection
+from service.domain.flows.flows import Flows
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, EmailInUse, Invalid, ServiceError, Violation
+from service.errors import DuplicateValue, EmailInUse, Invalid, Violation
 from service.query.populate import Row
 from service.schema.values import check_data
 from service.storage.account_states import AccountState, read_state
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.files.deletions import remove
 from service.storage.user_changes import (
     ChangedUser,
-    Condemned,
     UserChange,
     change_user,
-    delete_user,
     find_record,
     replace_password,
 )
@@ -60,10 +57,11 @@ class UserDraft:
 class UserAdministration:
     """Every call is one transaction, so that what it says of a change is stored with it."""
 
-    def __init__(self, passwords: Passwords, access: AccessControl, protection: FileProtection) -> None:
+    def __init__(self, passwords: Passwords, protection: FileProtection, flows: Flows, removal: Removal) -> None:
         self._passwords = passwords
-        self._access = access
         self._protection = protection
+        self._flows = flows
+        self._removal = removal
 
     async def create(self, project: Project, draft: UserDraft) -> Row:
         """The new user. Raises Invalid, EmailInUse, TooLarge, Busy."""
@@ -89,6 +87,8 @@ class UserAdministration:
 
         async def write(database: ProjectDatabase) -> ChangedUser:
             changed = await change_user(database, user_id, change)
+            if changed.before["email"] != changed.after["email"]:
+                await self._flows.void(user_id, database, project)
             for type_, detail in _find_events(changed):
                 await _record(database, project, type_, user_id, detail)
             return changed
@@ -97,7 +97,7 @@ class UserAdministration:
             changed = await project.database.in_transaction(write)
         except DuplicateValue:
             raise EmailInUse from None
-        await self._finish(project, user_id, changed.condemned)
+        await self._removal.finish(project, user_id, changed.condemned)
         return await self._sign(project, changed.after)
 
     async def replace_password(self, project: Project, user_id: str, password: NewPassword) -> None:
@@ -110,34 +110,21 @@ class UserAdministration:
 
         async def write(database: ProjectDatabase) -> None:
             await replace_password(database, user_id, hashed)
+            await self._flows.void(user_id, database, project)
             await _record(database, project, EventType.PASSWORD_CHANGED, user_id)
 
         await project.database.in_transaction(write)
-        self._access.forget_user(project, user_id)
+        await self._removal.finish(project, user_id, None)
 
     async def delete(self, project: Project, user_id: str) -> None:
         """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
-
-        async def write(database: ProjectDatabase) -> Condemned:
-            condemned = await delete_user(database, user_id)
-            await _record(database, project, EventType.USER_DELETED, user_id)
-            return condemned
-
-        await self._finish(project, user_id, await project.database.in_transaction(write))
+        await self._removal.remove(project, Event(EventType.USER_DELETED, user_id, Actor.SERVER))
 
     async def _hash(self, project: Project, password: NewPassword) -> str:
         """Empty where there is no password."""
         if password.password is None:
             return password.hashed or ""
         return await self._passwords.hash(password.password, project.id)
-
-    async def _finish(self, project: Project, user_id: str, condemned: Condemned) -> None:
-        """After the commit."""
-        self._access.forget_user(project, user_id)
-        if condemned is not None:
-            # The record is written: whatever fails now is finished by the next sweep.
-            with suppress(ServiceError):
-                await remove(project.database, condemned)
 
     async def _sign(self, project: Project, row: Row) -> Row:
         if project.database.file_urls.names(row["data"]):

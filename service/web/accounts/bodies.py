@@ -48,6 +48,15 @@ class StepUp(BaseModel):
     password: Password
 
 
+class OwnPasswordForm(BaseModel):
+    """Another password, and the present one, which only users of an identity provider may not have."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    current_password: Password | None = None
+    password: NewPassword
+
+
 ProfileChanges = TypeAliasType(
     "ProfileChanges",
     Annotated[

@@ -9,6 +9,7 @@ from service.errors import (
     Invalid,
     ProjectNotFound,
     QueryTooSlow,
+    StepUpRequired,
     Unavailable,
     UploadLost,
     UserNotFound,
@@ -18,6 +19,7 @@ from service.errors import (
 )
 from service.web.accounts.bodies import (
     Login,
+    OwnPasswordForm,
     Profile,
     ProfileChanges,
     ProfileForm,
@@ -90,6 +92,29 @@ STEP_UP = Operation(
     body=(Content(type=StepUp, examples={"a password": {"password": EXAMPLE_LOGIN["password"]}}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
     errors=(WrongPassword, Busy),
+)
+OWN_PASSWORD = Operation(
+    id="changePassword",
+    tag=tags.ACCOUNTS,
+    description="All sessions of the user end, and the answer has a new one. Who has no password yet leaves `current_password` "
+    "out, and must have signed in within ten minutes. Counted as a login.",
+    body=(
+        Content(
+            type=OwnPasswordForm,
+            examples={
+                "a password": {"current_password": EXAMPLE_LOGIN["password"], "password": "correct horse battery"},
+                "the first one": {"password": "correct horse battery"},
+            },
+        ),
+    ),
+    answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
+    errors=(WrongPassword, StepUpRequired, Busy),
+)
+DELETE_ACCOUNT = Operation(
+    id="deleteAccount",
+    tag=tags.ACCOUNTS,
+    description="For ten minutes after a sign-in or a step-up.",
+    answers=(SuccessResponse(status=204, description="The user is gone, with the user's sessions, mails and files"),),
 )
 READ_PROFILE = Operation(
     id="readProfile",

@@ -1,0 +1,85 @@
+"""What users do to their own accounts: another password, and the end of the account."""
+
+from dataclasses import dataclass, field, replace
+
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.password_hashes import is_hash
+from service.domain.accounts.passwords import Passwords
+from service.domain.accounts.removal import Removal, check_in_force
+from service.domain.accounts.users import Accounts, SignedIn, check_password
+from service.domain.flows.flows import Flows, Purpose
+from service.domain.sessions.sessions import Client
+from service.domain.sessions.step_up import require_recent
+from service.errors import Invalid, InvalidToken, WrongPassword
+from service.storage.databases import ProjectDatabase
+from service.storage.events import Actor, Event, EventType, record_event
+from service.storage.user_changes import replace_password
+from service.storage.users import Credentials
+
+NOTICE = "password_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordChange:
+    """The password to have from now on, and the `present` one, which nobody needs who has none; `locale` is the notice's."""
+
+    password: str = field(repr=False)
+    present: str | None = field(default=None, repr=False)
+    locale: str | None = None
+
+
+class OwnAccount:
+    """For the holders of user tokens."""
+
+    def __init__(self, accounts: Accounts, passwords: Passwords, flows: Flows, removal: Removal) -> None:
+        self._accounts = accounts
+        self._passwords = passwords
+        self._flows = flows
+        self._removal = removal
+
+    async def replace_password(self, caller: UserCaller, change: PasswordChange, client: Client) -> SignedIn:
+        """Ends all sessions of the caller, opens a new one, voids what the user was mailed before, and tells the user.
+
+        Raises Invalid for a password that the project does not take, InvalidToken, WrongPassword, StepUpRequired where there
+        was no password and the token is not recent, Busy.
+        """
+        project = caller.project
+        if violations := check_password(change.password, project.settings.password_min_length):
+            raise Invalid(violations)
+        credentials = await self._recognize(caller, change.present)
+        hashed = await self._passwords.hash(change.password, project.id)
+        user = credentials.user
+        notice = Purpose(NOTICE, user.email, user.id, locale=change.locale)
+        event = _event(EventType.PASSWORD_CHANGED, caller, client)
+
+        async def write(database: ProjectDatabase) -> int:
+            await check_in_force(database, caller)
+            version = await replace_password(database, user.id, hashed)
+            await self._flows.void(user.id, database, project)
+            await self._flows.insert(project, notice, database)
+            await record_event(database, event, project.settings.event_days)
+            return version
+
+        version = await project.database.in_transaction(write)
+        await self._removal.finish(project, user.id, None)
+        self._flows.wake()
+        return await self._accounts.sign_in(project, replace(user, version=version), client, credentials.state)
+
+    async def _recognize(self, caller: UserCaller, present: str | None) -> Credentials:
+        """By the `present` password, or as somebody who signed in just now and has none."""
+        credentials = await caller.project.users.find_own_credentials(caller.user_id)
+        if credentials is None or not caller.is_in_force(credentials.user):
+            raise InvalidToken
+        if not is_hash(credentials.password):
+            require_recent(caller)
+        elif present is None or not await self._passwords.verify(present, credentials.password, caller.project.id):
+            raise WrongPassword
+        return credentials
+
+    async def delete(self, caller: UserCaller, client: Client) -> None:
+        """Raises InvalidToken."""
+        await self._removal.remove(caller.project, _event(EventType.USER_DELETED, caller, client), caller)
+
+
+def _event(type_: EventType, caller: UserCaller, client: Client) -> Event:
+    return Event(type_, caller.user_id, Actor.USER, caller.sid, client.ip, client.user_agent)
