@@ -1,4 +1,4 @@
-"""What administrators, and users themselves, do to a user's record. Each call is a part of a transaction, which the caller begins and ends."""
+"""What administrators and users do to a record. Each call is a part of a transaction, which the caller begins and ends."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
