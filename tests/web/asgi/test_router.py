@@ -23,7 +23,7 @@ ORIGIN = "https://app.example.com"
     ("method", "path", "status", "code"),
     [
         ("GET", "/auth-collections/nothing", 404, "not_found"),
-        ("DELETE", "/auth-collections/user", 405, "method_not_allowed"),
+        ("PATCH", "/auth-collections/user", 405, "method_not_allowed"),
         ("POST", "/auth-collections/jwks/demo", 405, "method_not_allowed"),
         ("GET", "/auth-collections/jwks/nowhere", 404, "project_not_found"),
     ],

@@ -149,5 +149,5 @@ async def test_a_declared_credential_is_required(route: ApiRoute, http: httpx2.A
 
 
 async def test_a_refused_method_is_told_all_methods_of_the_path(http: httpx2.AsyncClient) -> None:
-    answer = await http.delete("/auth-collections/user")
-    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
+    answer = await http.patch("/auth-collections/user")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD, PUT")
