@@ -52,9 +52,10 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
         "project: 1",
         "users: 77",
         "files: 77",
-        "collections: 4",
+        "collections: 5",
         "movies: 3201",
         "flights: 2000",
+        "cards: 7",
         "rules: 1",
         "aggregations: 1",
     ):

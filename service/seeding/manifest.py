@@ -61,11 +61,15 @@ class DocumentSource(Source):
 
 
 class CollectionPart(Section):
-    """A declared collection and its documents. `schema` is that of POST /api/collections."""
+    """A declared collection and its documents. `schema` and `realtime` are those of POST /api/collections.
+
+    Without `realtime` a collection that is there stays as live as it is.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_alias=True)
 
     declared: dict[str, Any] = Field(alias="schema")
+    realtime: bool | None = None
     documents: tuple[DocumentSource, ...] = ()
 
 

@@ -133,9 +133,9 @@ class Seeder:
             return (
                 None
                 if project is None or self.report.dry_run
-                else await self.collections.create(project, name, part.declared)
+                else await self.collections.create(project, name, part.declared, realtime=bool(part.realtime))
             )
-        if collection.schema != part.declared:
+        if collection.schema != part.declared or part.realtime not in {None, collection.realtime}:
             raise ConfigurationError(
                 "differs from the one in force; change it with PATCH /api/collections/{name} first"
             )

@@ -229,6 +229,20 @@ async def test_a_schema_that_differs_is_refused(run: Run) -> None:
     ]
 
 
+async def test_a_collection_is_made_live_and_a_manifest_that_says_otherwise_is_refused(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str
+) -> None:
+    live = BOOKS.replace("  authors:\n", "  authors:\n    realtime: true\n")
+    await run(live)
+    collections = mongo[f"{database_prefix}p_library"]["collections"]
+    found = {each["_id"]: each.get("realtime", False) for each in collections.find({})}
+    assert found == {"authors": True, "books": False}
+    assert counts(await run(live))["collections"] == {"unchanged": 2}
+    assert counts(await run())["collections"] == {"unchanged": 2}
+    report = await run(live.replace("realtime: true", "realtime: false"))
+    assert counts(report)["collections"] == {"refused": 1, "unchanged": 1}
+
+
 async def test_a_file_is_uploaded_once_and_again_when_its_bytes_change(
     run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from faults.commands import Shell, await_ready, free_port, serving
 from faults.samples import PNG
 from service.cli.runtime import run_on
 from service.settings import Settings
+from tests.served.browser import EXAMPLES, file_server
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
@@ -99,3 +100,10 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
     for name in mongo.list_database_names():
         if name.startswith(served_settings["DATABASE_PREFIX"]):
             mongo.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def pages() -> Iterator[str]:
+    """Where the pages of docs/examples are: on another origin than the service."""
+    with file_server(EXAMPLES) as url:
+        yield url

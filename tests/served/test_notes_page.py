@@ -1,51 +1,24 @@
 """The page docs/examples/notes.html in a real browser, on another origin than the service, with the publishable key alone."""
 
-import os
 import re
-import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from faults.rule_examples import read_example
 from service.cli.runtime import run_on
 from service.settings import Settings
 from tests.demo import DEMO
+from tests.served.browser import EXAMPLES, launched, needs_chromium, shoot, window
 from tests.served.conftest import Served
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
-)
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 SETTINGS = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "TIER": "enterprise"}
 SCRIPT = "<img src=x onerror=alert(1)>"
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        pass
-
-
-@pytest.fixture(scope="module")
-def pages() -> Iterator[str]:
-    """A server of the examples' folder, as `python3 -m http.server` is one."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(EXAMPLES))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+pytestmark = needs_chromium
 
 
 @dataclass(frozen=True)
@@ -74,26 +47,14 @@ def site(served: Served, served_settings: dict[str, str], pages: str) -> Site:
 
 @pytest.fixture(scope="module")
 def browser(site: Site) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
-        yield launched
-        launched.close()
+    with launched() as running:
+        yield running
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A window of somebody's own. What the page complains of fails, but for answers that refuse something."""
-    context = browser.new_context(viewport={"width": 900, "height": 700})
-    opened, complaints = context.new_page(), list[str]()
-    opened.set_default_timeout(10_000)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
-    opened.on(
-        "console", lambda m: complaints.append(m.text) if m.type == "error" and "status of 4" not in m.text else None
-    )
-    yield opened
-    context.close()
-    assert complaints == []
+    with window(browser) as opened:
+        yield opened
 
 
 def enter(page: Page, site: Site, email: str, way: str = "Sign up", password: str = "correct horse") -> None:
@@ -109,21 +70,12 @@ def add(page: Page, text: str) -> None:
     expect(page.get_by_role("listitem").first).to_contain_text(text)
 
 
-def shoot(page: Page, name: str) -> None:
-    """Pictures for whoever wants to look at the page: in light and dark, and as wide as a phone."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        for scheme, width in (("light", 900), ("dark", 900), ("light", 360), ("dark", 360)):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.set_viewport_size({"width": width, "height": 700})
-            page.screenshot(path=f"{folder}/notes-{name}-{scheme}-{width}.png")
-
-
 def test_a_user_signs_up_writes_and_finds_the_note_again(page: Page, site: Site) -> None:
     enter(page, site, "ann@example.com")
     expect(page.get_by_text("No notes yet.")).to_be_visible()
     add(page, "Buy candlesticks")
     add(page, SCRIPT)
-    shoot(page, "list")
+    shoot(page, "notes-list")
     page.reload()
     expect(page.get_by_role("listitem")).to_have_count(2)
     expect(page.get_by_role("listitem").last).to_contain_text("Buy candlesticks")
@@ -135,7 +87,7 @@ def test_notes_are_changed_and_deleted(page: Page, site: Site) -> None:
     add(page, "Bread")
     page.get_by_role("button", name="Edit").click()
     page.get_by_label("Note", exact=True).fill("Bread, and a file")
-    shoot(page, "edit")
+    shoot(page, "notes-edit")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("listitem")).to_contain_text("Bread, and a file")
     page.reload()
@@ -158,13 +110,13 @@ def test_another_user_sees_nothing_of_it(page: Page, site: Site) -> None:
 def test_what_the_service_refuses_is_shown(page: Page, site: Site) -> None:
     enter(page, site, "nobody@example.com", "Log in")
     expect(page.get_by_role("alert")).not_to_be_empty()
-    shoot(page, "refused")
+    shoot(page, "notes-refused")
     expect(page.get_by_role("button", name="Log in")).to_be_enabled()
 
 
 def test_the_page_asks_for_the_service_where_its_address_does_not_say(page: Page, site: Site) -> None:
     page.goto(site.url.partition("?")[0])
-    shoot(page, "connect")
+    shoot(page, "notes-connect")
     page.get_by_label("Service").fill(site.service)
     page.get_by_label("Publishable key").fill(site.publishable_key)
     page.get_by_role("button", name="Go on").click()

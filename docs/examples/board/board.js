@@ -1,0 +1,187 @@
+// A board that all who look at it see alike. What is shown is what the service tells, one's own changes among it; the rules of the
+// project decide who may read and write. The page knows the publishable key alone.
+import {follow} from "./live.js";
+
+const byId = (id) => document.getElementById(id);
+const given = new URL(location.href).searchParams;
+const settings = {service: (given.get("service") ?? "").replace(/\/+$/, ""), key: given.get("key") ?? ""};
+const SIGNED_IN = "board.signed-in";
+const CARDS = "/api/collections/cards/documents";
+const COLUMNS = ["todo", "doing", "done"];
+const SAID = {connecting: "Connecting", live: "Live", stale: "Connection lost; trying again", refused: "Not connected"};
+// id → its version and how it is drawn; and the button that has the focus, also while its card is between two columns.
+const items = new Map();
+let stop = null, wantsIn = false, isFirst = true, held = null;
+
+// The token is kept for this tab, and for the service that gave it: another one never sees it.
+function signedIn() {
+  const kept = JSON.parse(sessionStorage.getItem(SIGNED_IN) ?? "null");
+  return kept && kept.service === settings.service && kept.key === settings.key ? kept : null;
+}
+
+async function ask(method, path, body) {
+  const token = signedIn()?.token, headers = {"x-api-key": settings.key};
+  if (token) headers.authorization = `Bearer ${token}`;
+  if (body) headers["content-type"] = "application/json";
+  let answer;
+  try {
+    answer = await fetch(settings.service + path, {method, headers, body: body && JSON.stringify(body)});
+  } catch {
+    throw new Error("The service does not answer this page. Does it run, and does CORS_ORIGINS name " + location.origin + "?");
+  }
+  const said = answer.status === 204 ? null : await answer.json();
+  if (answer.ok) return said;
+  if (answer.status === 401 && token) signOut();
+  throw new Error(typeof said.detail === "string" ? said.detail : said.detail.map((each) => `${each.loc.at(-1)}: ${each.msg}`).join("; "));
+}
+
+// Runs one action at a time for a form or a card, and shows what went wrong.
+async function trying(place, action) {
+  const buttons = [...place.querySelectorAll("button")].filter((button) => !button.disabled);
+  byId("problem").textContent = "";
+  buttons.forEach((button) => button.disabled = true);
+  try { await action(); }
+  catch (problem) { byId("problem").textContent = problem.message; }
+  finally { buttons.forEach((button) => button.disabled = false); }
+}
+
+function show() {
+  const who = signedIn(), connected = Boolean(settings.service && settings.key);
+  byId("connect").hidden = connected;
+  byId("enter").hidden = !connected || !wantsIn;
+  byId("write").hidden = byId("who").hidden = !who;
+  byId("sign-in").hidden = !connected || Boolean(who) || wantsIn;
+  byId("board").hidden = byId("state").hidden = !connected;
+  byId("email-shown").textContent = who?.email ?? "";
+  byId("service-shown").textContent = settings.service;
+  stop?.();
+  items.clear();
+  isFirst = true;
+  if (connected) stop = begin(who);
+}
+
+const begin = (who) => follow({
+  service: settings.service,
+  query: {collection: "cards", sort_by: "created_at", limit: 100},
+  credential: () => who ? {token: who.token} : {key: settings.key},
+  show: draw,
+  report: (state, detail) => {
+    byId("state").dataset.state = byId("board").dataset.state = state;
+    byId("state").textContent = SAID[state];
+    if (state === "refused") byId("problem").textContent = detail;
+    if (state === "refused" && who) signOut();
+  },
+});
+
+function draw(cards) {
+  const focused = placeOf(document.activeElement) ?? held;
+  const sorted = [...cards.values()].sort((one, other) => one.created_at < other.created_at ? -1 : 1);
+  for (const column of COLUMNS) {
+    const place = document.querySelector(`[data-column=${column}]`), list = place.querySelector("ul");
+    const found = sorted.filter((card) => card.data.column === column).map(itemOf);
+    place.querySelector(".count").textContent = found.length;
+    // What is as it was stays in the page, for somebody may be dragging it.
+    if (found.length !== list.children.length || found.some((item, at) => item !== list.children[at])) list.replaceChildren(...found);
+  }
+  for (const id of items.keys()) if (!cards.has(id)) items.delete(id);
+  isFirst = false;
+  focusAgain(focused);
+}
+
+function itemOf(card) {
+  const kept = items.get(card.id);
+  if (kept?.version === card.version) return kept.item;
+  const item = drawn(card);
+  item.classList.toggle("new", !isFirst);
+  items.set(card.id, {version: card.version, item});
+  return item;
+}
+
+// Whoever moves a card by the keyboard stays at it, in whatever column it is drawn next.
+function placeOf(element) {
+  const item = element?.closest("li");
+  return item && element !== document.body ? {id: item.dataset.id, does: element.dataset.does} : null;
+}
+
+function focusAgain(focused) {
+  held = focused;
+  if (!focused || placeOf(document.activeElement) || document.activeElement !== document.body) return;
+  const buttons = items.get(focused.id)?.item.querySelectorAll("button:not(:disabled)") ?? [];
+  ([...buttons].find((button) => button.dataset.does === focused.does) ?? buttons[0])?.focus();
+}
+
+function drawn(card) {
+  const item = byId("card").content.cloneNode(true).querySelector("li"), who = signedIn();
+  item.dataset.id = card.id;
+  item.querySelector("p").textContent = card.data.text;
+  item.querySelector(".tools").hidden = !who;
+  item.draggable = Boolean(who);
+  item.ondragstart = (event) => event.dataTransfer.setData("text/plain", card.id);
+  const at = COLUMNS.indexOf(card.data.column);
+  const actions = {
+    back: at > 0 && (() => move(card.id, COLUMNS[at - 1])),
+    on: at < COLUMNS.length - 1 && (() => move(card.id, COLUMNS[at + 1])),
+    delete: () => ask("DELETE", `${CARDS}/${card.id}`),
+  };
+  for (const button of item.querySelectorAll("button")) {
+    const action = actions[button.dataset.does];
+    button.disabled = !action;
+    button.setAttribute("aria-label", `${button.title}: ${card.data.text}`);
+    button.onclick = () => { held = placeOf(button); trying(item, action); };
+  }
+  return item;
+}
+
+const move = (id, column) => ask("PATCH", `${CARDS}/${id}`, {data: {column}});
+
+for (const place of document.querySelectorAll("[data-column]")) {
+  place.ondragover = (event) => { event.preventDefault(); place.classList.add("over"); };
+  place.ondragleave = () => place.classList.remove("over");
+  place.ondrop = (event) => {
+    event.preventDefault();
+    place.classList.remove("over");
+    const id = event.dataTransfer.getData("text/plain");
+    if (items.has(id)) trying(place, () => move(id, place.dataset.column));
+  };
+}
+
+function signOut() {
+  sessionStorage.removeItem(SIGNED_IN);
+  show();
+}
+
+byId("connect").onsubmit = (event) => {
+  event.preventDefault();
+  const form = event.target;
+  settings.service = form.service.value.replace(/\/+$/, "");
+  settings.key = form.key.value.trim();
+  history.replaceState(null, "", "?" + new URLSearchParams(settings));
+  show();
+};
+
+byId("enter").onsubmit = (event) => {
+  event.preventDefault();
+  const form = event.target, way = event.submitter?.value ?? "login";
+  trying(form, async () => {
+    const email = form.email.value, password = form.password.value;
+    const {access_token, user} = await ask("POST", `/auth-collections/${way}`, {email, password});
+    sessionStorage.setItem(SIGNED_IN, JSON.stringify({...settings, token: access_token, email: user.email}));
+    form.reset();
+    wantsIn = false;
+    show();
+  });
+};
+
+byId("write").onsubmit = (event) => {
+  event.preventDefault();
+  const form = event.target;
+  trying(form, async () => {
+    await ask("POST", CARDS, {data: {text: form.text.value}});
+    form.reset();
+  });
+};
+
+byId("sign-in").onclick = () => { wantsIn = true; show(); byId("enter").email.focus(); };
+byId("look").onclick = () => { wantsIn = false; show(); };
+byId("sign-out").onclick = signOut;
+show();

@@ -1,0 +1,72 @@
+"""The pages of docs/examples in a real browser."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
+)
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+PATIENCE_MS = 30_000
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        pass
+
+
+@contextmanager
+def file_server(folder: Path) -> Iterator[str]:
+    """A server of `folder`, as `python3 -m http.server` is one."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    """Chromium. While it runs nothing else in this thread can have an event loop."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def window(browser: Browser, *, width: int = 900) -> Iterator[Page]:
+    """A window of somebody's own. What its page complains of fails, but for answers that refuse something."""
+    context = browser.new_context(viewport={"width": width, "height": 700})
+    opened, complaints = context.new_page(), list[str]()
+    opened.set_default_timeout(PATIENCE_MS)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on("dialog", lambda dialog: complaints.append(dialog.message))
+    opened.on(
+        "console", lambda m: complaints.append(m.text) if m.type == "error" and "status of 4" not in m.text else None
+    )
+    yield opened
+    context.close()
+    assert complaints == []
+
+
+def shoot(page: Page, name: str) -> None:
+    """Pictures for whoever wants to look at the page: in light and dark, and as wide as a phone."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        for scheme, width in (("light", 900), ("dark", 900), ("light", 360), ("dark", 360)):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size({"width": width, "height": 700})
+            page.screenshot(path=f"{folder}/{name}-{scheme}-{width}.png")

@@ -1,0 +1,192 @@
+"""The page docs/examples/board in two browsers at once: each shows what the other does, and what it missed."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
+
+from service.cli.runtime import run_on
+from service.settings import Settings
+from tests.demo import DEMO
+from tests.served.browser import EXAMPLES, PATIENCE_MS, launched, needs_chromium, shoot, window
+from tests.served.conftest import Served
+
+SETTINGS = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "TIER": "enterprise"}
+SCRIPT = "<img src=x onerror=alert(1)>"
+BOARD = DEMO.collections["cards"]
+pytestmark = needs_chromium
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The page's address, which says where the service is and holds the publishable key."""
+
+    url: str
+    service: str
+    publishable_key: str
+
+
+@pytest.fixture(scope="module")
+def site(served: Served, served_settings: dict[str, str], pages: str) -> Site:
+    """A project with the board of the demo, and its rules."""
+    settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
+    allowed = SETTINGS | {"CORS_ORIGINS": pages}
+    _, keys = run_on(settings, lambda services: services.admin.create("Board", "board", allowed))
+    assert isinstance(DEMO.rules, dict)
+    collection = {"name": "cards", "schema": BOARD.declared, "realtime": BOARD.realtime}
+    rules = {"collections": {"cards": DEMO.rules["collections"]["cards"]}}
+    with httpx2.Client(base_url=served.base_url, headers={"x-api-key": keys.secret}) as server:
+        assert server.post("/api/collections", json=collection).status_code == 201
+        assert server.put("/api/rules", json=rules).status_code == 200
+        for data in BOARD.documents[0].rows or ():
+            assert server.post("/api/collections/cards/documents", json={"data": data}).status_code == 201
+    query = urlencode({"service": served.base_url, "key": keys.publishable})
+    return Site(f"{pages}/board/?{query}", served.base_url, keys.publishable)
+
+
+@pytest.fixture(scope="module")
+def browser(site: Site) -> Iterator[Browser]:
+    with launched() as running:
+        yield running
+
+
+@pytest.fixture
+def ann(browser: Browser) -> Iterator[Page]:
+    with window(browser) as opened:
+        yield opened
+
+
+@pytest.fixture
+def ben(browser: Browser) -> Iterator[Page]:
+    with window(browser) as opened:
+        yield opened
+
+
+@dataclass
+class Line:
+    """The sockets of a page, which can be cut. `frames` are what came over the last one of them."""
+
+    page: Page
+    is_down: bool = False
+    frames: list[dict[str, Any]] = field(default_factory=list)
+    _open: WebSocketRoute | None = None
+
+    def __post_init__(self) -> None:
+        self.page.route_web_socket("**/realtime", self._route)
+
+    def _route(self, client: WebSocketRoute) -> None:
+        if self.is_down:
+            client.close(code=1011)
+            return
+        server, frames = client.connect_to_server(), list[dict[str, Any]]()
+        self.frames, self._open = frames, client
+
+        def pass_on(message: str | bytes) -> None:
+            frames.append(json.loads(message))
+            client.send(message)
+
+        server.on_message(pass_on)
+
+    def cut(self) -> None:
+        self.is_down = True
+        assert self._open is not None
+        self._open.close(code=1011)
+
+    def mend(self) -> None:
+        self.is_down = False
+        self.page.evaluate("dispatchEvent(new Event('online'))")
+
+
+def enter(page: Page, site: Site, email: str) -> None:
+    look(page, site)
+    page.get_by_role("button", name="Sign in to change it").click()
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill("correct horse")
+    page.get_by_role("button", name="Sign up").click()
+    expect(page.get_by_text(email)).to_be_visible()
+    expect(page.get_by_role("status")).to_have_text("Live")
+
+
+def look(page: Page, site: Site) -> None:
+    page.goto(site.url)
+    expect(page.get_by_role("status")).to_have_text("Live")
+
+
+def add(page: Page, text: str) -> None:
+    page.get_by_label("New card").fill(text)
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_label("New card")).to_have_value("")
+
+
+def column(page: Page, name: str) -> Locator:
+    return page.get_by_role("list", name=name)
+
+
+def test_two_browsers_are_in_step(ann: Page, ben: Page, site: Site) -> None:
+    enter(ann, site, "ann@example.com")
+    look(ben, site)
+    expect(ben.get_by_role("listitem")).to_have_count(len(BOARD.documents[0].rows or ()))
+    expect(ben.get_by_role("button", name="Delete")).to_have_count(0)
+    add(ann, "Buy candlesticks")
+    expect(column(ben, "To do")).to_contain_text("Buy candlesticks")
+    enter(ben, site, "ben@example.com")
+    button = ben.get_by_label("One column on: Buy candlesticks")
+    button.focus()
+    button.press("Enter")
+    expect(column(ann, "Doing")).to_contain_text("Buy candlesticks")
+    expect(column(ann, "To do")).not_to_contain_text("Buy candlesticks")
+    expect(ben.get_by_label("One column on: Buy candlesticks")).to_be_focused()
+    card = ann.get_by_role("listitem").filter(has_text="Buy candlesticks")
+    card.drag_to(ann.locator("[data-column=done]"))
+    expect(column(ben, "Done")).to_contain_text("Buy candlesticks")
+    shoot(ann, "board-ann")
+    shoot(ben, "board-ben")
+    ann.get_by_label("Delete: Buy candlesticks").click()
+    expect(ben.get_by_text("Buy candlesticks")).to_have_count(0)
+
+
+def test_what_was_missed_is_shown_without_another_snapshot(ann: Page, ben: Page, site: Site) -> None:
+    line = Line(ben)
+    enter(ann, site, "cid@example.com")
+    look(ben, site)
+    line.cut()
+    expect(ben.get_by_role("status")).to_contain_text("Connection lost")
+    add(ann, SCRIPT)
+    ann.get_by_label("Delete: Find the way through the sewers").click()
+    expect(column(ann, "To do")).not_to_contain_text("sewers")
+    expect(column(ben, "To do")).to_contain_text("sewers")
+    shoot(ben, "board-stale")
+    line.mend()
+    expect(column(ben, "To do")).to_contain_text(SCRIPT)
+    expect(column(ben, "To do")).not_to_contain_text("sewers")
+    expect(ben.get_by_role("status")).to_have_text("Live")
+    assert [each["type"] for each in line.frames if each["type"] != "tick"] == ["ready", "changes"]
+    assert ben.locator("img").count() == 0
+
+
+def test_the_page_asks_where_the_service_is_and_says_what_it_refuses(ann: Page, site: Site) -> None:
+    ann.goto(site.url.partition("?")[0])
+    shoot(ann, "board-connect")
+    ann.get_by_label("Service").fill(site.service)
+    ann.get_by_label("Publishable key").fill(site.publishable_key)
+    ann.get_by_role("button", name="Go on").click()
+    expect(ann.get_by_role("status")).to_have_text("Live")
+    assert ann.url == site.url
+    ann.goto(site.url + "x")
+    expect(ann.get_by_role("status")).to_have_text("Not connected")
+    expect(ann.get_by_role("alert")).not_to_be_empty()
+
+
+def test_the_page_has_no_script_but_its_own() -> None:
+    page = (EXAMPLES / "board" / "index.html").read_text()
+    scripts = "".join((EXAMPLES / "board" / name).read_text() for name in ("board.js", "live.js"))
+    assert "script-src 'self'; style-src 'self'" in page
+    assert " style=" not in page
+    assert "onclick=" not in page
+    assert "innerHTML" not in scripts
