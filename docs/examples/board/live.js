@@ -3,6 +3,8 @@ const FIRST_WAIT = 1000, LONGEST_WAIT = 30000;
 // The service says something every 25 seconds; a connection that is silent for longer is dead, whoever says otherwise.
 const SILENCE = 60000;
 const ID = "live";
+// What is refused now and not for good.
+const PASSING = new Set(["unavailable", "busy", "query_too_slow"]);
 
 /* `query` is that of a subscription: collection, where, sort_by, sort_order, limit. `credential()` gives {token} or {key}, and is asked
    anew for each connection. `show(records)` is called with a Map of id → document whenever something is different;
@@ -32,7 +34,7 @@ export function follow({service, query, credential, show, report}) {
   }
 
   function read(frame) {
-    if (frame.type === "closed") refuse(frame.detail);
+    if (frame.type === "closed") PASSING.has(frame.code) ? socket.close() : refuse(frame.detail);
     if (frame.type === "snapshot") {
       records.clear();
       for (const each of frame.documents) records.set(each.id, each);
