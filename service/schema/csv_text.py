@@ -14,11 +14,11 @@ from service.schema.values import Kind, parse_number, read_time
 csv.field_size_limit(int(MAX_ROW_BYTES))
 
 TOO_LONG = "has more than 1 MiB; is a quote not closed?"
-# What the standard library says, and what we say.
+# What the standard library says, and what we say of the record.
 FAULTS = {
-    "unexpected end of data": "a quote is not closed",
-    "new-line character seen": "a carriage return stands in a cell without quotes around it",
-    "expected after": "a quote stands inside a cell; put quotes around the cell, and write each inside it twice",
+    "unexpected end of data": "has a quote that is not closed",
+    "new-line character seen": "has a carriage return in a cell without quotes around it",
+    "expected after": "has a quote inside a cell; put quotes around the cell, and write each inside it twice",
 }
 QUOTE = '"'
 MARKS = '",\r\n'

@@ -28,13 +28,13 @@ async def test_csv_with_quotes_and_line_breaks(tmp_path: Path) -> None:
     ]
 
 
-QUOTE_INSIDE = "a quote stands inside a cell; put quotes around the cell, and write each inside it twice"
+QUOTE_INSIDE = "has a quote inside a cell; put quotes around the cell, and write each inside it twice"
 
 
 @pytest.mark.parametrize(
     ("record", "fault"),
     [
-        ("1,x\ry", "a carriage return stands in a cell without quotes around it"),
+        ("1,x\ry", "has a carriage return in a cell without quotes around it"),
         ('1,"x" y', QUOTE_INSIDE),
         ("1,2,3", "has 3 cells, and the header has 2"),
         (f'1,"{"x" * MAX_ROW_BYTES}"', "has more than 1 MiB; is a quote not closed?"),
@@ -55,7 +55,10 @@ async def test_n37_a_long_cell_is_read(tmp_path: Path) -> None:
 
 
 async def test_n37_a_header_must_be_whole(tmp_path: Path) -> None:
-    for header, fault in (('a,"b', "the header a quote is not closed"), ("a,b,a", "a name stands twice in the header")):
+    for header, fault in (
+        ('a,"b', "the header has a quote that is not closed"),
+        ("a,b,a", "a name stands twice in the header"),
+    ):
         with pytest.raises(ConfigurationError, match=fault):
             await rows(tmp_path, "a.csv", f"{header}\n1,2,3\n".encode())
 

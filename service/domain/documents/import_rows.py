@@ -1,6 +1,7 @@
 """The body of an import, NDJSON or CSV, as rows: the `data` of a document each, or why a line is none."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -126,7 +127,7 @@ class CsvReader:
 
     def _header(self, names: list[str]) -> list[str]:
         unknown = [name for name in names if name not in self._kinds]
-        repeated = sorted({name for name in names if names.count(name) > 1} - set(unknown)) if not unknown else []
+        repeated = [] if unknown else sorted(name for name, times in Counter(names).items() if times > 1)
         if violations := [
             *(Violation((*BODY, name), "The collection has no such field", "unknown_column") for name in unknown),
             *(Violation((*BODY, name), "A column may stand once in the header", "repeated") for name in repeated),

@@ -338,3 +338,70 @@ async def test_an_export_that_nobody_reads_to_its_end_gives_back_what_it_holds(t
         await opened.close()
         await opened.close()
     assert (await export(things)).status_code == 200
+
+
+NAMES_A_FIELD = "The header is missing: the first line names the fields"
+NOT_READ = "A line has data, and may have the other names of a document, which are not read"
+ONE_KEY = "Must be one value, for the document is found by it"
+# Query, type and body; then each broken rule of the import, or of its lines: (line, loc, type, message).
+WHOLE_IMPORTS: list[tuple[str, str, bytes, tuple[list[str], str, str]]] = [
+    ("", CSV, b"", (["body"], "missing", NAMES_A_FIELD)),
+    ("", CSV, b"\r\n", (["body"], "missing", NAMES_A_FIELD)),
+    ("", CSV, b"sku,nope\r\na,b\r\n", (["body", "nope"], "unknown_column", "The collection has no such field")),
+    ("", CSV, b"sku,sku\r\na,b\r\n", (["body", "sku"], "repeated", "A column may stand once in the header")),
+    ("", CSV, b'"sku\r\n', (["body"], "csv_invalid", "The header has a quote that is not closed")),
+    ("", CSV, b"\xff\r\n", (["body"], "csv_invalid", "The header is not UTF-8")),
+    ("?format=xml", NDJSON, b"", (["query", "format"], "value_error", "Must be ndjson or csv")),
+    ("?format=csv", NDJSON, b"", (["query", "format"], "value_error", "The Content-Type says otherwise")),
+    ("?mode=merge", NDJSON, b"", (["query", "mode"], "value_error", "Must be create or upsert")),
+    ("?nope=1", NDJSON, b"", (["query", "nope"], "extra_forbidden", "This endpoint takes no such parameter")),
+    ("?by=sku", NDJSON, b"", (["query", "by"], "extra_forbidden", "Only mode=upsert takes it")),
+    (
+        "?mode=upsert", NDJSON, b"",
+        (["query", "by"], "missing", "Name the unique field by which documents are found"),
+    ),
+    (
+        "?mode=upsert&by=n", NDJSON, b"",
+        (["query", "by"], "not_unique", "Must be a field that is declared unique"),
+    ),
+]  # fmt: skip
+LINES: list[tuple[str, str, bytes, tuple[int, list[str], str, str]]] = [
+    ("", NDJSON, b"[]", (1, ["body"], "dict_type", "The line must be a JSON object")),
+    ("", NDJSON, b'\n{"id": "a"}', (2, ["body", "data"], "missing", "Field required")),
+    ("", NDJSON, b'{"data": 1}', (1, ["body", "data"], "dict_type", "Input should be a valid dictionary")),
+    ("", NDJSON, b'{"data": {}, "by": 1}', (1, ["body", "by"], "extra_forbidden", NOT_READ)),
+    ("", NDJSON, b"9" * (2**20 + 1), (1, ["body"], "too_long", "The line has more than 1,048,576 bytes")),
+    ("", CSV, b"sku,n\na,1,2\n", (2, ["body"], "csv_ragged", "The record has 3 cells, and the header has 2")),
+    (
+        "", CSV, b'sku\n"a"b\n',
+        (2, ["body"], "csv_invalid",
+         "The record has a quote inside a cell; put quotes around the cell, and write each inside it twice"),
+    ),
+    (
+        "", CSV, b"sku\n" + b"a" * (2**20 + 1),
+        (2, ["body"], "csv_invalid", "The record has more than 1,048,576 bytes; is a quote not closed?"),
+    ),
+    ("?mode=upsert&by=sku", NDJSON, b'{"data": {}}', (1, ["body", "data", "sku"], "missing", "Field required")),
+    ("?mode=upsert&by=sku", NDJSON, b'{"data": {"sku": []}}', (1, ["body", "data", "sku"], "value_error", ONE_KEY)),
+]  # fmt: skip
+
+
+async def test_each_refusal_of_an_import_says_where_and_why(api: Api) -> None:
+    await declare(api, SCHEMA)
+    for query, type_, body, expected in WHOLE_IMPORTS:
+        answer = await send(api, body, query, type_)
+        assert answer.status_code == 422, (query, body, answer.text)
+        assert [(e["loc"], e["type"], e["msg"]) for e in answer.json()["detail"]] == [expected], body
+    for query, type_, body, told in LINES:
+        answer = await send(api, body, query, type_)
+        assert (answer.status_code, answer.json()["refused"]) == (200, 1), (query, body[:20], answer.text)
+        errors = answer.json()["errors"]
+        found = [(each["line"], e["loc"], e["type"], e["msg"]) for each in errors for e in each["errors"]]
+        assert found == [told], body[:20]
+    assert api.database["c_things"].count_documents({}) == 0
+
+
+async def test_a_header_of_many_columns_is_read_once(things: Api) -> None:
+    """Each name is counted with all others in one pass: half a million of them once took the loop for minutes."""
+    answer = await send(things, b",".join([b"n"] * 500_000) + b"\r\n", type_=CSV)
+    assert violations(answer) == [("body", "n", "repeated")]
