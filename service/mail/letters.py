@@ -7,18 +7,10 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
+from service.mail.templates import read_layouts
 from service.mail.texts import Language, Texts, find_language, find_text
 
-# Only our own layouts are ever read as templates; what projects and people write is put into them as text.
-LAYOUTS = Environment(
-    loader=PackageLoader("service.mail", "layouts"),
-    autoescape=select_autoescape(("html",)),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+LAYOUTS = read_layouts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,12 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import quote, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.responses import Response
 
+from service.mail.templates import read_layouts
 from service.mail.texts import find_language
 
-LAYOUTS = Environment(
-    loader=PackageLoader("service.web.flows", "layouts"),
-    autoescape=select_autoescape(("html",)),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+LAYOUTS = read_layouts("service.web.flows")
 
 
 @dataclass(frozen=True, slots=True)

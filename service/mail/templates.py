@@ -1,0 +1,17 @@
+"""Our own layouts as templates. What projects and people write is never one: it is put into them as text."""
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
+
+# Of mails, and what pages share with them.
+SHARED = "service.mail"
+
+
+def read_layouts(package: str = SHARED) -> Environment:
+    """The layouts of a package, which may include those of mails."""
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(each, "layouts") for each in dict.fromkeys((package, SHARED))]),
+        autoescape=select_autoescape(("html",)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
