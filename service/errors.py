@@ -3,7 +3,7 @@
 ServiceError
 ├── BadRequest 400 ── EmailTaken, ConfigurationMissing, InvalidCode
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, WrongPassword, WrongCredentials
-├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, StepUpRequired
+├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, StepUpRequired
 ├── NotFound 404 ── UserNotFound, SessionNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound,
 │                AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
@@ -167,6 +167,13 @@ class AccountDisabled(Forbidden):
 
     code = "account_disabled"
     detail = "Account disabled"
+
+
+class EmailNotVerified(Forbidden):
+    """A sign-in, with the right credential, to an account whose address must be proven first: `EMAIL_VERIFICATION`."""
+
+    code = "email_not_verified"
+    detail = "Email not verified"
 
 
 class StepUpRequired(Forbidden):

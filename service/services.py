@@ -25,6 +25,7 @@ from service.domain.collections.sweep import sweep_collections
 from service.domain.confirmations.confirmations import Confirmations
 from service.domain.confirmations.links import Links
 from service.domain.confirmations.resets import Resets
+from service.domain.confirmations.signups import Signups
 from service.domain.confirmations.verification import Verification
 from service.domain.documents.bulk import BulkWrites
 from service.domain.documents.conflicts import ConflictLimit
@@ -117,6 +118,7 @@ class Services:
     outbox: Outbox
     mails: Mails
     verification: Verification
+    signups: Signups
     confirmations: Confirmations
     resets: Resets
     links: Links
@@ -266,7 +268,8 @@ def build_services(settings: Settings) -> Services:
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),
         verification=verification,
-        confirmations=Confirmations(flows, verification),
+        signups=Signups(accounts, flows),
+        confirmations=Confirmations(flows, verification, accounts),
         resets=resets,
         links=Links(flows, projects, verification, resets),
         base_url=settings.base_url,

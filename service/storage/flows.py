@@ -44,11 +44,15 @@ class FlowStore:
     def __init__(self, databases: Databases) -> None:
         self._flows = databases.system["flows"]
 
-    async def open(self, record: Document) -> Document:
-        """Stores `record`, unless its `slot` is taken: then returns the flow that has it. Two commands."""
-        held = {"slot": record["slot"], "slot_until": {"$lte": record["created_at"]}}
+    async def open(self, record: Document, session: ClientSession | None = None, *, is_first: bool = False) -> Document:
+        """Stores `record`, unless its `slot` is taken: then returns the flow that has it. Two commands.
+
+        What `is_first` takes the slot from whoever has it.
+        """
+        until = {} if is_first else {"slot_until": {"$lte": record["created_at"]}}
+        held = {"slot": record["slot"], **until}
         with translated("store a flow"):
-            await self._flows.update_one(held, {"$unset": {"slot": "", "slot_until": ""}})
+            await self._flows.update_one(held, {"$unset": {"slot": "", "slot_until": ""}}, session=session)
             found: Any = await self._flows.find_one_and_update(
                 # By the unique field alone, so that the server itself repeats an upsert that lost a race.
                 {"slot": record["slot"]},
@@ -56,6 +60,7 @@ class FlowStore:
                 upsert=True,
                 projection={"expires_at": 1, "created_at": 1},
                 return_document=ReturnDocument.AFTER,
+                session=session,
             )
         return dict(found)
 

@@ -15,6 +15,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
+from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.sessions import PASSWORD, Client, Grant, Sessions
 from service.errors import (
     Busy,
@@ -38,6 +39,7 @@ from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
+from service.storage.files.uploads import Upload
 from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
 
@@ -108,22 +110,17 @@ class Accounts:
     async def create(
         self, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
     ) -> User:
-        """Stores a new user. Raises as `signup`.
-
-        `keep` is called in the transaction of the write; then there are no files.
-        """
-        project, account = caller.project, submission.checked
-        if account is None:
-            raise Invalid.one(("body", "data"), "Field required", type_="missing")
+        """Stores a new user. Raises as `signup`. `keep` is called in the transaction of the write."""
+        project, account = caller.project, require_account(submission)
         data = {**account.data, **submission.urls}
         if submission.urls:
             await self._check_files(caller, data, submission.urls)
         hashed = await self._passwords.hash(account.password, project.id)
         new = NewUser(account.email, hashed, data, submission.owner)
         try:
-            return await (
-                project.users.insert(new, submission.upload) if keep is None else _insert_and_keep(project, new, keep)
-            )
+            if keep is None:
+                return await project.users.insert(new, submission.upload)
+            return await _insert_and_keep(project, new, submission.upload, keep)
         except DuplicateValue:
             raise EmailTaken from None
 
@@ -140,7 +137,7 @@ class Accounts:
             raise Invalid(violations)
 
     async def login(self, project: Project, email: str, password: str, client: Client) -> SignedIn:
-        """Raises UserNotFound, WrongCredentials, AccountDisabled, Busy."""
+        """Raises UserNotFound, WrongCredentials, AccountDisabled, EmailNotVerified, Busy."""
         credentials = await project.users.find_credentials(email)
         if credentials is None:
             raise UserNotFound
@@ -158,13 +155,18 @@ class Accounts:
                 await project.users.replace_password(credentials, hashed)
 
     async def step_up(self, caller: UserCaller, password: str, client: Client) -> SignedIn:
-        """A new session of the caller's, in the place of the present one. Raises InvalidToken, WrongPassword, Busy."""
+        """A new session of the caller's, in the place of the present one.
+
+        Raises InvalidToken, WrongPassword, EmailNotVerified, Busy.
+        """
         project = caller.project
         credentials = await project.users.find_own_credentials(caller.user_id)
         if credentials is None or not caller.is_in_force(credentials.user):
             raise InvalidToken
         if not await self._passwords.verify(password, credentials.password, project.id):
             raise WrongPassword
+        # Who may not go on keeps the present session.
+        decide_sign_in(project.settings, credentials.state)
         version = await self._sessions.end_own(caller)
         return await self.sign_in(project, replace(credentials.user, version=version), client, credentials.state)
 
@@ -278,11 +280,17 @@ class Accounts:
         ]
 
     async def sign_in(
-        self, project: Project, user: User, client: Client, state: AccountState = NEW_ACCOUNT
+        self,
+        project: Project,
+        user: User,
+        client: Client,
+        state: AccountState = NEW_ACCOUNT,
+        *,
+        amr: tuple[str, ...] = PASSWORD,
     ) -> SignedIn:
-        """Opens a session of a user whose password was found right, or who gave a new one. Raises AccountDisabled."""
+        """A session for a user who was recognized just now, or who gave a new password. Raises as `decide_sign_in`."""
         shown = await self._sign_files(project, user)
-        grant = await self._sessions.open(project, user.id, user.version, client, state=state, amr=PASSWORD)
+        grant = await self._sessions.open(project, user.id, user.version, client, state=state, amr=amr)
         return SignedIn(grant, shown)
 
     async def row_of(self, project: Project, user: User) -> Row:
@@ -299,13 +307,20 @@ class Accounts:
         return replace(user, has_signed_urls=True) if signed else user
 
 
-async def _insert_and_keep(project: Project, new: NewUser, keep: Keep[User]) -> User:
+def require_account(submission: Submission[NewAccount]) -> NewAccount:
+    """Raises Invalid where a form had none."""
+    if submission.checked is None:
+        raise Invalid.one(("body", "data"), "Field required", type_="missing")
+    return submission.checked
+
+
+async def _insert_and_keep(project: Project, new: NewUser, upload: Upload | None, keep: Keep[User]) -> User:
     async def insert(database: ProjectDatabase) -> User:
         user = await Users(database).insert(new)
         await keep(database, user)
         return user
 
-    return await project.database.in_transaction(insert)
+    return await (project.database.in_transaction(insert) if upload is None else upload.publish(insert))
 
 
 def check_password(password: str, min_length: int, loc: Location = ("body", "password")) -> list[Violation]:

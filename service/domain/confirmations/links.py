@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from service.domain.confirmations.resets import INVITE, RESET, Resets
 from service.domain.confirmations.verification import VERIFY, Verification
-from service.domain.flows.flows import Flow, Flows
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Flow
 from service.domain.projects.lookup import Project, Projects
 from service.errors import InvalidCode, ProjectNotFound
 

@@ -4,7 +4,8 @@ from service.domain.access.control import AccessControl
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import check_password
 from service.domain.confirmations.verification import MailRequest
-from service.domain.flows.flows import Flow, Flows, Purpose, Ticket, choose_redirect
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, InvalidCode
 from service.storage.databases import ProjectDatabase

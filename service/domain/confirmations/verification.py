@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from service.domain.flows.flows import Flow, Flows, Purpose, Ticket, choose_redirect
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.errors import InvalidCode
 from service.storage.databases import ProjectDatabase

@@ -6,17 +6,19 @@ like any other flow but has no mail.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from urllib.parse import quote
 
+from service.domain.flows.counts import count_mail, count_mistake, uncount
 from service.domain.flows.proofs import MAX_TOKEN, Proofs, hash_code, hash_token, name_account, new_proofs
-from service.domain.limits.limiter import DAY, HOUR, MAILS_OF_PROJECT, Limits, Policy
+from service.domain.flows.purposes import Flow, Purpose, Ticket
+from service.domain.limits.limiter import Limits
 from service.domain.mails.contents import Contents, seal_contents
 from service.domain.mails.outbox import Outbox
 from service.domain.mails.routes import give_up_after, life_of
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
-from service.errors import Invalid, InvalidCode, LimitExceeded
+from service.errors import InvalidCode
 from service.mail.texts import ACTIONS
 from service.schema.values import now
 from service.storage.client import Document
@@ -27,55 +29,18 @@ LINK_PATH = "/auth-collections/link"
 TRIES = 5
 # Within this time a second request for the same is answered as the first was, and mails nobody.
 SAME_MAIL = timedelta(seconds=60)
-QUARTER = 900
-MAILS_AN_HOUR = Policy("mail_hour", HOUR, "mails an hour to one address", lambda _: 5)
-MAILS_A_DAY = Policy("mail_day", DAY, "mails a day to one address", lambda _: 20)
-# Wrong codes of an account, over all its flows; a right one does not count (NIST SP 800-63B-4 section 3.2.2).
-MISTAKES = (
-    Policy("mistakes", QUARTER, "wrong codes in 15 minutes for one account", lambda _: 10),
-    Policy("mistakes_day", DAY, "wrong codes a day for one account", lambda _: 100),
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Purpose:
-    """What somebody is to be mailed for. Without a `user_id` nobody is there, and nobody is mailed unless `is_open`.
+class Draft:
+    """A flow to store, and the counters that its mail was taken from."""
 
-    `to` is who is mailed, `kind` the mail where it is not named as the purpose is.
-    """
+    record: Document = field(repr=False)
+    taken: Sequence[str] | None
 
-    name: str
-    to: str
-    user_id: str | None = None
-    is_open: bool = False
-    locale: str | None = None
-    redirect_to: str | None = None
-    challenge: str | None = field(default=None, repr=False)
-    has_link: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """What whoever asked is given: with the code of the mail it is good until then."""
-
-    flow_id: str
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """A flow that was found by its code or its token. `address` is who was mailed."""
-
-    id: str
-    project_id: str
-    purpose: str
-    user_id: str | None
-    address: str
-    account: str
-    locale: str | None
-    redirect_to: str | None
-    challenge: str | None = field(repr=False)
-    state: Document = field(default_factory=dict)
+    @property
+    def ticket(self) -> Ticket:
+        return _ticket(self.record, self.record["purpose"])
 
 
 class Flows:
@@ -93,35 +58,44 @@ class Flows:
 
     async def open(self, project: Project, purpose: Purpose) -> Ticket:
         """Stores a flow with its mail, or a decoy; the same commands for both. A second one soon after is the first."""
-        account = name_account(self._key, project.id, purpose.to)
-        counted = await self._count(project, account)
-        record = self.record(project, purpose, is_mailed=counted is not None)
-        record |= {"slot": f"{project.id}/{purpose.name}/{account}", "slot_until": record["created_at"] + SAME_MAIL}
-        stored = await self._store.open(record)
-        if stored["_id"] != record["_id"]:
-            for key in counted or ():
-                await self._limits.give_back(key)
-        self._outbox.wake()
-        return Ticket(stored["_id"], stored["created_at"] + life_of(purpose.name))
+        draft = await self.draft(project, purpose)
+        ticket = await self.store(draft)
+        await self.settle(draft, ticket)
+        return ticket
 
-    async def _count(self, project: Project, account: str) -> Sequence[str] | None:
-        """The counters that a mail was taken from; None where the address, or the project, has had enough for now."""
-        taken: list[str] = []
-        policies = [MAILS_AN_HOUR, MAILS_A_DAY, *([MAILS_OF_PROJECT] if project.settings.mail_limit else ())]
-        for policy in policies:
-            try:
-                of_project = policy is MAILS_OF_PROJECT
-                taken.append(await self._limits.take_one(project, policy, "" if of_project else account))
-            except LimitExceeded:
-                return None
-        return taken
+    async def draft(self, project: Project, purpose: Purpose) -> Draft:
+        """A flow to store, counted as a mail of its address. Call `settle` afterwards, or `discard`."""
+        account = name_account(self._key, project.id, purpose.to)
+        counted = await count_mail(self._limits, project, account)
+        record = self.record(project, purpose, is_mailed=counted is not None)
+        slot = f"{project.id}/{purpose.name}/{account}{purpose.apart}"
+        return Draft(record | {"slot": slot, "slot_until": record["created_at"] + SAME_MAIL}, counted)
+
+    async def store(self, draft: Draft, database: ProjectDatabase | None = None, *, is_first: bool = False) -> Ticket:
+        """Of the flow that there is now for the draft's address and purpose: of an earlier one, unless it `is_first`.
+
+        A part of the database's transaction, if it has one.
+        """
+        session = database.session if database is not None else None
+        stored = await self._store.open(draft.record, session, is_first=is_first)
+        return _ticket(stored, draft.record["purpose"])
+
+    async def settle(self, draft: Draft, ticket: Ticket) -> None:
+        """The flow of `ticket` was stored for it."""
+        if ticket.flow_id != draft.record["_id"]:
+            await self.discard(draft)
+        self._outbox.wake()
+
+    async def discard(self, draft: Draft) -> None:
+        """Nobody is mailed."""
+        await uncount(self._limits, draft.taken)
 
     def record(self, project: Project, purpose: Purpose, *, is_mailed: bool = True) -> Document:
         """A flow to store. What is made for a stranger is made alike, and thrown away."""
         proofs, moment, account = new_proofs(), now(), name_account(self._key, project.id, purpose.to)
-        is_action = purpose.name in ACTIONS
-        link = f"{self._link}{quote(proofs.token)}" if purpose.has_link and is_action else ""
-        sealed = seal_contents(self._box, proofs.flow_id, Contents(purpose.to, proofs.code if is_action else "", link))
+        kind = purpose.kind or purpose.name
+        contents = self._contents(purpose, proofs, is_action=kind in ACTIONS)
+        sealed = seal_contents(self._box, proofs.flow_id, contents)
         address = self._box.seal(purpose.to, _place(proofs.flow_id))
         server = self._outbox.routes.server_of(project)
         life, is_real = life_of(purpose.name), is_mailed and (purpose.is_open or purpose.user_id is not None)
@@ -133,27 +107,33 @@ class Flows:
             created_at=moment,
             expires_at=moment + life + (give_up_after(purpose.name) if is_real and server else timedelta()),
         )
-        record |= self._secrets(purpose, proofs, has_link=bool(link)) if is_action else {}
+        record |= self._secrets(purpose, proofs, contents) if purpose.name in ACTIONS else {}
         if is_real:
-            mail: Document = {"kind": purpose.name, "locale": purpose.locale, "attempts": 0, "sealed": sealed}
+            mail: Document = {"kind": kind, "locale": purpose.locale, "attempts": 0, "sealed": sealed}
             mail |= {"status": QUEUED, "next_at": moment, "host": server.name} if server else {"status": KEPT}
             record |= {"user_id": purpose.user_id, "address": address, "mail": mail}
         return record
 
-    def _secrets(self, purpose: Purpose, proofs: Proofs, *, has_link: bool) -> Document:
+    def _contents(self, purpose: Purpose, proofs: Proofs, *, is_action: bool) -> Contents:
+        link = f"{self._link}{quote(proofs.token)}" if purpose.has_link and is_action else ""
+        return Contents(purpose.to, proofs.code if purpose.has_code and is_action else "", link)
+
+    def _secrets(self, purpose: Purpose, proofs: Proofs, contents: Contents) -> Document:
+        """A code that is not mailed is nobody's."""
         found: Document = {
             "code": hash_code(self._key, proofs.flow_id, proofs.code),
             "left": TRIES,
             "redirect_to": purpose.redirect_to,
             "challenge": purpose.challenge,
         }
-        return found | ({"link": hash_token(proofs.token)} if has_link else {})
+        found |= {"state": purpose.state} if purpose.state else {}
+        return found | ({"link": hash_token(proofs.token)} if contents.link else {})
 
     async def insert(self, project: Project, purpose: Purpose, database: ProjectDatabase) -> Ticket:
         """Stores a flow with its mail as a part of the database's transaction; `wake` when that is committed."""
         record = self.record(project, purpose)
         await self._store.insert(record, database.session)
-        return Ticket(record["_id"], record["created_at"] + life_of(purpose.name))
+        return _ticket(record, purpose.name)
 
     def wake(self) -> None:
         self._outbox.wake()
@@ -166,11 +146,10 @@ class Flows:
         if record is None:
             raise InvalidCode
         # Each try is counted as a mistake before it is judged, so that no number of them at once are too many.
-        taken = [await self._limits.take_one(project, policy, record["account"]) for policy in MISTAKES]
+        taken = await count_mistake(self._limits, project, record["account"])
         if not await self._store.judge(flow_id, hash_code(self._key, flow_id, code), moment):
             raise InvalidCode
-        for key in taken:
-            await self._limits.give_back(key)
+        await uncount(self._limits, taken)
         return self._read(record)
 
     async def find_by_token(self, token: str, purposes: Collection[str], project: Project | None = None) -> Flow:
@@ -209,12 +188,8 @@ class Flows:
         )
 
 
-def choose_redirect(project: Project, wanted: str | None) -> str | None:
-    """One of the project's REDIRECT_URLS: the one that is wanted, else the first. Raises Invalid for any other."""
-    known = project.settings.redirect_urls
-    if wanted is not None and wanted not in known:
-        raise Invalid.one(("body", "redirect_to"), "This is none of the project's REDIRECT_URLS")
-    return wanted or next(iter(known), None)
+def _ticket(record: Document, purpose: str) -> Ticket:
+    return Ticket(record["_id"], record["created_at"] + life_of(purpose))
 
 
 def _place(flow_id: str) -> str:

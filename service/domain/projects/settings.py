@@ -134,6 +134,8 @@ class ProjectSettings(BaseModel):
     """Days for which events are kept; with 0 none are recorded."""
     collection_limit: Limit = 200
     """Collections of the project; 0 is no limit."""
+    email_verification: Literal["off", "optional", "required"] = "off"
+    """`optional`: a signup is mailed a code to prove the address; `required`: without that nobody signs in by password."""
     mail_request_limit: Limit = 20
     """Requests an hour from one address that have somebody mailed; 0 is no limit."""
     code_limit: Limit = 60

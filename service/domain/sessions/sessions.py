@@ -21,6 +21,7 @@ from service.storage.users import User
 # Ways in which a user is recognized (RFC 8176 where it has a name for them).
 PASSWORD = ("pwd",)
 PROVIDER = ("idp",)
+EMAIL = ("email",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,13 @@ class Sessions:
         amr: tuple[str, ...],
         aal: int = 1,
     ) -> Grant:
-        """Stores the session of a user who was recognized just now, and makes its tokens. Raises AccountDisabled.
+        """Stores the session of a user who was recognized just now, and makes its tokens. Raises as `decide_sign_in`.
 
         The tokens are good while `version` is the user's: read it before what the user is recognized by is judged, and
         whatever ends all sessions meanwhile ends this one, too.
         """
-        decide_sign_in(state)
+        # A provider is believed in what it says of addresses, or nobody signs in by it.
+        decide_sign_in(project.settings, state, proves_email=amr == PROVIDER)
         moment = now()
         end = moment + timedelta(seconds=project.settings.session_lifetime)
         session = Session(

@@ -152,6 +152,12 @@ class SignedIn(Granted):
     user: User
 
 
+class SignedUp(SignedIn):
+    flow_id: NotRequired[
+        Annotated[str, Field(description="Where the new user was mailed: what the code of the mail is good with")]
+    ]
+
+
 class PublicKey(TypedDict):
     __pydantic_config__ = ConfigDict(json_schema_extra=_without("d"))  # type: ignore[misc]
 

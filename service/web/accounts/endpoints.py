@@ -6,10 +6,12 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.status import HTTP_202_ACCEPTED
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.accounts.users import Accounts, NewAccount
 from service.domain.accounts.users import SignedIn as SignIn
+from service.domain.confirmations.signups import UNASKED, Registered, must_prove
 from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
 from service.domain.lists import Listing
@@ -39,8 +41,10 @@ from service.web.http.forms import read_submission
 from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
+from service.web.http.locales import find_locale
 from service.web.http.render import json_response, tagged_response
 from service.web.openapi.lists import describe_page, distinct_view
+from service.web.openapi.tickets import ticket_view
 
 
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -51,8 +55,23 @@ async def signup(request: Request, caller: KeyCaller, services: Services) -> Res
 
     check = partial(_check_signup, accounts, caller)
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
+        if caller.project.settings.email_verification != UNASKED:
+            registered = await services.signups.register(caller, submission, find_locale(request))
+            return await _registered_response(request, caller, services, registered)
         signed_in = await accounts.signup(caller, submission, read_client(request, services))
         return json_response(signed_in_view(signed_in), 201)
+
+
+async def _registered_response(
+    request: Request, caller: KeyCaller, services: Services, registered: Registered
+) -> Response:
+    """A session, unless the address must be proven first."""
+    ticket = registered.ticket
+    if must_prove(caller.project):
+        return json_response(ticket_view(ticket), 202)
+    client = read_client(request, services)
+    signed_in = await services.accounts.sign_in(caller.project, registered.user, client)
+    return json_response({**signed_in_view(signed_in), "flow_id": ticket.flow_id}, 201)
 
 
 async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str, Any]) -> NewAccount:
@@ -62,21 +81,41 @@ async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str,
 
 async def _signup_once(request: Request, caller: KeyCaller, services: Services, key: str) -> Response:
     """A token is never kept: each answer has a new one."""
-    accounts = services.accounts
+    accounts, project = services.accounts, caller.project
     refuse_form(request)
 
-    async def write(sent: Sent, keep: Keep[StoredUser] | None) -> StoredUser:
-        account = await _check_signup(accounts, caller, sent)
-        return await accounts.create(caller, Submission(new_id(), sent, {}, account), keep)
+    async def make(sent: Sent) -> Submission[NewAccount]:
+        return Submission(new_id(), sent, {}, await _check_signup(accounts, caller, sent))
 
-    answer = await write_once(request, caller, services.idempotency, key, write=write, render=_kept_user)
-    user = orjson.loads(answer.body)
-    grant = await accounts.open_first(caller.project, user["id"], read_client(request, services))
-    return json_response({**grant_view(grant), "user": user}, answer.status, replayed_headers(answer))
+    async def create(sent: Sent, keep: Keep[StoredUser] | None) -> object:
+        return await accounts.create(caller, await make(sent), keep)
+
+    async def register(sent: Sent, keep: Keep[Registered] | None) -> object:
+        return await services.signups.register(caller, await make(sent), find_locale(request), keep)
+
+    once = partial(write_once, request, caller, services.idempotency, key)
+    if project.settings.email_verification != UNASKED:
+        answer = await once(write=register, render=partial(_kept_registration, must_prove(project)))
+    else:
+        answer = await once(write=create, render=_kept_user)
+    kept, headers = orjson.loads(answer.body), replayed_headers(answer)
+    if answer.status == HTTP_202_ACCEPTED:
+        return json_response(kept, answer.status, headers)
+    shown = kept if "user" in kept else {"user": kept}
+    grant = await accounts.open_first(project, shown["user"]["id"], read_client(request, services))
+    return json_response({**grant_view(grant), **shown}, answer.status, headers)
 
 
 def _kept_user(user: StoredUser) -> Answer:
     return Answer(201, bytes(json_response(user_view(user)).body).decode())
+
+
+def _kept_registration(waits: bool, registered: Registered) -> Answer:
+    ticket = registered.ticket
+    if waits:
+        return Answer(202, bytes(json_response(ticket_view(ticket)).body).decode())
+    shown = {"user": user_view(registered.user), "flow_id": ticket.flow_id}
+    return Answer(201, bytes(json_response(shown).body).decode())
 
 
 async def login(request: Request, caller: KeyCaller, services: Services) -> Response:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from service.errors import (
     AccountDisabled,
     Busy,
+    EmailNotVerified,
     EmailTaken,
     Invalid,
     ProjectNotFound,
@@ -26,6 +27,7 @@ from service.web.accounts.bodies import (
     PublicKeys,
     RolesForm,
     SignedIn,
+    SignedUp,
     Signup,
     SignupForm,
     StepUp,
@@ -41,6 +43,7 @@ from service.web.openapi.declaration import Content, Operation, SuccessResponse
 from service.web.openapi.forms import form_content
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
+from service.web.openapi.tickets import FLOW
 
 EXAMPLE_USER = {
     "id": shapes.EXAMPLE_ID,
@@ -66,6 +69,7 @@ EXAMPLE_SIGNED_IN = {
 PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}})
 SIGNUP_FORM = form_content(SignupForm)
 PROFILE_FORM = form_content(ProfileForm)
+SIGNED_UP = Content(type=SignedUp, examples={"signed in": EXAMPLE_SIGNED_IN})
 SIGNED_IN = Content(type=SignedIn, examples={"signed in": EXAMPLE_SIGNED_IN})
 
 SIGNUP = Operation(
@@ -74,7 +78,10 @@ SIGNUP = Operation(
     description="Every field beside `email` and `password` is stored in the user's `data`. A field such as "
     "`referred_by_id` that holds another user's id is a relation.",
     body=(Content(type=Signup, examples={"a user": {**EXAMPLE_LOGIN, "name": "Ann", "age": 33}}), SIGNUP_FORM),
-    answers=(SuccessResponse(status=201, description="The new user, with a token", content=(SIGNED_IN,)),),
+    answers=(
+        SuccessResponse(status=201, description="The new user, with a token", content=(SIGNED_UP,)),
+        replace(FLOW, description="The address must be proven first: what the code of the mail is good with"),
+    ),
     errors=(EmailTaken, Busy, UploadLost),
 )
 LOGIN = Operation(
@@ -82,7 +89,7 @@ LOGIN = Operation(
     tag=tags.ACCOUNTS,
     body=(Content(type=Login, examples={"a user": EXAMPLE_LOGIN}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongCredentials, UserNotFound, AccountDisabled, Busy),
+    errors=(WrongCredentials, UserNotFound, AccountDisabled, EmailNotVerified, Busy),
 )
 STEP_UP = Operation(
     id="stepUp",
@@ -91,7 +98,7 @@ STEP_UP = Operation(
     "sign-in can be done. Counted as a login.",
     body=(Content(type=StepUp, examples={"a password": {"password": EXAMPLE_LOGIN["password"]}}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongPassword, Busy),
+    errors=(WrongPassword, EmailNotVerified, Busy),
 )
 OWN_PASSWORD = Operation(
     id="changePassword",

@@ -10,9 +10,8 @@ from service.errors import Invalid
 from service.mail.texts import LOCALE
 from service.web.http.emails import Email
 from service.web.http.passwords import NewPassword
-from service.web.openapi.shapes import Time
+from service.web.openapi.tickets import EXAMPLE_FLOW
 
-EXAMPLE_FLOW = "4bS9uQmXk1dW0p2RzV7nYA"
 EXAMPLE_CODE = "402719"
 EXAMPLE_TOKEN = "Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw"  # noqa: S105 - an example
 
@@ -67,11 +66,6 @@ def check_proof(form: ProofForm) -> None:
     is_mixed = by_token and (form.flow_id is not None or form.code is not None)
     if is_mixed or not (by_code or by_token):
         raise Invalid.one(("body",), "Send either flow_id and code, or token", type_="value_error")
-
-
-class FlowView(TypedDict):
-    flow_id: str
-    expires_at: Time
 
 
 class EmailVerified(TypedDict):

@@ -4,37 +4,49 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import KeyCaller
+from service.domain.accounts.users import SignedIn
+from service.domain.confirmations.confirmations import EmailProven, Outcome
 from service.domain.confirmations.verification import MailRequest
-from service.domain.flows.flows import Ticket
 from service.services import Services
-from service.web.flows.bodies import ConfirmForm, EmailVerified, FlowView, MailForm, ResetForm, check_proof
+from service.web.accounts.endpoints import signed_in_view
+from service.web.auth.client import read_client
+from service.web.flows.bodies import ConfirmForm, EmailVerified, MailForm, ResetForm, check_proof
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
+from service.web.openapi.tickets import ticket_view
 
 
 async def verify_email(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Mail a user a code and a link to prove the address."""
     wish = await _read_wish(request)
-    return flow_response(await services.verification.request(caller.project, wish))
+    return json_response(ticket_view(await services.verification.request(caller.project, wish)), 202)
 
 
 async def confirm(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Bring the code or the token of a mail."""
     form = validated(ConfirmForm, await read_object(request))
     check_proof(form)
+    confirmations, project = services.confirmations, caller.project
     if form.token is not None:
-        await services.confirmations.by_token(caller.project, form.token)
-    else:
-        await services.confirmations.by_code(caller.project, form.flow_id or "", form.code or "")
-    body: EmailVerified = {"email_verified": True}
-    return json_response(body)
+        return _outcome_response(await confirmations.by_token(project, form.token))
+    client = read_client(request, services)
+    return _outcome_response(await confirmations.by_code(project, form.flow_id or "", form.code or "", client))
+
+
+def _outcome_response(outcome: Outcome) -> Response:
+    match outcome:
+        case SignedIn():
+            return json_response(signed_in_view(outcome))
+        case EmailProven():
+            body: EmailVerified = {"email_verified": True}
+            return json_response(body)
 
 
 async def forgot_password(request: Request, caller: KeyCaller, services: Services) -> Response:
     """Mail a user a code and a link to choose another password."""
     wish = await _read_wish(request)
-    return flow_response(await services.resets.request(caller.project, wish))
+    return json_response(ticket_view(await services.resets.request(caller.project, wish)), 202)
 
 
 async def reset_password(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -51,9 +63,3 @@ async def reset_password(request: Request, caller: KeyCaller, services: Services
 async def _read_wish(request: Request) -> MailRequest:
     form = validated(MailForm, await read_object(request))
     return MailRequest(form.email, form.locale or find_locale(request), form.redirect_to)
-
-
-def flow_response(ticket: Ticket) -> Response:
-    """The same for everybody, whether or not somebody was mailed."""
-    body: FlowView = {"flow_id": ticket.flow_id, "expires_at": ticket.expires_at}
-    return json_response(body, 202)

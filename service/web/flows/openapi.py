@@ -1,33 +1,24 @@
 """The declarations of web/flows."""
 
 from service.domain.flows.proofs import MAX_TOKEN
-from service.errors import Busy, InvalidCode
+from service.errors import AccountDisabled, Busy, InvalidCode
+from service.web.accounts.bodies import SignedIn
+from service.web.accounts.openapi import EXAMPLE_SIGNED_IN
 from service.web.flows.bodies import (
     EXAMPLE_CODE,
-    EXAMPLE_FLOW,
     EXAMPLE_TOKEN,
     ConfirmForm,
     EmailVerified,
-    FlowView,
     MailForm,
     ResetForm,
 )
-from service.web.openapi import shapes, tags
+from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.tickets import EXAMPLE_FLOW, FLOW
 
 UNIFORM = (
     "The answer is the same whether or not somebody was mailed. "
     "A second request within 60 seconds is answered as the first was."
-)
-FLOW = SuccessResponse(
-    status=202,
-    description="What the code of the mail is good with",
-    content=(
-        Content(
-            type=FlowView,
-            examples={"a flow": {"flow_id": EXAMPLE_FLOW, "expires_at": shapes.EXAMPLE_TIME}},
-        ),
-    ),
 )
 MAIL_FORM = Content(type=MailForm, examples={"an address": {"email": "ann@example.com", "locale": "de"}})
 PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {"token": EXAMPLE_TOKEN}}
@@ -46,11 +37,16 @@ CONFIRM = Operation(
     body=(Content(type=ConfirmForm, examples=PROOFS),),
     answers=(
         SuccessResponse(
-            description="The address is the user's",
-            content=(Content(type=EmailVerified, examples={"verified": {"email_verified": True}}),),
+            description="The address is the user's; a code signs in whose signup waited for it",
+            content=(
+                Content(
+                    type=EmailVerified | SignedIn,
+                    examples={"verified": {"email_verified": True}, "signed in": EXAMPLE_SIGNED_IN},
+                ),
+            ),
         ),
     ),
-    errors=(InvalidCode,),
+    errors=(InvalidCode, AccountDisabled),
 )
 FORGOT_PASSWORD = Operation(
     id="forgotPassword",

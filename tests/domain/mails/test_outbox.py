@@ -17,7 +17,8 @@ from cryptography.x509.oid import NameOID
 from pymongo.collection import Collection
 
 from faults.mail_server import PASSWORD, USER, mail_server
-from service.domain.flows.flows import Flows, Purpose
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Purpose
 from service.domain.limits.limiter import Limits
 from service.domain.mails.outbox import Outbox, Timing
 from service.domain.mails.routes import read_routes

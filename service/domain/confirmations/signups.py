@@ -1,0 +1,76 @@
+"""Signups of projects whose users prove their addresses: the user and the mail are stored in one transaction."""
+
+from dataclasses import dataclass
+
+from service.domain.access.caller import KeyCaller
+from service.domain.accounts.users import Accounts, NewAccount, require_account
+from service.domain.confirmations.verification import VERIFY
+from service.domain.files.files import Submission
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Purpose, Ticket, choose_redirect
+from service.domain.idempotency import Keep
+from service.domain.projects.lookup import Project
+from service.errors import ServiceError
+from service.storage.databases import ProjectDatabase
+from service.storage.users import User
+
+# A signup that follows a request for the same mail has a mail of its own.
+APART = "/signup"
+# Of EMAIL_VERIFICATION: who signs up is not mailed.
+UNASKED = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A new user, and what the code of the mail is good with."""
+
+    user: User
+    ticket: Ticket
+
+
+def must_prove(project: Project) -> bool:
+    """Whether a signup is no sign-in."""
+    return project.settings.email_verification == "required"
+
+
+class Signups:
+    """Who signs up is mailed."""
+
+    def __init__(self, accounts: Accounts, flows: Flows) -> None:
+        self._accounts = accounts
+        self._flows = flows
+
+    async def register(
+        self,
+        caller: KeyCaller,
+        submission: Submission[NewAccount],
+        locale: str | None,
+        keep: Keep[Registered] | None = None,
+    ) -> Registered:
+        """Stores a new user with the submission's files, and the mail. Raises EmailTaken, Invalid, Busy.
+
+        `keep` is called in the transaction of the write.
+        """
+        project, email = caller.project, require_account(submission).email
+        purpose = Purpose(
+            VERIFY,
+            email,
+            submission.owner,
+            apart=APART,
+            locale=locale,
+            redirect_to=choose_redirect(project, None),
+        )
+        draft = await self._flows.draft(project, purpose)
+
+        async def mail(database: ProjectDatabase, user: User) -> None:
+            await self._flows.store(draft, database, is_first=True)
+            if keep is not None:
+                await keep(database, Registered(user, draft.ticket))
+
+        try:
+            user = await self._accounts.create(caller, submission, mail)
+        except ServiceError:
+            await self._flows.discard(draft)
+            raise
+        await self._flows.settle(draft, draft.ticket)
+        return Registered(user, draft.ticket)

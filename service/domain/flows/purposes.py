@@ -1,0 +1,62 @@
+"""What flows are for, and what is said of them to whoever asked and to whoever brings their codes."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from service.domain.projects.lookup import Project
+from service.errors import Invalid
+from service.storage.client import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What somebody is to be mailed for. Without a `user_id` nobody is there, and nobody is mailed unless `is_open`.
+
+    `to` is who is mailed, `kind` the mail where it is not named as the purpose is; a notice has neither code nor link. Of
+    two within a minute, to one address and for one purpose, the second is the first; `apart` keeps others apart from these.
+    """
+
+    name: str
+    to: str
+    user_id: str | None = None
+    is_open: bool = False
+    kind: str | None = None
+    apart: str = ""
+    locale: str | None = None
+    redirect_to: str | None = None
+    challenge: str | None = field(default=None, repr=False)
+    has_link: bool = True
+    has_code: bool = True
+    state: Document = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What whoever asked is given: with the code of the mail it is good until then."""
+
+    flow_id: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow that was found by its code or its token. `address` is who was mailed."""
+
+    id: str
+    project_id: str
+    purpose: str
+    user_id: str | None
+    address: str
+    account: str
+    locale: str | None
+    redirect_to: str | None
+    challenge: str | None = field(repr=False)
+    state: Document = field(default_factory=dict)
+
+
+def choose_redirect(project: Project, wanted: str | None) -> str | None:
+    """One of the project's REDIRECT_URLS: the one that is wanted, else the first. Raises Invalid for any other."""
+    known = project.settings.redirect_urls
+    if wanted is not None and wanted not in known:
+        raise Invalid.one(("body", "redirect_to"), "This is none of the project's REDIRECT_URLS")
+    return wanted or next(iter(known), None)
