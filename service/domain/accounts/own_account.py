@@ -7,7 +7,9 @@ from service.domain.accounts.password_hashes import is_hash
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal, check_in_force
 from service.domain.accounts.users import Accounts, SignedIn, check_password
-from service.domain.flows.flows import Flows, Purpose
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Purpose
+from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.sessions import Client
 from service.domain.sessions.step_up import require_recent
 from service.errors import Invalid, InvalidToken, WrongPassword
@@ -41,7 +43,7 @@ class OwnAccount:
         """Ends all sessions of the caller, opens a new one, voids what the user was mailed before, and tells the user.
 
         Raises Invalid for a password that the project does not take, InvalidToken, WrongPassword, StepUpRequired where there
-        was no password and the token is not recent, Busy.
+        was no password and the token is not recent, EmailNotVerified, Busy.
         """
         project = caller.project
         if violations := check_password(change.password, project.settings.password_min_length):
@@ -74,6 +76,8 @@ class OwnAccount:
             require_recent(caller)
         elif present is None or not await self._passwords.verify(present, credentials.password, caller.project.id):
             raise WrongPassword
+        # Who would not be let in again keeps the password and the sessions.
+        decide_sign_in(caller.project.settings, credentials.state)
         return credentials
 
     async def delete(self, caller: UserCaller, client: Client) -> None:

@@ -115,7 +115,7 @@ OWN_PASSWORD = Operation(
         ),
     ),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongPassword, StepUpRequired, Busy),
+    errors=(WrongPassword, EmailNotVerified, StepUpRequired, Busy),
 )
 DELETE_ACCOUNT = Operation(
     id="deleteAccount",

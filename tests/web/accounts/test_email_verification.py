@@ -106,6 +106,9 @@ async def test_required_who_was_in_before_stays_in_and_steps_up_later(make_api: 
     await services.admin.change(api.project.id, {"EMAIL_VERIFICATION": "required"})
     step = await api.as_user(token, "POST", "/auth-collections/user/step-up", json={"password": "correct horse"})
     assert (step.status_code, step.json()["code"]) == (403, "email_not_verified")
+    change = {"current_password": "correct horse", "password": "a better one"}
+    changed = await api.as_user(token, "POST", "/auth-collections/user/password", json=change)
+    assert (changed.status_code, changed.json()["code"]) == (403, "email_not_verified")
     assert (await api.as_user(token, "GET", "/auth-collections/user")).status_code == 200
 
 
