@@ -37,6 +37,7 @@ from service.bounds import (
 )
 from service.cli.main import app
 from service.domain.limits import limiter
+from service.domain.projects.providers import ProviderSettings
 from service.domain.projects.settings import ProjectSettings
 from service.observe import metrics
 from service.server.refusals import REFUSALS
@@ -62,6 +63,12 @@ def project_settings() -> Iterator[Row]:
     yield "setting", "default", "values", "meaning"
     for name, field in ProjectSettings.model_fields.items():
         yield f"`{name.upper()}`", default(field), values(field), meaning(name, field)
+
+
+def provider_settings() -> Iterator[Row]:
+    yield "key", "values", "meaning"
+    for name, field in ProviderSettings.model_fields.items():
+        yield f"`{name.upper()}`", values(field), meaning(name, field)
 
 
 def environment() -> Iterator[Row]:
@@ -213,6 +220,7 @@ def scripts() -> Iterator[Row]:
 
 TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "project-settings": project_settings,
+    "provider-settings": provider_settings,
     "environment": environment,
     "limits": limits,
     "bounds": bounds,

@@ -103,6 +103,7 @@ MAX_SIGN_INS = Bound(
     5, "sign-ins under way at one provider in a worker", protects="sign-ins elsewhere", past="503 busy"
 )
 MAX_SIGN_INS_WAITING = Bound(32, "sign-ins that wait for one provider", protects=MEMORY, past="503 busy")
+MAX_PROVIDERS = Bound(20, "providers of a project beside the one of its IDP settings", protects=MEMORY, past="refused")
 MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP, past="the rest are passed over")
 
 # Of mails.

@@ -5,7 +5,7 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, WrongPassword, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, StepUpRequired
 ├── NotFound 404 ── UserNotFound, SessionNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound,
-│                AggregationNotFound, MailNotFound
+│                ProviderNotFound, AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse
@@ -239,6 +239,13 @@ class ProjectNotFound(NotFound):
 
     code = "project_not_found"
     detail = "Project not found"
+
+
+class ProviderNotFound(NotFound):
+    """The project has no identity provider of that name."""
+
+    code = "provider_not_found"
+    detail = "Provider not found"
 
 
 class AggregationNotFound(NotFound):

@@ -56,6 +56,7 @@ from service.domain.projects.deletion import Deletions
 from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
+from service.domain.projects.provider_administration import ProviderAdministration
 from service.domain.projects.secrets import SecretBox, derive_key
 from service.domain.projects.signing_keys import SigningKeys
 from service.domain.realtime.realtime import Realtime
@@ -67,7 +68,7 @@ from service.domain.sessions.sessions import Sessions
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
-from service.domain.sign_in.registration import ProviderDefaults
+from service.domain.sign_in.registration import ProviderClients, ProviderDefaults
 from service.providers import Gateway
 from service.schema.file_urls import FileUrls
 from service.settings import Settings
@@ -143,6 +144,7 @@ class Services:
     rules: RulesAdministration
     roles: Roles
     keys: Keys
+    providers: ProviderAdministration
     realtime: Realtime
     # Of pages that the service serves itself.
     origin: str
@@ -228,6 +230,7 @@ def build_services(settings: Settings) -> Services:
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers, files = make_transfer_shares(), Files(projects, protection)
     sessions = Sessions(tokens, refresh_tokens, access)
+    admin = base.build_admin()
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
     store = FlowStore(databases)
     outbox = _build_outbox(settings, base, store)
@@ -238,7 +241,7 @@ def build_services(settings: Settings) -> Services:
     return Services(
         databases=databases,
         projects=projects,
-        admin=base.build_admin(),
+        admin=admin,
         migrations=base.migrations,
         canary=base.canary,
         tokens=tokens,
@@ -264,7 +267,12 @@ def build_services(settings: Settings) -> Services:
         files=files,
         file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
-        sign_in=SignIn(Gateway(), SignInStates(databases), sessions=sessions, defaults=_provider_defaults(settings)),
+        sign_in=SignIn(
+            Gateway(),
+            SignInStates(databases),
+            sessions=sessions,
+            clients=ProviderClients(_provider_defaults(settings), settings.base_url),
+        ),
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),
         verification=verification,
@@ -279,6 +287,7 @@ def build_services(settings: Settings) -> Services:
         rules=RulesAdministration(access, made),
         roles=Roles(access),
         keys=Keys(base.store, projects),
+        providers=ProviderAdministration(admin, base.store, base.secret_box, projects, base_url=settings.base_url),
         realtime=Realtime(
             partial(connect, settings.database_uri, timeout_ms=None, max_connections=FEED_CONNECTIONS),
             settings.database_prefix,

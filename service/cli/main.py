@@ -13,6 +13,7 @@ from service.cli.keys import key_app
 from service.cli.mails import mail_app
 from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
+from service.cli.providers import provider_app
 from service.cli.rules import rules_app
 from service.cli.runtime import refuse_wrong_key, run_command
 from service.cli.seed import seed
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.add_typer(project_app, name="project")
 app.add_typer(key_app, name="key")
+app.add_typer(provider_app, name="provider")
 app.add_typer(rules_app, name="rules")
 app.add_typer(mail_app, name="mail")
 app.command()(seed)

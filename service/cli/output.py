@@ -1,10 +1,12 @@
-"""How commands print what they found: lines for people, JSON for scripts."""
+"""How commands read settings, and print what they found: lines for people, JSON for scripts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import orjson
 import typer
+
+from service.errors import ConfigurationError
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -24,3 +26,11 @@ def print_json(value: Any) -> None:
 
 def _json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def read_pairs(texts: Sequence[str]) -> dict[str, str]:
+    """What KEY=VALUE arguments say. Raises ConfigurationError."""
+    pairs = [text.partition("=") for text in texts]
+    if bad := next((name for name, equals, _ in pairs if not equals), None):
+        raise ConfigurationError(f"{bad}: expected KEY=VALUE")
+    return {name: value for name, _, value in pairs}

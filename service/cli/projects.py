@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
-from service.cli.output import AsJson, print_json, print_values
+from service.cli.output import AsJson, print_json, print_values, read_pairs
 from service.cli.runtime import run_command
 from service.domain.projects.admin import ProjectEntry
 from service.domain.projects.lookup import Project
@@ -27,7 +27,7 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a project and print its two API keys, once: a secret one for servers, a publishable one for pages."""
-    values = _pairs(settings or [])
+    values = read_pairs(settings or [])
     project, keys = run_command(lambda services: services.admin.create(name, project_id, values))
     shown = {"api_key": keys.secret, "publishable_key": keys.publishable}
     print_values({"project_id": project.id, "name": project.name, **shown}, as_json=as_json)
@@ -56,7 +56,7 @@ def set_settings(
     as_json: AsJson = False,
 ) -> None:
     """Change settings; in force within five seconds."""
-    values = _pairs(settings)
+    values = read_pairs(settings)
     print_values(_described(run_command(lambda services: services.admin.change(project_id, values))), as_json=as_json)
 
 
@@ -100,13 +100,6 @@ def _ask_again(project_id: str) -> None:
     typed = typer.prompt(f"This deletes {project_id} with all its data. Type its id to go on", err=True)
     if typed != project_id:
         raise ConfigurationError(f"{typed} is not {project_id}; nothing was deleted")
-
-
-def _pairs(texts: list[str]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    if bad := next((name for name, equals, _ in pairs if not equals), None):
-        raise ConfigurationError(f"{bad}: expected KEY=VALUE")
-    return {name: value for name, _, value in pairs}
 
 
 def _summary(project: Project | ProjectEntry) -> dict[str, str]:

@@ -134,7 +134,7 @@ def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: F
             state=proofs.state,
             code_challenge=create_s256_code_challenge(proofs.code_verifier),
             code_challenge_method="S256",
-            nonce=proofs.nonce if endpoints.issuer else None,
+            nonce=proofs.nonce if endpoints.is_openid else None,
         )
     )
 

@@ -13,7 +13,8 @@ CLIENT_AUTH_METHODS = (CLIENT_SECRET_BASIC, CLIENT_SECRET_POST)
 class Endpoints:
     """The URLs of a provider, and what it said of itself. `issuer` and `jwks` are those of an OpenID provider.
 
-    `names_itself` is the promise of RFC 9207 section 3: every authorization response carries `iss`.
+    `names_itself` is the promise of RFC 9207 section 3: every authorization response carries `iss`. A plain OAuth 2.0 provider
+    may have an `issuer`, too, but no `jwks`.
     """
 
     authorize: str
@@ -24,12 +25,17 @@ class Endpoints:
     client_auth_methods: tuple[str, ...] = CLIENT_AUTH_METHODS
     names_itself: bool = False
 
+    @property
+    def is_openid(self) -> bool:
+        return self.jwks is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Registration:
     """A client at a provider, which is an OpenID issuer's name, or the endpoints of a plain OAuth 2.0 provider.
 
-    `client_auth` forces one of CLIENT_AUTH_METHODS; without it the provider's own list decides.
+    `client_auth` forces one of CLIENT_AUTH_METHODS; without it the provider's own list decides. `name` is what the project
+    calls the provider, None that of its IDP settings.
     """
 
     client_id: str
@@ -38,16 +44,19 @@ class Registration:
     scopes: str
     provider: str | Endpoints
     client_auth: str | None = None
+    name: str | None = None
 
     @property
     def client_binding(self) -> str:
         """This client at this provider in one text, to which a sign-in is bound (RFC 9700 section 4.4.2)."""
-        return f"{self.provider_name} {self.client_id}"
+        binding = f"{self.provider_name} {self.client_id}"
+        return binding if self.name is None else f"{self.name} {binding}"
 
     @property
     def provider_name(self) -> str:
-        """The issuer, or the authorize URL of a plain OAuth 2.0 provider."""
-        return self.provider.authorize if isinstance(self.provider, Endpoints) else self.provider
+        """The issuer; the authorize URL of a plain OAuth 2.0 provider without one."""
+        provider = self.provider
+        return provider if isinstance(provider, str) else provider.issuer or provider.authorize
 
 
 def is_allowed_url(url: str, *, loopback: bool = True) -> bool:

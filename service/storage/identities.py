@@ -36,16 +36,20 @@ class Identities:
     def __init__(self, database: ProjectDatabase) -> None:
         self._records = database.records("users")
 
-    async def find(self, identity: Identity, email: str) -> SignInMatch:
-        """In one round trip. A user from before there were identities is found by the subject alone."""
+    async def find(self, identity: Identity, email: str, *, with_older: bool = True) -> SignInMatch:
+        """In one round trip. `with_older` a user from before there were identities is found by the subject alone."""
         known = {"identities": {"$elemMatch": {"issuer": identity.issuer, "subject": identity.subject}}}
         older = {"oauth_id": identity.subject, "identities": {"$exists": False}}
         fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1, **STATE}
-        stages: list[Document] = [{"$match": {"$or": [known, older, {"email": email}]}}, {"$project": fields}]
+        stages: list[Document] = [
+            {"$match": {"$or": [known, *([older] if with_older else []), {"email": email}]}},
+            {"$project": fields},
+        ]
         rows = await self._records.aggregate(stages, size=3)
         mine = {"issuer": identity.issuer, "subject": identity.subject}
         by_identity = [row for row in rows if mine in row.get("identities", ())]
-        by_subject = [row for row in rows if "identities" not in row and row.get("oauth_id") == identity.subject]
+        older_rows = [row for row in rows if with_older and "identities" not in row]
+        by_subject = [row for row in older_rows if row.get("oauth_id") == identity.subject]
         return SignInMatch(
             by_subject=_first_known([*by_identity, *by_subject]),
             by_email=_first_known([row for row in rows if row["email"] == email]),

@@ -18,7 +18,7 @@ _Ids = list[str]
 
 class ProjectStore:
     """`projects`: {_id, name, settings, signing_key, next_signing_key? {sealed, published_at}, previous_signing_keys?
-    [{sealed, until}], created_at, deleting?};
+    [{sealed, until}], providers?: {<name>: {preset, settings, created_at}}, created_at, deleting?};
     `api_keys`: {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
 
     A project with `deleting` is a tombstone, which says when something of it was last there. Only calls that name
@@ -122,6 +122,34 @@ class ProjectStore:
             )
         if not result.matched_count:
             raise ProjectNotFound
+
+    async def add_provider(self, project_id: str, name: str, record: Document, *, most: int) -> bool:
+        """False where there is one of that name, or there are `most`."""
+        number = {"$size": {"$objectToArray": {"$ifNull": ["$providers", {}]}}}
+        room: Document = {f"providers.{name}": {"$exists": False}, "$expr": {"$lt": [number, most]}}
+        return await self._change(project_id, room, {"$set": {f"providers.{name}": record}})
+
+    async def change_provider(self, project_id: str, name: str, preset: str, changes: Mapping[str, Any]) -> bool:
+        """Sets each named setting; None removes it. False where there is no such provider."""
+        place = f"providers.{name}"
+        update = {
+            "$set": {f"{place}.preset": preset}
+            | {f"{place}.settings.{key}": value for key, value in changes.items() if value is not None},
+            "$unset": {f"{place}.settings.{key}": "" for key, value in changes.items() if value is None},
+        }
+        there: Document = {place: {"$exists": True}}
+        return await self._change(project_id, there, {k: v for k, v in update.items() if v})
+
+    async def remove_provider(self, project_id: str, name: str) -> bool:
+        """Whether the project had it."""
+        there: Document = {f"providers.{name}": {"$exists": True}}
+        return await self._change(project_id, there, {"$unset": {f"providers.{name}": ""}})
+
+    async def _change(self, project_id: str, match: Document, update: Document) -> bool:
+        """Whether there was such a project."""
+        with translated():
+            found = await self._projects.update_one({"_id": project_id, **NOT_DELETING, **match}, update)
+        return found.matched_count == 1
 
     async def publish_signing_key(self, project_id: str, key: Document) -> None:
         """Unless there is a next one already."""

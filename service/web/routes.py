@@ -134,6 +134,9 @@ ROUTES: list[ApiRoute] = [
     # HEAD would spend the state of a sign-in, for a scanner of links perhaps.
     ApiRoute("GET", f"/auth-collections{CALLBACK}", sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.CALLBACK,
              query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),
+    ApiRoute("GET", f"/auth-collections{CALLBACK}/{{provider}}", sign_in.callback, PROJECT_IN_PATH, AUTH,
+             describe_sign_in.PROVIDER_CALLBACK, query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS,
+             takes_head=False),
     # The specification's configuration example has the callback without the prefix.
     ApiRoute("GET", CALLBACK, sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.SHORT_CALLBACK,
              query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),

@@ -426,7 +426,7 @@ async def test_x12_what_this_worker_changes_holds_at_once(api: Api) -> None:
 
 
 def _path(route: ApiRoute) -> str:
-    return route.path.format(name="items", id=ABSENT, project_id="x", file_name="x", asset="x")
+    return route.path.format(name="items", id=ABSENT, project_id="x", file_name="x", asset="x", provider="x")
 
 
 TAKES_SECRET = [each for each in ROUTES if each.credential is Credential.API_KEY]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,6 +14,7 @@ from joserfc.jwk import ECKey
 
 from service.domain.cache import Cache
 from service.domain.projects.migrator import Migrator
+from service.domain.projects.providers import PROVIDER_SECRETS, Provider, read_provider
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
 from service.errors import InvalidApiKey, ProjectNotFound
@@ -34,7 +36,8 @@ CACHED_PROJECTS = 10_000
 class Project:
     """One project as a request sees it: its settings, its own database and the key pair that signs its tokens.
 
-    `other_keys` sign none, but their tokens are good: the next one is the first of them, where there is one.
+    `other_keys` sign none, but their tokens are good: the next one is the first of them, where there is one. `providers` are
+    those beside the one of the IDP settings, by their names.
     """
 
     id: str
@@ -44,6 +47,7 @@ class Project:
     database: ProjectDatabase
     created_at: datetime
     other_keys: tuple[ECKey, ...] = ()
+    providers: Mapping[str, Provider] = field(default_factory=dict)
     users: Users = field(init=False, repr=False)
     identities: Identities = field(init=False, repr=False)
 
@@ -158,10 +162,23 @@ class Projects:
             database=self._databases.project(project_id),
             created_at=record["created_at"],
             other_keys=tuple(self._open_key(project_id, sealed) for sealed in _other_keys(record)),
+            providers={name: self._open_provider(project_id, name, each) for name, each in _providers(record)},
         )
+
+    def _open_provider(self, project_id: str, name: str, record: dict[str, Any]) -> Provider:
+        values = {
+            key: self._secret_box.open(value, f"{project_id}/{name}/{key}") if key in PROVIDER_SECRETS else value
+            for key, value in record["settings"].items()
+        }
+        return read_provider(name, record["preset"], values)
 
     def _open_key(self, project_id: str, sealed: str) -> ECKey:
         return ECKey.import_key(json.loads(self._secret_box.open(sealed, f"{project_id}/signing_key")))
+
+
+def _providers(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """By the time at which each was first set."""
+    return sorted(record.get("providers", {}).items(), key=lambda item: item[1]["created_at"])
 
 
 def _other_keys(record: dict[str, Any]) -> list[str]:

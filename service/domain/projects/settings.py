@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_core import ErrorDetails
 
 from service.errors import ConfigurationError
 from service.mail.servers import read_sender, read_server
@@ -183,7 +184,7 @@ def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
     try:
         return ProjectSettings.model_validate(values)
     except ValidationError as error:
-        faults = (_fault(e["loc"], e["type"], e["msg"]) for e in error.errors(include_input=False, include_url=False))
+        faults = (describe_fault(each, "a project setting") for each in error.errors(include_url=False))
         raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
 
 
@@ -194,10 +195,12 @@ def check_names(names: Iterable[str]) -> None:
         raise ConfigurationError(f"{unknown[0]} is not a project setting")
 
 
-def _fault(loc: tuple[int | str, ...], kind: str, msg: str) -> str:
-    if kind == "extra_forbidden":
-        return f"{loc[0]} is not a project setting"
-    return f"{loc[0]}: {msg.removeprefix('Value error, ')}"
+def describe_fault(error: ErrorDetails, what: str) -> str:
+    """One line, which never has the value. `what` is what only known names are: "a project setting"."""
+    name = error["loc"][0]
+    if error["type"] == "extra_forbidden":
+        return f"{name} is not {what}"
+    return f"{name}: {error['msg'].removeprefix('Value error, ')}"
 
 
 def stored(settings: ProjectSettings) -> dict[str, Any]:

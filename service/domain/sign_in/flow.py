@@ -14,7 +14,7 @@ from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
 from service.domain.sign_in.linking import link_or_create
-from service.domain.sign_in.registration import ProviderDefaults, registration_of
+from service.domain.sign_in.registration import ProviderClients
 from service.errors import (
     Busy,
     DuplicateValue,
@@ -46,13 +46,29 @@ class AuthorizationStart:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInWish:
+    """What whoever begins a sign-in asks for. `browser` is the value with which an earlier one was bound.
+
+    `provider` is the name of one of the project's, None that of the IDP settings.
+    """
+
+    provider: str | None = None
+    client_state: str | None = None
+    browser: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Callback:
-    """What the browser brought back; any of it may be missing, or anybody's invention."""
+    """What the browser brought back; any of it may be missing, or anybody's invention.
+
+    `provider` is the one whose redirect URL it is.
+    """
 
     state: str | None = field(default=None, repr=False)
     code: str | None = field(default=None, repr=False)
     issuer: str | None = None
     browser: str | None = field(default=None, repr=False)
+    provider: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +83,24 @@ class SignInResult:
 class SignIn:
     """`begin` stores what `complete` needs, under a state that works once, for LIFETIME, for one project."""
 
-    def __init__(
-        self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, defaults: ProviderDefaults
-    ) -> None:
+    def __init__(self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, clients: ProviderClients) -> None:
         self._gateway = gateway
         self._states = states
         self._sessions = sessions
-        self._defaults = defaults
+        self._clients = clients
         # A provider that hangs holds up nobody who signs in elsewhere.
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
-    async def begin(self, project: Project, *, client_state: str | None, browser: str | None) -> AuthorizationStart:
-        """Stores a sign-in and returns where it starts. `browser` is the value with which an earlier one was bound.
+    async def begin(self, project: Project, wish: SignInWish) -> AuthorizationStart:
+        """Stores a sign-in and returns where it starts.
 
-        Raises ConfigurationMissing, Unavailable when the provider or the database does not answer, and Busy when too many
-        wait for the provider.
+        Raises ProviderNotFound, ConfigurationMissing, Unavailable when the provider or the database does not answer, and Busy
+        when too many wait for the provider.
         """
-        registration = registration_of(project.settings, self._defaults)
+        registration = self._clients.find(project, wish.provider)
         proofs = FlowSecrets(state=new_random(), nonce=new_random(), code_verifier=new_random())
         # A browser keeps its value, so that two sign-ins at once in two tabs both work.
-        browser = (browser or new_random()) if project.settings.idp_bind_browser else None
+        browser = (wish.browser or new_random()) if project.settings.idp_bind_browser else None
         url = await self._authorize_url(registration, proofs)
         await self._states.insert(
             SignInState(
@@ -96,7 +110,7 @@ class SignIn:
                 nonce=proofs.nonce,
                 code_verifier=proofs.code_verifier,
                 browser=_digest(browser) if browser else None,
-                client_state=client_state,
+                client_state=wish.client_state,
                 expires_at=now() + LIFETIME,
             )
         )
@@ -124,7 +138,7 @@ class SignIn:
 
     async def _finish(self, project: Project, callback: Callback, *, begun: SignInState, client: Client) -> str:
         """The token of the user who signed in. The state is spent by now, whatever happens here."""
-        registration = registration_of(project.settings, self._defaults)
+        registration = self._clients.find(project, callback.provider)
         provider = registration.provider_name
         if begun.client_binding != registration.client_binding:
             raise SignInFailed("the project's provider was changed in the meantime")
@@ -139,7 +153,8 @@ class SignIn:
                 profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
         except Busy:
             raise SignInFailed("too many sign-ins wait for the provider") from None
-        user = await link_or_create(project, Identity(provider, profile.subject), profile)
+        identity, is_first = Identity(provider, profile.subject), registration.name is None
+        user = await link_or_create(project, identity, profile, is_first=is_first)
         grant = await self._sessions.open(project, user.id, user.version, client, state=user.state, amr=PROVIDER)
         return grant.access_token
 

@@ -63,14 +63,17 @@ def decide(
     raise SignInFailed("the e-mail address belongs to another subject of the provider")
 
 
-async def link_or_create(project: Project, identity: Identity, profile: Profile) -> ExistingUser:
+async def link_or_create(
+    project: Project, identity: Identity, profile: Profile, *, is_first: bool = True
+) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
-    Raises what `verified_email` and `decide` raise, and the errors of the database.
+    `is_first` is the one provider that there was before users had identities. Raises what `verified_email` and `decide` raise,
+    and the errors of the database.
     """
     email, identities = verified_email(profile), project.identities
     for _ in range(ATTEMPTS):
-        found = await identities.find(identity, email)
+        found = await identities.find(identity, email, with_older=is_first)
         decision = decide(profile, email, by_subject=found.by_subject, by_email=found.by_email)
         # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
         with suppress(DuplicateValue):

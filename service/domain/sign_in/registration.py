@@ -1,9 +1,12 @@
-"""A project's client at its identity provider, put together from the project's settings and the environment's."""
+"""A project's clients at its identity providers, put together from the project's settings and the environment's."""
 
 from dataclasses import dataclass
 
+from service.domain.projects.lookup import Project
+from service.domain.projects.provider_administration import redirect_url
+from service.domain.projects.providers import Provider
 from service.domain.projects.settings import ProjectSettings
-from service.errors import ConfigurationMissing
+from service.errors import ConfigurationMissing, ProviderNotFound
 from service.providers import Endpoints, Registration, is_allowed_url
 
 
@@ -18,6 +21,23 @@ class ProviderDefaults:
     scopes: str = "openid email profile"
 
 
+class ProviderClients:
+    """Of all projects; `base_url` is where providers send browsers back to."""
+
+    def __init__(self, defaults: ProviderDefaults, base_url: str) -> None:
+        self._defaults = defaults
+        self._base_url = base_url
+
+    def find(self, project: Project, provider: str | None) -> Registration:
+        """The client at the provider of that name; without one, at that of the IDP settings.
+
+        Raises ProviderNotFound, and ConfigurationMissing as `registration_of` does.
+        """
+        if provider is None:
+            return registration_of(project.settings, self._defaults)
+        return named_registration(project, provider, self._base_url)
+
+
 def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Registration:
     """The client that `settings` describe.
 
@@ -28,7 +48,7 @@ def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Re
     client_id = _required("IDP_CLIENT_ID", settings.idp_client_id)
     client_secret = _required("IDP_CLIENT_SECRET", secret.get_secret_value() if secret else None)
     redirect_url = _required("IDP_REDIRECT_URL", settings.idp_redirect_url)
-    completion_page(settings)
+    _required("IDP_COMPLETE_URL", settings.idp_complete_url)
     return Registration(
         client_id=client_id,
         client_secret=client_secret,
@@ -39,9 +59,43 @@ def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Re
     )
 
 
-def completion_page(settings: ProjectSettings) -> str:
-    """Where the browser goes in the end. Raises ConfigurationMissing."""
-    return _required("IDP_COMPLETE_URL", settings.idp_complete_url)
+def named_registration(project: Project, name: str, base_url: str) -> Registration:
+    """The client at one of the project's providers. Raises ProviderNotFound, and ConfigurationMissing for what is not there."""
+    provider = project.providers.get(name)
+    if provider is None:
+        raise ProviderNotFound
+    completion_page(project, name)
+    settings, preset = provider.settings, provider.preset
+    secret = settings.client_secret
+    return Registration(
+        client_id=_required("CLIENT_ID", settings.client_id),
+        client_secret=_required("CLIENT_SECRET", secret.get_secret_value() if secret else None),
+        redirect_url=redirect_url(base_url, project.id, name),
+        scopes=settings.scopes or preset.scopes,
+        provider=_place(provider),
+        client_auth=settings.client_auth or preset.client_auth,
+        name=name,
+    )
+
+
+def _place(provider: Provider) -> str | Endpoints:
+    settings, preset = provider.settings, provider.preset
+    issuer = settings.issuer or preset.issuer
+    if preset.kind == "openid":
+        return _required("ISSUER", issuer)
+    return Endpoints(
+        authorize=_required("AUTHORIZE_URL", settings.authorize_url or preset.authorize_url),
+        token=_required("TOKEN_URL", settings.token_url or preset.token_url),
+        userinfo=_required("USERINFO_URL", settings.userinfo_url or preset.userinfo_url),
+        issuer=issuer,
+    )
+
+
+def completion_page(project: Project, provider: str | None) -> str:
+    """Where the browser goes in the end. Raises ConfigurationMissing, and ProviderNotFound for none of the project's."""
+    if provider is not None and provider not in project.providers:
+        raise ProviderNotFound
+    return _required("IDP_COMPLETE_URL", project.settings.idp_complete_url)
 
 
 def _issuer(settings: ProjectSettings, defaults: ProviderDefaults) -> str | None:

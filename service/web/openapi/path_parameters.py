@@ -16,6 +16,11 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": f"^{COLLECTION_NAME.pattern}$"},
         "example": "books",
     },
+    "provider": {
+        "description": "The name of one of the project's providers.",
+        "schema": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$"},
+        "example": "google",
+    },
     "id": {"description": "The record's id.", "schema": ID_SCHEMA, "example": EXAMPLE_ID},
     "file_name": {
         "description": "The file's name, as it stands at the end of its URL.",

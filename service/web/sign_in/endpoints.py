@@ -10,7 +10,8 @@ from starlette.responses import Response
 from typing_extensions import TypedDict
 
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
-from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback, SignInResult
+from service.domain.projects.providers import DEFAULT
+from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback, SignInResult, SignInWish
 from service.domain.sign_in.registration import completion_page
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
@@ -22,7 +23,8 @@ from service.web.http.render import json_response
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
 MAX_CLIENT_STATE = 512
-PARAMETERS = {"project_id": MAX_PROJECT_ID, "client_state": MAX_CLIENT_STATE}
+MAX_PROVIDER = 32
+PARAMETERS = {"project_id": MAX_PROJECT_ID, "client_state": MAX_CLIENT_STATE, "provider": MAX_PROVIDER}
 # The prefix makes browsers refuse the cookie from other hosts, over http and for a part of the site (RFC 6265bis 4.1.3).
 COOKIE = "__Host-sign-in"
 COOKIE_IN_HEADER = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?=;|$)")
@@ -41,15 +43,25 @@ class AuthorizationUrl(TypedDict):
 
 async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller, services: Services) -> Response:
     """Get the identity provider's authorization URL."""
-    state = _parameters(request).get("client_state")
-    sign_in = services.sign_in
-    return _begun(await sign_in.begin(caller.project, client_state=state, browser=_browser(request)))
+    parameters = _parameters(request)
+    wish = SignInWish(
+        provider=_named(parameters.get("provider")),
+        client_state=parameters.get("client_state"),
+        browser=_browser(request),
+    )
+    return _begun(await services.sign_in.begin(caller.project, wish))
 
 
 async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
-    brought, page = _callback(request), completion_page(caller.project.settings)
+    brought = _callback(request)
+    page = completion_page(caller.project, brought.provider)
     return _redirect(page, await services.sign_in.complete(caller.project, brought, read_client(request, services)))
+
+
+def _named(provider: str | None) -> str | None:
+    """None is the provider of the IDP settings, which has a name for those who list all of them."""
+    return None if provider == DEFAULT else provider
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -87,7 +99,8 @@ def _begun(begun: AuthorizationStart) -> Response:
 def _callback(request: Request) -> Callback:
     # RFC 6749 section 4.1.2.1: an answer with `error` has no code, whatever else somebody wrote into it.
     code = None if "error" in request.query_params else _only(request, "code")
-    return Callback(_only(request, "state"), code, _only(request, "iss"), _browser(request))
+    provider = _named(request.path_params.get("provider"))
+    return Callback(_only(request, "state"), code, _only(request, "iss"), _browser(request), provider)
 
 
 def _only(request: Request, name: str) -> str | None:

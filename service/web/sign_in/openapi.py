@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from service.errors import Busy, ConfigurationMissing, ProjectNotFound, SignInFailed, Unavailable
+from service.errors import Busy, ConfigurationMissing, ProjectNotFound, ProviderNotFound, SignInFailed, Unavailable
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
@@ -29,6 +29,12 @@ LOGIN = Operation(
             schema={"type": "string", "minLength": 1, "maxLength": PARAMETERS["client_state"]},
             example="/basket",
         ),
+        Parameter(
+            name="provider",
+            description="One of the project's providers; without it that of the IDP settings.",
+            schema={"type": "string", "minLength": 1, "maxLength": PARAMETERS["provider"]},
+            example="google",
+        ),
     ),
     answers=(
         SuccessResponse(
@@ -42,7 +48,7 @@ LOGIN = Operation(
             headers={"Set-Cookie": "Binds the sign-in to this browser, where one asks over https"},
         ),
     ),
-    errors=(ConfigurationMissing("IDP_CLIENT_ID key missing"), ProjectNotFound, Busy),
+    errors=(ConfigurationMissing("IDP_CLIENT_ID key missing"), ProjectNotFound, ProviderNotFound, Busy),
 )
 CALLBACK = Operation(
     id="authIdpRedirect",
@@ -68,3 +74,9 @@ CALLBACK = Operation(
     errors=(ConfigurationMissing("IDP_COMPLETE_URL key missing"), ProjectNotFound, Unavailable),
 )
 SHORT_CALLBACK = replace(CALLBACK, id="authIdpRedirectWithoutPrefix")
+PROVIDER_CALLBACK = replace(
+    CALLBACK,
+    id="authIdpRedirectOfProvider",
+    description=f"The redirect URL of one of the project's providers, each its own. {CALLBACK.description}",
+    errors=(*CALLBACK.errors, ProviderNotFound),
+)

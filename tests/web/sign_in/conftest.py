@@ -3,8 +3,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.identity_provider import provider, provider_server
+from tests.web.sign_in.providers import Providers
 from tests.web.sign_in.site import CALLBACK, COMPLETE, Site
 
 __all__ = ["provider", "provider_server"]
@@ -38,3 +40,9 @@ async def site(make_site: MakeSite) -> Site:
 @pytest.fixture
 def api(site: Site) -> Api:
     return site.api
+
+
+@pytest.fixture
+async def providers(make_api: MakeApi, provider: Provider, services: Services) -> Providers:
+    """A project with no provider yet."""
+    return Providers(await make_api(IDP_COMPLETE_URL=COMPLETE), provider, services)

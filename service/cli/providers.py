@@ -1,0 +1,68 @@
+"""`auth-collections provider ...`: where a project's users may sign in."""
+
+from typing import Annotated, Any
+
+import typer
+
+from service.cli.output import AsJson, print_json, print_values, read_pairs
+from service.cli.runtime import run_command
+from service.domain.projects.provider_administration import ProviderEntry
+from service.domain.projects.providers import PROVIDER_SECRETS
+from service.domain.projects.settings import SECRET_SETTINGS
+
+provider_app = typer.Typer(
+    help="Set, list, show and remove identity providers.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What the project calls the provider.")]
+
+
+@provider_app.command("set")
+def set_provider(
+    project_id: Project,
+    name: Name,
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Settings; KEY= takes one away.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option("--preset", help="The kind of provider; NAME by default.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a provider, or change one; in force within five seconds."""
+    changes = {key: value or None for key, value in read_pairs(settings or []).items()}
+    print_values(
+        _described(run_command(lambda services: services.providers.set(project_id, name, preset, changes))),
+        as_json=as_json,
+    )
+
+
+@provider_app.command("list")
+def list_providers(project_id: Project, as_json: AsJson = False) -> None:
+    """List the providers of a project."""
+    entries = [_summary(entry) for entry in run_command(lambda services: services.providers.list(project_id))]
+    if as_json:
+        print_json(entries)
+    else:
+        typer.echo("\n".join("\t".join(value or "-" for value in entry.values()) for entry in entries))
+
+
+@provider_app.command()
+def show(project_id: Project, name: Name, as_json: AsJson = False) -> None:
+    """Show a provider and the redirect URL to register there; secrets are masked."""
+    print_values(_described(run_command(lambda services: services.providers.find(project_id, name))), as_json=as_json)
+
+
+@provider_app.command()
+def remove(project_id: Project, name: Name, as_json: AsJson = False) -> None:
+    """Remove a provider; users who signed in there stay, and cannot sign in there any more."""
+    run_command(lambda services: services.providers.remove(project_id, name))
+    print_values({"project_id": project_id, "id": name, "removed": True}, as_json=as_json)
+
+
+def _summary(entry: ProviderEntry) -> dict[str, str | None]:
+    return {"id": entry.name, "name": entry.title, "preset": entry.preset, "redirect_url": entry.redirect_url}
+
+
+def _described(entry: ProviderEntry) -> dict[str, Any]:
+    secret = entry.settings.keys() & (PROVIDER_SECRETS | SECRET_SETTINGS)
+    return {**_summary(entry), "settings": dict(entry.settings) | dict.fromkeys(secret, "********")}

@@ -1,0 +1,140 @@
+"""The operations of `auth-collections provider`: a project's identity providers, set, shown and removed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from service.bounds import MAX_PROVIDERS
+from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import Project, Projects
+from service.domain.projects.providers import (
+    DEFAULT,
+    PROVIDER_SECRETS,
+    Provider,
+    ProviderSettings,
+    check_complete,
+    read_provider,
+)
+from service.domain.projects.secrets import SecretBox
+from service.domain.projects.settings import stored
+from service.errors import ConfigurationError, Conflict, NotFound, ServiceError
+from service.schema.values import now
+from service.storage.projects import ProjectStore
+
+CALLBACK_PATH = "/auth-collections/auth-idp-redirect"
+# Of a project's settings, those of its provider.
+DEFAULT_PREFIX = "IDP_"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEntry:
+    """A provider as commands show it. `settings` have secrets in clear; `preset` is None for the one of the IDP settings."""
+
+    name: str
+    title: str
+    preset: str | None
+    redirect_url: str
+    settings: Mapping[str, Any]
+
+
+class ProviderAdministration:
+    """Changes are in force within five seconds."""
+
+    def __init__(
+        self, admin: ProjectAdmin, store: ProjectStore, secret_box: SecretBox, projects: Projects, *, base_url: str
+    ) -> None:
+        self._admin = admin
+        self._store = store
+        self._secret_box = secret_box
+        self._projects = projects
+        self._base_url = base_url
+
+    async def set(
+        self, project_id: str, name: str, preset: str | None, changes: Mapping[str, str | None]
+    ) -> ProviderEntry:
+        """Sets each key, and makes the provider where there is none; None removes a key.
+
+        Without `preset` that of the provider stays, and a new one is the preset of its name. Raises ProjectNotFound, and
+        ConfigurationError for what is wrong or missing, and Conflict.
+        """
+        known = (await self._admin.find(project_id)).providers.get(name)
+        preset = preset or (known.preset.name if known else name)
+        before = _values(known) if known else {}
+        _check_names(changes)
+        values = {key: value for key, value in {**before, **changes}.items() if value is not None}
+        check_complete(read_provider(name, preset, values))
+        sealed = {key: self._seal(project_id, name, key, value) for key, value in changes.items()}
+        if known:
+            done = await self._store.change_provider(project_id, name, preset, sealed)
+        else:
+            given = {key: value for key, value in sealed.items() if value is not None}
+            record = {"preset": preset, "settings": given, "created_at": now()}
+            done = await self._store.add_provider(project_id, name, record, most=MAX_PROVIDERS)
+        if not done:
+            raise await self._refusal(project_id)
+        self._projects.forget_all()
+        return await self.find(project_id, name)
+
+    async def list(self, project_id: str) -> Sequence[ProviderEntry]:
+        """The one of the IDP settings first, where it is set. Raises ProjectNotFound."""
+        project = await self._admin.find(project_id)
+        first = [_default_entry(project)] if project.settings.idp_client_id else []
+        return [*first, *(self._entry(project, provider) for provider in project.providers.values())]
+
+    async def find(self, project_id: str, name: str) -> ProviderEntry:
+        """Raises ProjectNotFound, NotFound."""
+        found = next((entry for entry in await self.list(project_id) if entry.name == name), None)
+        if found is None:
+            raise _not_found(project_id, name)
+        return found
+
+    async def remove(self, project_id: str, name: str) -> None:
+        """Nobody signs in there any more; who did stays. Raises ProjectNotFound, NotFound, ConfigurationError."""
+        if name == DEFAULT:
+            raise ConfigurationError(f"{DEFAULT} is the provider of the IDP settings; unset those with project set")
+        await self.find(project_id, name)
+        if not await self._store.remove_provider(project_id, name):
+            raise _not_found(project_id, name)
+        self._projects.forget_all()
+
+    async def _refusal(self, project_id: str) -> ServiceError:
+        if len((await self._admin.find(project_id)).providers) >= MAX_PROVIDERS:
+            return ConfigurationError(f"A project has at most {MAX_PROVIDERS} providers; remove one that is not used")
+        return Conflict("Somebody else set or removed the provider at the same time; nothing was changed")
+
+    def _entry(self, project: Project, provider: Provider) -> ProviderEntry:
+        url = redirect_url(self._base_url, project.id, provider.name)
+        return ProviderEntry(provider.name, provider.title, provider.preset.name, url, _values(provider))
+
+    def _seal(self, project_id: str, name: str, key: str, value: str | None) -> str | None:
+        if value is None or key not in PROVIDER_SECRETS:
+            return value
+        return self._secret_box.seal(value, f"{project_id}/{name}/{key}")
+
+
+def redirect_url(base_url: str, project_id: str, name: str) -> str:
+    """Where a provider sends browsers back to: each its own, so that none can be taken for another (RFC 9700 section 4.4.2)."""
+    return f"{base_url}{CALLBACK_PATH}/{project_id}/{name}"
+
+
+def _check_names(names: Mapping[str, Any]) -> None:
+    """What is removed is not looked at by anybody else."""
+    known = {name.upper() for name in ProviderSettings.model_fields}
+    if unknown := sorted(names.keys() - known):
+        raise ConfigurationError(f"{unknown[0]} is not a setting of a provider")
+
+
+def _values(provider: Provider) -> dict[str, Any]:
+    values = provider.settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    for key in PROVIDER_SECRETS & values.keys():
+        values[key] = getattr(provider.settings, key.lower()).get_secret_value()
+    return values
+
+
+def _default_entry(project: Project) -> ProviderEntry:
+    values = {name: value for name, value in stored(project.settings).items() if name.startswith(DEFAULT_PREFIX)}
+    return ProviderEntry(DEFAULT, DEFAULT, None, project.settings.idp_redirect_url or "", values)
+
+
+def _not_found(project_id: str, name: str) -> NotFound:
+    return NotFound(f"The project {project_id} has no provider {name}")

@@ -1,0 +1,89 @@
+"""The identity providers of a project beside the one of its IDP settings: each is a preset and what the project says of it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from service.domain.projects.settings import ProviderUrl, describe_fault
+from service.errors import ConfigurationError
+from service.providers.presets import Preset, presets
+
+PROVIDER_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
+# The provider of a project's IDP settings.
+DEFAULT = "default"
+PROVIDER_SECRETS = frozenset({"CLIENT_SECRET"})
+
+Text = Annotated[str, Field(min_length=1, max_length=2048)]
+
+
+class ProviderSettings(BaseModel):
+    """What a project says of a provider. The names outside are in capitals: `client_id` is CLIENT_ID."""
+
+    model_config = ConfigDict(
+        alias_generator=str.upper,
+        extra="forbid",
+        frozen=True,
+        validate_by_name=False,
+        use_attribute_docstrings=True,
+    )
+
+    client_id: Text | None = None
+    """The client id that the provider issued."""
+    client_secret: SecretStr | None = None
+    """The client secret; encrypted at rest, never shown again."""
+    issuer: ProviderUrl | None = None
+    """An OpenID provider, exactly as its configuration document writes it; of OAuth 2.0, what `iss` must say."""
+    authorize_url: ProviderUrl | None = None
+    """Where a browser goes; of OAuth 2.0."""
+    token_url: ProviderUrl | None = None
+    """Where codes are exchanged; of OAuth 2.0."""
+    userinfo_url: ProviderUrl | None = None
+    """Where the profile is; of OAuth 2.0."""
+    scopes: Text | None = None
+    """The scopes asked for."""
+    client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
+    """How the service names itself to the provider; by default as the provider publishes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One of a project's providers."""
+
+    name: str
+    preset: Preset
+    settings: ProviderSettings
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return self.preset.title if self.name == self.preset.name else self.name
+
+
+def read_provider(name: str, preset: str, values: Mapping[str, Any]) -> Provider:
+    """The provider that `values`, by their names in capitals, describe. Raises ConfigurationError naming each bad one."""
+    if not PROVIDER_NAME.fullmatch(name) or name == DEFAULT:
+        raise ConfigurationError(
+            f"A provider's name has 1 to 32 of a-z, 0-9 and -, and neither begins nor ends with -; {DEFAULT} is the one of "
+            "the IDP settings"
+        )
+    if preset not in presets():
+        raise ConfigurationError(f"There is no preset {preset}; --preset is one of {', '.join(presets())}")
+    try:
+        return Provider(name, presets()[preset], ProviderSettings.model_validate(values))
+    except ValidationError as error:
+        faults = [describe_fault(each, "a setting of a provider") for each in error.errors(include_url=False)]
+        raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
+
+
+def check_complete(provider: Provider) -> None:
+    """Raises ConfigurationError where nobody can tell which client it is, or where the provider is."""
+    settings, preset = provider.settings, provider.preset
+    urls = ("issuer",) if preset.kind == "openid" else ("authorize_url", "token_url", "userinfo_url")
+    missing = [name for name in urls if not (getattr(settings, name) or getattr(preset, name))]
+    if not settings.client_id:
+        missing.insert(0, "client_id")
+    if missing:
+        raise ConfigurationError("; ".join(f"{name.upper()} key missing" for name in missing))
