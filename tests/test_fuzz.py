@@ -101,7 +101,7 @@ class Target:
                 "id": document.json()["id"],
                 "file_name": picture.partition("?")[0].rpartition("/")[2],
                 "project_id": self.api.project.id,
-                "provider": "staff",
+                "provider": "default",
                 "asset": "swagger-ui.css",
             },
             user["id"],
