@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import httpx2
 
+from bench.probe import Probe
 from faults.server import NO_LIMITS, Server, peak_memory, serving
 from service.embedded.mongod import embedded_mongodb
 
@@ -28,7 +28,6 @@ SCHEMA = {
     "made": {"type": "datetime"},
 }
 MEGABYTE = 1_048_576
-PROBE_PAUSE = 0.02
 
 
 def main() -> None:
@@ -47,7 +46,7 @@ def main() -> None:
 
 def _measure(server: Server, probe_key: str, count: int) -> None:
     server.request("POST", "/api/collections", json={"name": "things", "schema": SCHEMA}).raise_for_status()
-    with _Probe(server, probe_key) as probe:
+    with Probe(server, probe_key) as probe:
         time.sleep(1)
         _print("idle", 0, 1, server, probe)
         for query in ("", "?mode=upsert&by=sku"):
@@ -96,45 +95,13 @@ def _export(server: Server, format_: str) -> int:
     return lines
 
 
-class _Probe:
-    """Lists the users of another project again and again, and notes how long each took."""
-
-    def __init__(self, server: Server, key: str) -> None:
-        self._url, self._headers = f"{server.url}/auth-collections/users?limit=1", {"x-api-key": key}
-        self._seconds: list[float] = []
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._ask)
-
-    def __enter__(self) -> "_Probe":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._is_over.set()
-        self._thread.join()
-
-    def _ask(self) -> None:
-        with httpx2.Client(timeout=60) as client:
-            while not self._is_over.wait(PROBE_PAUSE):
-                started = time.monotonic()
-                client.get(self._url, headers=self._headers).raise_for_status()
-                self._seconds.append(time.monotonic() - started)
-
-    def take(self) -> str:
-        found, self._seconds = sorted(self._seconds), []
-        if not found:
-            return "none"
-        places = {"p50": len(found) // 2, "p99": len(found) * 99 // 100}
-        return ", ".join(f"{name} {found[place] * 1_000:.1f} ms" for name, place in places.items())
-
-
 def _cpu_seconds(pid: int) -> float:
     """What a process has used of the processor (proc(5), fields utime and stime)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _print(what: str, documents: int, seconds: float, server: Server, probe: _Probe) -> None:
+def _print(what: str, documents: int, seconds: float, server: Server, probe: Probe) -> None:
     memory, cpu = peak_memory(server.process.pid) / MEGABYTE, _cpu_seconds(server.process.pid)
     print(  # noqa: T201 - figures for a person
         f"{what}: {documents} documents, {documents / seconds:,.0f} a second; "

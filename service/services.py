@@ -157,6 +157,7 @@ class Services:
         await self.realtime.close()
         await self.jobs.close()
         await self.outbox.close()
+        await self.file_variants.close()
         await self.limits.close()
         await self.sightings.close()
         self.passwords.close()

@@ -1,16 +1,22 @@
 """What is drawn of images of every kind, in this process; and in one of its own what is refused, within its limits."""
 
+import asyncio
 import io
+import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
 
+from service.errors import Unavailable
 from service.images import draw as drawing
-from service.images.process import NotDrawn, draw
+from service.images.process import ImageProcess, NotDrawn
 
 WIDE, RED, BLUE, YELLOW = (80, 60), (255, 0, 0), (0, 0, 255), (255, 255, 0)
 T = Image.Transpose
@@ -129,8 +135,66 @@ async def feed(content: bytes) -> AsyncIterator[bytes]:
         yield content[start : start + 65_536]
 
 
-async def test_a_process_draws() -> None:
-    assert_upright(Image.open(io.BytesIO(await draw(feed(saved(scene())), wanted()))))
+async def ask(process: ImageProcess, content: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(await process.draw(feed(content), len(content), wanted())))
+
+
+@pytest.fixture(scope="module")
+async def kept() -> AsyncIterator[ImageProcess]:
+    process = ImageProcess()
+    yield process
+    await process.close()
+
+
+async def test_a_process_is_kept_and_draws(kept: ImageProcess) -> None:
+    assert_upright(await ask(kept, saved(scene())))
+    pid = kept.pid
+    assert pid is not None
+    assert resource.prlimit(pid, resource.RLIMIT_AS)[0] == 512 * 1024 * 1024
+    # Below all else of the service, whose session it is in: between sessions, nice levels are not compared.
+    assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+    assert os.getsid(pid) == os.getsid(0)
+    images = await asyncio.gather(*(ask(kept, saved(scene(), "JPEG", quality=95)) for _ in range(3)))
+    for image in images:
+        assert_upright(image)
+    assert kept.pid == pid
+
+
+async def test_a_process_that_died_is_replaced(kept: ImageProcess) -> None:
+    await ask(kept, saved(scene()))
+    pid = kept.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    # It may be the first to see that it is gone.
+    with suppress(Unavailable):
+        await ask(kept, saved(scene()))
+    assert_upright(await ask(kept, saved(scene())))
+    assert kept.pid not in {None, pid}
+
+
+async def test_an_image_that_ends_early_leaves_no_process_that_waits_for_the_rest(kept: ImageProcess) -> None:
+    content = saved(scene())
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield content[:10]
+        raise FileNotFoundError
+
+    with pytest.raises(FileNotFoundError):
+        await kept.draw(broken(), len(content), wanted())
+    assert kept.pid is None
+    assert_upright(await ask(kept, content))
+
+
+async def test_a_process_without_work_ends() -> None:
+    process = ImageProcess(idle_seconds=0.0)
+    await ask(process, saved(scene()))
+    for _ in range(3_000):
+        if process.pid is None:
+            break
+        await asyncio.sleep(0.01)
+    assert process.pid is None
+    assert_upright(await ask(process, saved(scene())))
+    await process.close()
 
 
 REFUSED = [
@@ -143,24 +207,47 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("content", [content for _, content in REFUSED], ids=[name for name, _ in REFUSED])
-async def test_what_is_refused(content: bytes) -> None:
+async def test_what_is_refused(kept: ImageProcess, content: bytes) -> None:
+    await ask(kept, saved(scene()))
+    pid = kept.pid
     with pytest.raises(NotDrawn):
-        await draw(feed(content), wanted())
+        await ask(kept, content)
+    assert kept.pid == pid
 
 
-async def test_40_million_pixels_are_drawn() -> None:
-    content = saved(Image.new("RGB", (8_000, 5_000), RED), "JPEG")
-    image = Image.open(io.BytesIO(await draw(feed(content), wanted())))
-    assert image.size == (40, 25)
+async def test_40_million_pixels_are_drawn(kept: ImageProcess) -> None:
+    assert (await ask(kept, saved(Image.new("RGB", (8_000, 5_000), RED), "JPEG"))).size == (40, 25)
 
 
-def test_a_process_has_limits() -> None:
-    """Of memory; and of the processor, which a test would take ten seconds to use up."""
-    code = (
-        "import resource, runpy; limit = runpy.run_path('service/images/draw.py')['limit']; limit();"
-        "print(resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0]);"
-        "bytearray(600 * 1024 * 1024)"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-    assert found.stdout.split() == ["536870912", "10"]
-    assert "MemoryError" in found.stderr
+# Draws in a fork whose decoder does as it likes.
+DRAWN_BY = """
+import resource
+from service.images import draw, forks
+MEMORY = (forks.MEMORY_BYTES, forks.MEMORY_BYTES)
+resource.setrlimit(resource.RLIMIT_AS, MEMORY)
+draw.draw = lambda content, wanted: {}
+print(*forks.draw_in_fork({{}}, 0))
+"""
+FORKS = [
+    ("str(resource.getrlimit(resource.RLIMIT_CPU)).encode()", "0 b'(10, 10)'"),
+    ("bytearray(600 * 1024 * 1024)", "3 b''"),
+    ("1 / 0", "3 b''"),
+    ("forks.os.kill(forks.os.getpid(), 9)", "-9 b''"),
+]
+
+
+@pytest.mark.parametrize(("code", "printed"), FORKS)
+def test_a_fork_has_limits_of_its_own(code: str, printed: str) -> None:
+    command = [sys.executable, "-c", DRAWN_BY.format(code)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert found.stdout.strip() == printed
+
+
+def test_a_fork_that_says_too_much_is_ended() -> None:
+    command = [
+        sys.executable,
+        "-c",
+        DRAWN_BY.format("bytes(20 * 1024 * 1024)").replace("print(*", "print(len(").replace(", 0))", ", 0)[1]))"),
+    ]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert found.stdout.strip() == str(16 * 1024 * 1024)

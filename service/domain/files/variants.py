@@ -13,12 +13,14 @@ from service.domain.files.signed_urls import Link
 from service.domain.projects.lookup import Project
 from service.domain.shares import Turns
 from service.errors import Busy, CollectionNotFound, FileNotFound, Invalid
-from service.images.process import NotDrawn, draw
+from service.images.process import ImageProcess, NotDrawn
 from service.storage.files.stored import FileDamaged, StoredFile, read_range
 from service.storage.files.variants import find_variant, give_up_turn, store_variant, take_turn, variant_name
 
-# How often, and how long, it is looked whether somebody else has made it.
-LOOK_SECONDS, WAIT_SECONDS = 0.1, 30.0
+# How often, and how long, it is looked whether another worker has made it.
+LOOK_SECONDS, WAIT_SECONDS = 0.1, 60.0
+# How long a request waits: less than it may take in all. Who comes again finds it made, or further on its way.
+ANSWER_SECONDS = 12.0
 NOT_POSSIBLE = f"The file is no image of at most {MAX_IMAGE_PIXELS:,} pixels that can be decoded"
 
 
@@ -28,6 +30,7 @@ class FileVariants:
     def __init__(self, files: Files, catalogs: Catalogs) -> None:
         self._files = files
         self._catalogs = catalogs
+        self._process = ImageProcess()
         self._turns = Turns(1, waiting=MAX_VARIANTS_WAITING, retry_after=1)
         self._under_way: dict[str, asyncio.Task[StoredFile]] = {}
 
@@ -64,7 +67,11 @@ class FileVariants:
             # Not a part of the first request for it, which may be given up.
             task = self._under_way[name] = asyncio.create_task(self._make(project, image, name, wanted))
             task.add_done_callback(partial(self._end, name))
-        return await asyncio.shield(task)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await asyncio.shield(task)
+        except TimeoutError:
+            raise Busy("The variant is being made, or waits for others; try again") from None
 
     def _end(self, name: str, task: asyncio.Task[StoredFile]) -> None:
         del self._under_way[name]
@@ -73,30 +80,34 @@ class FileVariants:
             task.exception()
 
     async def _make(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> StoredFile:
-        async with self._turns.take(project.id):
-            return await self._draw_once(project, image, name, wanted)
-
-    async def _draw_once(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> StoredFile:
         """By this worker, or by another that was first."""
-        database = project.database
         for _ in range(int(WAIT_SECONDS / LOOK_SECONDS)):
-            if (found := await find_variant(database, name)) is not None:
+            async with self._turns.take(project.id):
+                is_tried = await self._draw_in_turn(project, image, name, wanted)
+            if (found := await find_variant(project.database, name)) is not None:
                 return found
-            if (token := await take_turn(database, name)) is None:
+            if not is_tried:
                 await asyncio.sleep(LOOK_SECONDS)
-                continue
-            try:
-                # Whoever had the turn before may have made it.
-                if await find_variant(database, name) is None:
-                    await store_variant(database, image, name, token, await self._draw(project, image, wanted))
-            finally:
-                await asyncio.shield(give_up_turn(database, name, token))
         raise Busy("Another makes this variant, and is not done; try again")
+
+    async def _draw_in_turn(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> bool:
+        """Whether it was this worker's turn among all."""
+        database = project.database
+        if (token := await take_turn(database, name)) is None:
+            return False
+        try:
+            # Whoever had the turn before may have made it.
+            if await find_variant(database, name) is None:
+                await store_variant(database, image, name, token, await self._draw(project, image, wanted))
+        finally:
+            await asyncio.shield(give_up_turn(database, name, token))
+        return True
 
     async def _draw(self, project: Project, image: StoredFile, wanted: Mapping[str, Any]) -> bytes:
         """No bytes where it cannot be drawn."""
         try:
-            return await draw(self._content(project, image), {**wanted, "pixels": int(MAX_IMAGE_PIXELS)})
+            content, limited = self._content(project, image), {**wanted, "pixels": int(MAX_IMAGE_PIXELS)}
+            return await self._process.draw(content, image.length, limited)
         except NotDrawn:
             return b""
 
@@ -106,3 +117,11 @@ class FileVariants:
                 yield piece
         except FileDamaged:
             raise FileNotFound from None
+
+    async def close(self) -> None:
+        """Gives up what is under way."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._process.close()

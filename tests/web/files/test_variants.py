@@ -15,7 +15,7 @@ from service.domain.files import variants
 from service.domain.files.signed_urls import Link
 from service.domain.files.variants import FileVariants
 from service.errors import FileNotFound
-from service.images import process
+from service.images.process import ImageProcess
 from service.services import Services
 from service.storage.files.variants import take_turn, variant_name
 from tests.conftest import BASE_URL, Api
@@ -56,11 +56,15 @@ def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
     """What was drawn, by everyone in this process."""
     found: list[Mapping[str, Any]] = []
 
-    async def counted(content: AsyncIterator[bytes], wanted: Mapping[str, Any]) -> bytes:
-        found.append(wanted)
-        return await process.draw(content, wanted)
+    draw = ImageProcess.draw
 
-    monkeypatch.setattr(variants, "draw", counted)
+    async def counted(
+        self: ImageProcess, content: AsyncIterator[bytes], length: int, wanted: Mapping[str, Any]
+    ) -> bytes:
+        found.append(wanted)
+        return await draw(self, content, length, wanted)
+
+    monkeypatch.setattr(ImageProcess, "draw", counted)
     return found
 
 
@@ -93,6 +97,32 @@ async def test_100_first_requests_draw_once(photos: Api, services: Services, dra
     assert len({answer.content for answer in answers}) == 1
     assert len({file.name for file, _ in found}) == 1
     assert len(drawings) == 1
+
+
+async def test_20_variants_at_once_are_all_answered(photos: Api, drawings: list[Any]) -> None:
+    documents = [await create(photos, *([file_part("album")] * 10)) for _ in range(2)]
+    urls = [url for document in documents for url in document["data"]["album"]]
+    answers = await asyncio.gather(*(get(photos, url) for url in urls))
+    assert [answer.status_code for answer in answers] == [200] * 20
+    assert len(drawings) == 20
+
+
+async def test_who_waited_long_is_told_to_come_again(photos: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And finds what was made meanwhile."""
+    url, go_on, draw = (await create(photos))["data"]["image"], asyncio.Event(), ImageProcess.draw
+
+    async def slow(self: ImageProcess, content: AsyncIterator[bytes], *rest: Any) -> bytes:
+        await go_on.wait()
+        return await draw(self, content, *rest)
+
+    monkeypatch.setattr(ImageProcess, "draw", slow)
+    monkeypatch.setattr(variants, "ANSWER_SECONDS", 0.01)
+    answer = await get(photos, url)
+    assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "busy", "1")
+    assert answer.json()["detail"] == "The variant is being made, or waits for others; try again"
+    go_on.set()
+    monkeypatch.setattr(variants, "ANSWER_SECONDS", 30.0)
+    assert (await get(photos, url)).status_code == 200
 
 
 @pytest.mark.parametrize("variant", ["no", "Thumb", "..", "%00"])
@@ -139,12 +169,12 @@ async def test_variants_go_with_their_image(photos: Api) -> None:
 async def test_an_image_that_is_removed_meanwhile_gets_no_variant(photos: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     document = await create(photos)
 
-    async def remove_it(content: AsyncIterator[bytes], _: Mapping[str, Any]) -> bytes:
+    async def remove_it(_self: ImageProcess, content: AsyncIterator[bytes], *_: Any) -> bytes:
         await content.__anext__()
         await photos.request("DELETE", f"{PHOTOS}/{document['id']}")
         return b"drawn"
 
-    monkeypatch.setattr(variants, "draw", remove_it)
+    monkeypatch.setattr(ImageProcess, "draw", remove_it)
     assert (await get(photos, document["data"]["image"])).status_code == 404
     assert stored(photos.database) == {}
 

@@ -1,0 +1,91 @@
+"""The process that draws: it has imported what draws, and draws each image in a fork of itself, which ends with it.
+
+So what the bytes of one image do to a decoder, it does to that fork, whose limits are the image's own. Asked on stdin: the
+lengths of what is wanted and of the image (HEAD), the first in JSON, the other. It answers on stdout: how the fork ended
+(ANSWER: 0, REFUSED, or as `subprocess` counts it), and so many bytes that it drew. It ends with its stdin.
+"""
+
+import json
+import os
+import resource
+import struct
+from typing import Any
+
+HEAD, ANSWER = struct.Struct(">II"), struct.Struct(">hI")
+STDIN, STDOUT = 0, 1
+# Of address space, and of the processor.
+MEMORY_BYTES = 512 * 1024 * 1024
+CPU_SECONDS = 10
+# Requests come first. Nice levels are compared within a session, so this is to stay in that of the service.
+NICE = 19
+MAX_DRAWN_BYTES = 16 * 1024 * 1024
+PIECE_BYTES = 65_536
+# The fork has read all of the image, which is none that it may or can decode within its memory.
+REFUSED = 3
+
+
+def main() -> None:
+    """Answers until nobody asks any more."""
+    # A group of its own: it is ended with its fork, and not by what ends the service from a terminal.
+    os.setpgid(0, 0)
+    os.nice(NICE)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    import_decoders()
+    while head := read(HEAD.size):
+        wanted, length = HEAD.unpack(head)
+        status, drawn = draw_in_fork(json.loads(read(wanted)), length)
+        write(STDOUT, ANSWER.pack(status, len(drawn)) + drawn)
+
+
+def import_decoders() -> None:
+    from PIL import GifImagePlugin, ImageCms, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+
+    _ = GifImagePlugin, ImageCms, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+
+
+def draw_in_fork(wanted: dict[str, Any], length: int) -> tuple[int, bytes]:
+    """How the fork ended, and what it drew of the image of so many bytes."""
+    source, target = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(source)
+        draw_and_exit(wanted, length, target)
+    os.close(target)
+    drawn = bytearray()
+    while len(drawn) <= MAX_DRAWN_BYTES and (piece := os.read(source, PIECE_BYTES)):
+        drawn += piece
+    # Whoever has more to say is ended by this.
+    os.close(source)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), bytes(drawn[:MAX_DRAWN_BYTES])
+
+
+def draw_and_exit(wanted: dict[str, Any], length: int, target: int) -> None:
+    status = 1
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+        content, status = read(length), REFUSED
+        from service.images.draw import draw
+
+        write(target, draw(content, wanted))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def read(length: int) -> bytes:
+    """So many bytes of stdin; none where it has ended."""
+    content = bytearray()
+    while len(content) < length:
+        piece = os.read(STDIN, min(length - len(content), 1024 * 1024))
+        if not piece:
+            return b""
+        content += piece
+    return bytes(content)
+
+
+def write(target: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(target, view) :]
