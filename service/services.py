@@ -14,6 +14,8 @@ from service.domain.accounts.own_account import OwnAccount
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
 from service.domain.accounts.users import Accounts
+from service.domain.administration.links import LinkAdministration
+from service.domain.administration.sessions import SessionAdministration
 from service.domain.administration.users import UserAdministration
 from service.domain.aggregations.aggregations import Aggregations
 from service.domain.batches.batches import Batches
@@ -115,6 +117,8 @@ class Services:
     accounts: Accounts
     own_account: OwnAccount
     user_administration: UserAdministration
+    session_administration: SessionAdministration
+    link_administration: LinkAdministration
     sign_in: SignIn
     outbox: Outbox
     mails: Mails
@@ -253,7 +257,9 @@ def build_services(settings: Settings) -> Services:
         passwords=passwords,
         accounts=accounts,
         own_account=OwnAccount(accounts, passwords, flows, removal),
-        user_administration=UserAdministration(passwords, protection, flows, removal),
+        user_administration=UserAdministration(passwords, protection, flows, removal, limits),
+        session_administration=SessionAdministration(sessions, access),
+        link_administration=LinkAdministration(flows, store, base.secret_box),
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,

@@ -27,6 +27,8 @@ class EventType(StrEnum):
     EMAIL_CHANGED = "email_changed"
     CLAIMS_CHANGED = "claims_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 - the name of a type
+    SESSIONS_ENDED = "sessions_ended"
+    LINK_MADE = "link_made"
 
 
 class Actor(StrEnum):

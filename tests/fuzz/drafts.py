@@ -210,6 +210,8 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
             return {"email": email, "data": {"name": "Cy"}, "claims": {"plan": "pro"}, "email_verified": True}
         case "PATCH", "/auth-collections/users/{id}":
             return {"data": {"name": "Di"}, "claims": {"plan": ["free"]}, "disabled": chance.random() < 0.5}
+        case "POST", "/auth-collections/users/{id}/links":
+            return {"purpose": chance.choice(("invite", "reset_password", "verify_email"))}
         case "PUT", "/auth-collections/users/{id}/password":
             return {"password": "correct horse battery"}
         case "PUT", "/auth-collections/user":

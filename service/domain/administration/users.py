@@ -1,7 +1,8 @@
 """A project's users as its servers make, change, disable and delete them, with the secret key."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,8 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
 from service.domain.accounts.users import RESERVED, check_password, check_profile
 from service.domain.files.protection import FileProtection
-from service.domain.flows.flows import Flows
+from service.domain.flows.flows import Flows, Purpose, choose_redirect
+from service.domain.limits.limiter import MAILS_OF_PROJECT, Limits
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, Violation
 from service.query.populate import Row
@@ -41,6 +43,7 @@ class NewPassword:
 
 
 NO_PASSWORD = NewPassword()
+INVITE = "invite"
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -52,34 +55,65 @@ class UserDraft:
     password: NewPassword
     data: Mapping[str, Any]
     state: AccountState
+    invitation: "Invitation | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A mail in this language, whose link and code let the user choose a password."""
+
+    locale: str | None = None
 
 
 class UserAdministration:
     """Every call is one transaction, so that what it says of a change is stored with it."""
 
-    def __init__(self, passwords: Passwords, protection: FileProtection, flows: Flows, removal: Removal) -> None:
+    def __init__(
+        self, passwords: Passwords, protection: FileProtection, flows: Flows, removal: Removal, limits: Limits
+    ) -> None:
         self._passwords = passwords
         self._protection = protection
         self._flows = flows
         self._removal = removal
+        self._limits = limits
 
     async def create(self, project: Project, draft: UserDraft) -> Row:
-        """The new user. Raises Invalid, EmailInUse, TooLarge, Busy."""
+        """The new user. Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded where the project may mail no more today."""
         violations = _check_password(draft.password, project.settings.password_min_length)
         _check(draft.data, draft.state.claims, violations)
         # What is no hash matches no password; the specification keeps the address there for users of a provider.
         hashed = await self._hash(project, draft.password) or draft.email
         new = NewUser(draft.email, hashed, draft.data, state=draft.state)
+        redirect_to = choose_redirect(project, None)
 
         async def write(database: ProjectDatabase) -> Row:
             await Users(database).insert(new)
             await _record(database, project, EventType.USER_CREATED, new.id)
+            if draft.invitation is not None:
+                invite = Purpose(INVITE, new.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
+                await self._flows.insert(project, invite, database)
             return database.file_urls.show(await find_record(database, new.id))
 
         try:
-            return await self._sign(project, await project.database.in_transaction(write))
+            async with self._mailing(project, draft):
+                row = await project.database.in_transaction(write)
         except DuplicateValue:
             raise EmailInUse from None
+        return await self._sign(project, row)
+
+    @asynccontextmanager
+    async def _mailing(self, project: Project, draft: UserDraft) -> AsyncIterator[None]:
+        """Around the write of a user: an invitation is one of the project's mails of the day, unless it is not written."""
+        is_counted = draft.invitation is not None and project.settings.mail_limit
+        taken = await self._limits.take_one(project, MAILS_OF_PROJECT, "") if is_counted else None
+        try:
+            yield
+        except BaseException:
+            if taken is not None:
+                await self._limits.give_back(taken)
+            raise
+        if draft.invitation is not None:
+            self._flows.wake()
 
     async def change(self, project: Project, user_id: str, change: UserChange) -> Row:
         """The user afterwards. Raises UserNotFound, Invalid, EmailInUse, TooLarge."""

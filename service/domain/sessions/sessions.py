@@ -98,8 +98,11 @@ class Sessions:
 
     async def list(self, caller: UserCaller) -> Sequence[Session]:
         """The sessions of the caller that can still be used, the newest first. Raises InvalidToken."""
-        user = await _find_user(caller)
-        found = await SessionRecords(caller.project.database).list_of(caller.user_id, now())
+        return await self.list_of(caller.project, await _find_user(caller))
+
+    async def list_of(self, project: Project, user: User) -> Sequence[Session]:
+        """Those of a user who was read just now."""
+        found = await SessionRecords(project.database).list_of(user.id, now())
         return [each for each in found if each.version == user.version and each.id not in user.ended]
 
     async def end_one(self, caller: UserCaller, session_id: str) -> None:

@@ -1,16 +1,18 @@
 """What the endpoints of administration read."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
-from service.domain.administration.users import NewPassword, UserDraft
+from service.domain.administration.links import HandedLink
+from service.domain.administration.users import Invitation, NewPassword, UserDraft
 from service.storage.account_states import AccountState
 from service.storage.user_changes import UserChange
 from service.web.accounts.bodies import Claims
 from service.web.http.emails import Email
 from service.web.http.passwords import NewPassword as PasswordText
-from service.web.openapi.shapes import Data
+from service.web.openapi.shapes import Data, Time
 
 HashText = Annotated[
     str,
@@ -47,11 +49,14 @@ class NewUserForm(_Strict):
     claims: Claims = Field(default_factory=dict)
     email_verified: bool = False
     disabled: bool = False
+    invite: Annotated[
+        bool, Field(description="Mails the user a link to choose a password, in the first of `Accept-Language`")
+    ] = False
 
-    def draft(self) -> UserDraft:
+    def draft(self, locale: str | None) -> UserDraft:
         password = NewPassword(**self._sent("password"), hashed=self._sent("password_hash").get("password_hash"))
         state = AccountState(disabled=self.disabled, email_verified=self.email_verified, claims=self.claims)
-        return UserDraft(self.email, password, self.data, state)
+        return UserDraft(self.email, password, self.data, state, Invitation(locale) if self.invite else None)
 
 
 class UserChangeForm(_Strict):
@@ -65,3 +70,21 @@ class UserChangeForm(_Strict):
 
     def change(self) -> UserChange:
         return UserChange(self.data, self._sent("email", "claims", "email_verified", "disabled"))
+
+
+class LinkForm(_Strict):
+    """What the link is for, and which of the project's REDIRECT_URLS it leads to in the end: without one the first."""
+
+    purpose: Literal["verify_email", "reset_password", "invite"]
+    redirect_to: Annotated[str, Field(max_length=2048)] | None = None
+
+
+class LinkView(TypedDict):
+    url: str
+    code: str
+    flow_id: str
+    expires_at: Time
+
+
+def link_view(link: HandedLink) -> LinkView:
+    return {"url": link.url, "code": link.code, "flow_id": link.flow_id, "expires_at": link.expires_at}

@@ -6,15 +6,18 @@ from starlette.responses import Response
 from service.domain.access.caller import SecretKeyCaller
 from service.services import Services
 from service.web.accounts.endpoints import record_view
-from service.web.administration.bodies import NewUserForm, PasswordForm, UserChangeForm
+from service.web.administration.bodies import LinkForm, NewUserForm, PasswordForm, UserChangeForm, link_view
 from service.web.http.json_body import read_object, validated
+from service.web.http.locales import find_locale
 from service.web.http.render import json_response
+from service.web.sessions.endpoints import session_view
 
 
 async def create_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Make a user."""
     form = validated(NewUserForm, await read_object(request))
-    return json_response(record_view(await services.user_administration.create(caller.project, form.draft())), 201)
+    draft = form.draft(find_locale(request))
+    return json_response(record_view(await services.user_administration.create(caller.project, draft)), 201)
 
 
 async def change_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
@@ -35,3 +38,23 @@ async def replace_password(request: Request, caller: SecretKeyCaller, services: 
     form = validated(PasswordForm, await read_object(request))
     await services.user_administration.replace_password(caller.project, request.path_params["id"], form.read())
     return Response(status_code=204)
+
+
+async def list_sessions(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """List a user's sessions."""
+    found = await services.session_administration.list(caller.project, request.path_params["id"])
+    return json_response({"sessions": [session_view(session, None) for session in found]})
+
+
+async def end_sessions(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """End all sessions of a user."""
+    await services.session_administration.end_all(caller.project, request.path_params["id"])
+    return Response(status_code=204)
+
+
+async def make_link(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Make a link and a code for a user, without a mail."""
+    form = validated(LinkForm, await read_object(request))
+    links, user_id = services.link_administration, request.path_params["id"]
+    made = await links.make(caller.project, user_id, form.purpose, form.redirect_to)
+    return json_response(link_view(made), 201)

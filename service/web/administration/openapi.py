@@ -1,11 +1,13 @@
 """The declarations of administration."""
 
-from service.errors import Busy, EmailInUse, UserNotFound
+from service.errors import Busy, EmailInUse, LimitExceeded, UserNotFound
 from service.web.accounts.bodies import UserRecord
 from service.web.accounts.openapi import EXAMPLE_LOGIN, EXAMPLE_RECORD
-from service.web.administration.bodies import NewUserForm, PasswordForm, UserChangeForm
-from service.web.openapi import tags
+from service.web.administration.bodies import LinkForm, LinkView, NewUserForm, PasswordForm, UserChangeForm
+from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.sessions.bodies import SessionList
+from service.web.sessions.openapi import EXAMPLE_SESSION
 
 RECORD = Content(type=UserRecord, examples={"a user": EXAMPLE_RECORD})
 EXAMPLE_NEW = {**EXAMPLE_LOGIN, "data": {"name": "Ann"}, "claims": {"plan": "pro"}, "email_verified": True}
@@ -14,9 +16,14 @@ CREATE = Operation(
     id="createUser",
     tag=tags.USERS,
     description="Nobody is signed in by this, and a taken address is a 409.",
-    body=(Content(type=NewUserForm, examples={"a user": EXAMPLE_NEW}),),
+    body=(
+        Content(
+            type=NewUserForm,
+            examples={"a user": EXAMPLE_NEW, "an invitation": {"email": "bob@example.com", "invite": True}},
+        ),
+    ),
     answers=(SuccessResponse(status=201, description="The new user", content=(RECORD,)),),
-    errors=(EmailInUse, Busy),
+    errors=(EmailInUse, LimitExceeded, Busy),
 )
 CHANGE = Operation(
     id="changeUser",
@@ -47,4 +54,44 @@ PASSWORD = Operation(
     body=(Content(type=PasswordForm, examples={"a password": {"password": "correct horse battery"}}),),
     answers=(SuccessResponse(status=204, description="The password is replaced"),),
     errors=(UserNotFound, Busy),
+)
+LIST_SESSIONS = Operation(
+    id="listSessionsOfUser",
+    tag=tags.USERS,
+    answers=(
+        SuccessResponse(
+            description="The sessions that can still be used, the newest first; `current` is false",
+            content=(
+                Content(type=SessionList, examples={"one": {"sessions": [EXAMPLE_SESSION | {"current": False}]}}),
+            ),
+        ),
+    ),
+    errors=(UserNotFound,),
+)
+END_SESSIONS = Operation(
+    id="endSessionsOfUser",
+    tag=tags.USERS,
+    description="The user's tokens are refused from the next request on.",
+    answers=(SuccessResponse(status=204, description="All have ended"),),
+    errors=(UserNotFound,),
+)
+EXAMPLE_LINK = {
+    "url": "https://auth.example.com/auth-collections/link?t=Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw",
+    "code": "402719",
+    "flow_id": "4bS9uQmXk1dW0p2RzV7nYA",
+    "expires_at": shapes.EXAMPLE_TIME,
+}
+MAKE_LINK = Operation(
+    id="makeLink",
+    tag=tags.USERS,
+    description="What a mail would carry, for a server that hands it over itself. Nobody is mailed.",
+    body=(Content(type=LinkForm, examples={"an invitation": {"purpose": "invite"}}),),
+    answers=(
+        SuccessResponse(
+            status=201,
+            description="The link, and the code that is good with the `flow_id`",
+            content=(Content(type=LinkView, examples={"a link": EXAMPLE_LINK}),),
+        ),
+    ),
+    errors=(UserNotFound,),
 )

@@ -1,0 +1,55 @@
+"""Links and codes for a user that a project's server hands over itself: what a mail would carry, without the mail."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from service.domain.flows.flows import Flows, Purpose, choose_redirect
+from service.domain.mails.contents import Contents, open_contents
+from service.domain.mails.routes import life_of
+from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import SecretBox
+from service.storage.databases import ProjectDatabase
+from service.storage.events import Actor, Event, EventType, record_event
+from service.storage.flows import FlowStore
+from service.storage.user_changes import find_record
+
+# What such a link may be for: what needs nothing but the user's address.
+PURPOSES = ("verify_email", "reset_password", "invite")
+
+
+@dataclass(frozen=True, slots=True)
+class HandedLink:
+    """The code is good with the `flow_id`; both are good until then."""
+
+    url: str = field(repr=False)
+    code: str = field(repr=False)
+    flow_id: str
+    expires_at: datetime
+
+
+class LinkAdministration:
+    """Makes links. Whoever has one has what the user's mailbox would have."""
+
+    def __init__(self, flows: Flows, store: FlowStore, secret_box: SecretBox) -> None:
+        self._flows = flows
+        self._store = store
+        self._box = secret_box
+
+    async def make(self, project: Project, user_id: str, purpose: str, redirect_to: str | None) -> HandedLink:
+        """For one of PURPOSES. Raises UserNotFound, Invalid where the project does not let links lead to `redirect_to`."""
+        target = choose_redirect(project, redirect_to)
+        event = Event(EventType.LINK_MADE, user_id, Actor.SERVER, detail={"purpose": purpose})
+
+        async def write(database: ProjectDatabase) -> HandedLink:
+            user = await find_record(database, user_id)
+            wanted = Purpose(purpose, user["email"], user_id, redirect_to=target)
+            record = self._flows.record(project, wanted)
+            carried = open_contents(self._box, record) or Contents(wanted.to)
+            record["expires_at"] = record["created_at"] + life_of(purpose)
+            # It is a flow like those that were mailed, but nobody is mailed, and no list of mails has it.
+            del record["mail"]
+            await self._store.insert(record, database.session)
+            await record_event(database, event, project.settings.event_days)
+            return HandedLink(carried.link, carried.code, record["_id"], record["expires_at"])
+
+        return await project.database.in_transaction(write)
