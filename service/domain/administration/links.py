@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from service.domain.flows.flows import Flows, Purpose, choose_redirect
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Purpose, choose_redirect
 from service.domain.mails.contents import Contents, open_contents
 from service.domain.mails.routes import life_of
 from service.domain.projects.lookup import Project

@@ -12,7 +12,8 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
 from service.domain.accounts.users import RESERVED, check_password, check_profile
 from service.domain.files.protection import FileProtection
-from service.domain.flows.flows import Flows, Purpose, choose_redirect
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Purpose, choose_redirect
 from service.domain.limits.limiter import MAILS_OF_PROJECT, Limits
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, Violation
