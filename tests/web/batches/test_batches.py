@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from faults.samples import picture
 from service.domain.projects.settings import ProjectSettings
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import added, change, declare, find, one
@@ -319,3 +320,20 @@ async def test_taken_values_cannot_be_guessed_by_batches(shop: Api) -> None:
     guess = create("orders", {"city": "x", "sku": "taken"})
     answer = await batch_as(ann, [guess] * 25, atomic=False)
     assert [each["status"] for each in answer.json()["results"]] == [409] * 20 + [429] * 5
+
+
+async def test_what_of_a_user_a_batch_does_not_set_says_so(api: Api) -> None:
+    form = {"data": '{"email": "eve@example.com", "password": "correct horse"}'}
+    made = await api.request("POST", "/auth-collections/signup", data=form, files={"photo": ("a.png", picture("PNG"))})
+    user = made.json()["user"]
+    by_file = "This field holds a file, which PUT /auth-collections/user replaces"
+    for change_, loc, type_, msg in (
+        ({"data": {"photo": "x"}}, ["data", "photo"], "file", by_file),
+        ({"data": {"email": "x@example.com"}}, ["data", "email"], "reserved", "email cannot be set here"),
+        ({"push": {"id": "x"}}, ["push", "id"], "reserved", "id cannot be set here"),
+    ):
+        operation = {"op": "update", "collection": "users", "id": user["id"], **change_}
+        answer = await api.request("POST", "/api/batch", json={"operations": [operation]})
+        assert answer.status_code == 422, answer.text
+        found = [(each["loc"], each["type"], each["msg"]) for each in answer.json()["detail"]]
+        assert found == [(["body", "operations", 0, *loc], type_, msg)]
