@@ -1,42 +1,23 @@
-"""Names: which database holds the service's own records, which one a project's; the indexes of each; and transactions.
+"""Names: which database holds the service's own records, which one a project's; and the indexes of each."""
 
-The body of a transaction makes the same calls as code outside of one, on a `ProjectDatabase` that is bound to the
-transaction's session (`ProjectDatabase.in_transaction`). It may run several times, so it changes nothing but MongoDB and
-its own variables. It makes one call after the other, for a session is no good for two at once; and it lets every error
-out, for MongoDB has ended the transaction with it.
-"""
-
-import asyncio
-import random
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from contextvars import Context
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pymongo import ASCENDING, IndexModel, _csot, timeout
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo import ASCENDING, IndexModel, timeout
+from pymongo.errors import OperationFailure
 
 from service.errors import ServiceError
 from service.schema.file_urls import FileUrls
 from service.storage.client import Client, ClientSession, Database
-from service.storage.errors import MAX_TIME_EXPIRED
 from service.storage.files.stored import FILE_INDEXES, ensure_file_indexes
 from service.storage.records import Records, translated
+from service.storage.transactions import in_transaction
 
 Result = TypeVar("Result")
 
 INDEX_BUILD_SECONDS = 600
-# Conflicts with other transactions are tried again within this time.
-TRANSACTION_SECONDS = 10.0
-# The specification of the drivers' convenient API for transactions waits so before it tries again.
-FIRST_WAIT_SECONDS = 0.005
-WAIT_GROWTH = 1.5
-LONGEST_WAIT_SECONDS = 0.5
-
-RETRY_ALL = "TransientTransactionError"
-RETRY_COMMIT = "UnknownTransactionCommitResult"
 # DatabaseDropPending: MongoDB's answer to the second of two.
 DROP_PENDING = 215
 # Of a service that knows no address of its files, and so takes no URL for one of them.
@@ -218,63 +199,3 @@ class Databases:
         """MongoDB's version, such as 8.0.4."""
         with translated():
             return str((await self.client.admin.command("buildInfo"))["version"])
-
-
-async def in_transaction(client: Client, work: Callable[[ClientSession], Awaitable[Result]]) -> Result:
-    """What `work(session)` returns, once all its writes are committed. It runs again when it meets another writer.
-
-    Raises what `work` raises, and the errors of `records.translated`; after Unavailable the writes may or may not have
-    happened.
-    """
-    deadline = time.monotonic() + TRANSACTION_SECONDS
-    with translated(), timeout(TRANSACTION_SECONDS):
-        async with client.start_session() as session:
-            wait = FIRST_WAIT_SECONDS
-            while True:
-                try:
-                    return await _attempt(session, work, deadline)
-                except Exception as error:
-                    if not _may_retry(error, RETRY_ALL, deadline):
-                        raise
-                # The waiting differs, so that two who met do not meet again.
-                await asyncio.sleep(wait * random.random())  # noqa: S311 - not a secret
-                wait = min(wait * WAIT_GROWTH, LONGEST_WAIT_SECONDS)
-
-
-async def _attempt(
-    session: ClientSession, work: Callable[[ClientSession], Awaitable[Result]], deadline: float
-) -> Result:
-    await session.start_transaction()
-    try:
-        result = await work(session)
-        await _commit(session, deadline)
-    finally:
-        if session.in_transaction:
-            await _abort(session)
-    return result
-
-
-async def _abort(session: ClientSession) -> None:
-    """Ends the transaction, also that of a request whose time is over or which is cancelled: nothing stays locked.
-
-    The driver would not even send the command past the deadline of its context, hence a context of its own.
-    """
-    await asyncio.shield(asyncio.create_task(session.abort_transaction(), context=Context()))
-
-
-async def _commit(session: ClientSession, deadline: float) -> None:
-    """A commit can be repeated: MongoDB answers how the first one ended."""
-    while True:
-        try:
-            return await session.commit_transaction()
-        except PyMongoError as error:
-            if getattr(error, "code", None) == MAX_TIME_EXPIRED or not _may_retry(error, RETRY_COMMIT, deadline):
-                raise
-
-
-def _may_retry(error: Exception, label: str, deadline: float) -> bool:
-    """Whether the driver put `label` on the error, or on the one that it was translated from; and time is left."""
-    source = error if isinstance(error, PyMongoError) else error.__cause__
-    left = _csot.remaining()
-    is_late = time.monotonic() > deadline or (left is not None and left <= 0)
-    return not is_late and isinstance(source, PyMongoError) and source.has_error_label(label)

@@ -6,8 +6,9 @@ from typing import Any
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
 from service.storage.client import ClientSession, Document
-from service.storage.databases import Databases, in_transaction
+from service.storage.databases import Databases
 from service.storage.records import translated
+from service.storage.transactions import in_transaction
 
 CANARY = "secret_key"
 NOT_DELETING: Document = {"deleting": {"$exists": False}}

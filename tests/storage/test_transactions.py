@@ -8,7 +8,8 @@ from pymongo.errors import OperationFailure
 
 from service.errors import DuplicateValue, ServiceError, Unavailable
 from service.storage.client import ClientSession, Database, Document, within
-from service.storage.databases import RETRY_COMMIT, ProjectDatabase
+from service.storage.databases import ProjectDatabase
+from service.storage.transactions import RETRY_COMMIT
 
 
 @pytest.fixture
