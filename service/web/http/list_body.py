@@ -10,7 +10,6 @@ from starlette.requests import Request
 
 from service.bounds import MAX_CHOSEN, MAX_CURSOR, MAX_LIMIT, MAX_POPULATE, MAX_SORT_KEYS
 from service.errors import Invalid
-from service.query.cursor import BEGINNING
 from service.query.names import NAME, PATH, RELATION
 from service.query.nodes import ListQuery
 from service.query.options import MAX_OFFSET
@@ -30,7 +29,7 @@ RelationName = Annotated[str, Field(json_schema_extra={"pattern": rf"^(\*|{RELAT
 
 
 class ListForm(BaseModel):
-    """What a list is to show; each part may be left out."""
+    """What a list is to show; each part may be left out: only those in `model_fields_set` are read."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -50,11 +49,11 @@ class ListForm(BaseModel):
     count: Annotated[
         bool | Literal["exact", "none", "estimated", "capped"],
         Field(description="What the total is to be; exact without it, and none with a cursor"),
-    ] = True
+    ] = Field(default_factory=bool)
     cursor: Annotated[
         str,
         Field(min_length=1, max_length=MAX_CURSOR, description="`*`, or the `next` of a page; in place of an offset"),
-    ] = BEGINNING
+    ] = Field(default_factory=str)
     offset: Annotated[int, Field(ge=0, le=MAX_OFFSET)] = ListQuery().offset
 
 

@@ -151,3 +151,11 @@ async def test_a_declared_credential_is_required(route: ApiRoute, http: httpx2.A
 async def test_a_refused_method_is_told_all_methods_of_the_path(http: httpx2.AsyncClient) -> None:
     answer = await http.patch("/auth-collections/user")
     assert (answer.status_code, answer.headers["allow"]) == (405, "DELETE, GET, HEAD, PUT")
+
+
+def test_what_a_list_takes_has_no_default_that_it_would_not_have_unsent() -> None:
+    """A page by cursor is asked for; an unsent cursor is none."""
+    form = DOCUMENT["components"]["schemas"]["ListForm"]["properties"]
+    for name in ("cursor", "count"):
+        assert "default" not in form[name]
+        assert "not sent" not in form[name]["description"]
