@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from faults import batches, cost, freeze, hostile, idempotency, kills, limits, restarts, sessions, soak
+from faults import batches, cost, freeze, hostile, idempotency, kills, limits, once, restarts, sessions, soak
 from service.embedded.mongod import embedded_mongodb
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
@@ -24,6 +24,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "hostile": hostile.main,
     "soak": soak.main,
     "sessions": lambda: typer.run(sessions.main),
+    "once": lambda: typer.run(once.main),
     "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),
 }

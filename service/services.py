@@ -63,6 +63,7 @@ from service.domain.projects.secrets import SecretBox, derive_key
 from service.domain.projects.signing_keys import SigningKeys
 from service.domain.realtime.realtime import Realtime
 from service.domain.sessions.access_tokens import Tokens
+from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.refresh_tokens import PURPOSE as REFRESH_TOKENS
 from service.domain.sessions.refresh_tokens import RefreshTokens
 from service.domain.sessions.refreshing import Refreshing
@@ -81,6 +82,7 @@ from service.storage.flows import FlowStore
 from service.storage.leases import Leases
 from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
+from service.storage.sign_in_codes import SignInCodes
 from service.storage.sign_in_states import SignInStates
 
 CLOSE_SECONDS = 2.0
@@ -120,6 +122,7 @@ class Services:
     session_administration: SessionAdministration
     link_administration: LinkAdministration
     sign_in: SignIn
+    exchange_codes: ExchangeCodes
     outbox: Outbox
     mails: Mails
     verification: Verification
@@ -235,6 +238,7 @@ def build_services(settings: Settings) -> Services:
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers, files = make_transfer_shares(), Files(projects, protection)
     sessions = Sessions(tokens, refresh_tokens, access)
+    exchange_codes = ExchangeCodes(SignInCodes(databases), sessions)
     admin = base.build_admin()
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
     store = FlowStore(databases)
@@ -279,7 +283,9 @@ def build_services(settings: Settings) -> Services:
             SignInStates(databases),
             sessions=sessions,
             clients=ProviderClients(_provider_defaults(settings), settings.base_url),
+            codes=exchange_codes,
         ),
+        exchange_codes=exchange_codes,
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),
         verification=verification,

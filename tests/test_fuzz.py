@@ -61,7 +61,7 @@ NEVER_GOOD = {
     "/realtime",
     *("/metrics", "/mailbox", "/mailbox/messages", "/mailbox/{asset}"),
     *("/auth-collections/confirm", "/auth-collections/reset-password", "/auth-collections/mails/{id}/retry"),
-    "POST /auth-collections/link",
+    *("POST /auth-collections/link", "/auth-collections/token"),
 }
 
 

@@ -12,7 +12,8 @@ from service.storage.records import translated
 class SignInState:
     """What the callback needs of a sign-in that was begun.
 
-    `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it.
+    `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it. With a
+    `challenge` a code is made in place of a token, for the page `redirect_to`.
     """
 
     id: str = field(repr=False)
@@ -23,6 +24,8 @@ class SignInState:
     browser: str | None = field(repr=False)
     client_state: str | None
     expires_at: datetime
+    challenge: str | None = field(default=None, repr=False)
+    redirect_to: str | None = None
 
 
 class SignInStates:
@@ -56,10 +59,13 @@ class SignInStates:
             browser=found["browser"],
             client_state=found["client_state"],
             expires_at=found["expires_at"],
+            challenge=found.get("challenge"),
+            redirect_to=found.get("redirect_to"),
         )
 
 
 def _document(state: SignInState) -> Document:
+    more = {"challenge": state.challenge, "redirect_to": state.redirect_to}
     return {
         "_id": state.id,
         "project_id": state.project_id,
@@ -69,4 +75,5 @@ def _document(state: SignInState) -> Document:
         "browser": state.browser,
         "client_state": state.client_state,
         "expires_at": state.expires_at,
+        **{name: value for name, value in more.items() if value is not None},
     }

@@ -53,6 +53,7 @@ from service.web.sessions import endpoints as sessions
 from service.web.sessions import openapi as describe_sessions
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import openapi as describe_sign_in
+from service.web.sign_in import tokens
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
@@ -142,6 +143,8 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", f"/auth-collections{CALLBACK}/{{provider}}", sign_in.callback, PROJECT_IN_PATH, AUTH,
              describe_sign_in.PROVIDER_CALLBACK, query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS,
              takes_head=False),
+    ApiRoute("POST", "/auth-collections/token", tokens.exchange_code, ANY_KEY, CODES, describe_sign_in.TOKEN,
+             max_body=MAX_JSON_BYTES),
     # The specification's configuration example has the callback without the prefix.
     ApiRoute("GET", CALLBACK, sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.SHORT_CALLBACK,
              query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),

@@ -225,6 +225,8 @@ def _by_mail(path: str, chance: random.Random) -> Any:
             return {"email": "ann@example.com", "locale": "de"}
         case "/auth-collections/confirm":
             return chance.choice(({"flow_id": "made-up", "code": "123456"}, {"token": "made-up"}))
+        case "/auth-collections/token":
+            return {"code": "made-up", "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"}
         case "/auth-collections/reset-password":
             return {"flow_id": "made-up", "code": "123456", "password": "correct horse"}
     return None

@@ -4,17 +4,19 @@ import hashlib
 import hmac
 import secrets
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
 from service.domain.projects.lookup import Project
+from service.domain.sessions.admission import decide_sign_in
+from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
 from service.domain.sign_in.linking import link_or_create
-from service.domain.sign_in.registration import ProviderClients
+from service.domain.sign_in.registration import ProviderClients, check_page
 from service.errors import (
     Busy,
     DuplicateValue,
@@ -49,12 +51,15 @@ class AuthorizationStart:
 class SignInWish:
     """What whoever begins a sign-in asks for. `browser` is the value with which an earlier one was bound.
 
-    `provider` is the name of one of the project's, None that of the IDP settings.
+    `provider` is the name of one of the project's, None that of the IDP settings. With a `challenge` (RFC 7636) the page
+    `redirect_to` is given a code and no token.
     """
 
     provider: str | None = None
     client_state: str | None = None
     browser: str | None = field(default=None, repr=False)
+    challenge: str | None = field(default=None, repr=False)
+    redirect_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +78,47 @@ class Callback:
 
 @dataclass(frozen=True, slots=True)
 class SignInResult:
-    """A token, or a code of specification section 7.2; and the `client_state` that the project's page sent, if any."""
+    """A token, a code that stands for one, or an error of specification section 7.2; and what the project's page sent, if any.
+
+    `page` is where to go with it, None the project's usual one.
+    """
 
     token: str | None = field(default=None, repr=False)
     error: str | None = None
     client_state: str | None = None
+    code: str | None = field(default=None, repr=False)
+    page: str | None = None
 
 
 class SignIn:
     """`begin` stores what `complete` needs, under a state that works once, for LIFETIME, for one project."""
 
-    def __init__(self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, clients: ProviderClients) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        states: SignInStates,
+        *,
+        sessions: Sessions,
+        clients: ProviderClients,
+        codes: ExchangeCodes,
+    ) -> None:
         self._gateway = gateway
         self._states = states
         self._sessions = sessions
         self._clients = clients
+        self._codes = codes
         # A provider that hangs holds up nobody who signs in elsewhere.
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
     async def begin(self, project: Project, wish: SignInWish) -> AuthorizationStart:
         """Stores a sign-in and returns where it starts.
 
-        Raises ProviderNotFound, ConfigurationMissing, Unavailable when the provider or the database does not answer, and Busy
-        when too many wait for the provider.
+        Raises ProviderNotFound, ConfigurationMissing, Invalid for a page that is none of the project's, Unavailable when the
+        provider or the database does not answer, and Busy when too many wait for the provider.
         """
         registration = self._clients.find(project, wish.provider)
+        if wish.redirect_to is not None:
+            check_page(project, wish.redirect_to)
         proofs = FlowSecrets(state=new_random(), nonce=new_random(), code_verifier=new_random())
         # A browser keeps its value, so that two sign-ins at once in two tabs both work.
         browser = (wish.browser or new_random()) if project.settings.idp_bind_browser else None
@@ -112,20 +133,23 @@ class SignIn:
                 browser=_digest(browser) if browser else None,
                 client_state=wish.client_state,
                 expires_at=now() + LIFETIME,
+                challenge=wish.challenge,
+                redirect_to=wish.redirect_to,
             )
         )
         return AuthorizationStart(url, browser)
 
     async def complete(self, project: Project, callback: Callback, client: Client) -> SignInResult:
         """What to tell the project's page. Whatever goes wrong is one of the codes of specification section 7.2."""
-        client_state = None
+        begun: SignInState | None = None
         try:
             begun = await self._take(project, callback.state)
-            client_state = begun.client_state
-            token = await self._finish(project, callback, begun=begun, client=client)
+            result = await self._finish(project, callback, begun=begun, client=client)
         except Exception as error:
-            return SignInResult(error=_reported(project, error), client_state=client_state)
-        return SignInResult(token=token, client_state=client_state)
+            result = SignInResult(error=_reported(project, error))
+        if begun is None:
+            return result
+        return replace(result, client_state=begun.client_state, page=begun.redirect_to)
 
     async def aclose(self) -> None:
         await self._gateway.aclose()
@@ -136,8 +160,10 @@ class SignIn:
             raise SignInFailed("the state is missing, unknown, used or expired")
         return begun
 
-    async def _finish(self, project: Project, callback: Callback, *, begun: SignInState, client: Client) -> str:
-        """The token of the user who signed in. The state is spent by now, whatever happens here."""
+    async def _finish(
+        self, project: Project, callback: Callback, *, begun: SignInState, client: Client
+    ) -> SignInResult:
+        """What the user who signed in is given. The state is spent by now, whatever happens here."""
         registration = self._clients.find(project, callback.provider)
         provider = registration.provider_name
         if begun.client_binding != registration.client_binding:
@@ -155,8 +181,13 @@ class SignIn:
             raise SignInFailed("too many sign-ins wait for the provider") from None
         identity, is_first = Identity(provider, profile.subject), registration.name is None
         user = await link_or_create(project, identity, profile, is_first=is_first)
+        if begun.challenge is not None:
+            decide_sign_in(project.settings, user.state, proves_email=True)
+            challenge = begun.challenge
+            code = await self._codes.issue(project, user.id, user.version, amr=PROVIDER, challenge=challenge)
+            return SignInResult(code=code)
         grant = await self._sessions.open(project, user.id, user.version, client, state=user.state, amr=PROVIDER)
-        return grant.access_token
+        return SignInResult(token=grant.access_token)
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         if self._gateway.knows(registration):

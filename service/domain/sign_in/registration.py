@@ -1,13 +1,15 @@
 """A project's clients at its identity providers, put together from the project's settings and the environment's."""
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from service.domain.projects.lookup import Project
 from service.domain.projects.provider_administration import redirect_url
 from service.domain.projects.providers import Provider
 from service.domain.projects.settings import ProjectSettings
-from service.errors import ConfigurationMissing, ProviderNotFound
+from service.errors import ConfigurationMissing, Invalid, ProviderNotFound
 from service.providers import Endpoints, Registration, is_allowed_url
+from service.providers.registration import is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,30 @@ def _place(provider: Provider) -> str | Endpoints:
 
 
 def completion_page(project: Project, provider: str | None) -> str:
-    """Where the browser goes in the end. Raises ConfigurationMissing, and ProviderNotFound for none of the project's."""
-    if provider is not None and provider not in project.providers:
+    """Where the browser goes in the end. Raises ConfigurationMissing, and ProviderNotFound for none of the project's.
+
+    A project that has no provider in its IDP settings may have no page there either: then it is the first of REDIRECT_URLS.
+    """
+    settings = project.settings
+    if provider is None:
+        return _required("IDP_COMPLETE_URL", settings.idp_complete_url)
+    if provider not in project.providers:
         raise ProviderNotFound
-    return _required("IDP_COMPLETE_URL", project.settings.idp_complete_url)
+    return _required("IDP_COMPLETE_URL", settings.idp_complete_url or next(iter(settings.redirect_urls), None))
+
+
+def check_page(project: Project, page: str) -> None:
+    """Raises Invalid for none of the project's REDIRECT_URLS. On this machine any port will do (RFC 8252 section 7.3)."""
+    if _without_port(page) not in map(_without_port, project.settings.redirect_urls):
+        raise Invalid.one(("query", "redirect_to"), "This is none of the project's REDIRECT_URLS")
+
+
+def _without_port(page: str) -> str:
+    """As it is, but for the port of a page on this machine."""
+    if not is_allowed_url(page) or not is_loopback(page):
+        return page
+    parts = urlsplit(page)
+    return parts._replace(netloc=parts.netloc.removesuffix(f":{parts.port}")).geturl()
 
 
 def _issuer(settings: ProjectSettings, defaults: ProviderDefaults) -> str | None:

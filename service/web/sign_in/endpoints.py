@@ -1,6 +1,7 @@
 """Sign-in through an identity provider over HTTP: specification section 4.2."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
@@ -20,15 +21,26 @@ from service.web.auth.authenticate import MAX_PROJECT_ID
 from service.web.auth.client import read_client
 from service.web.http.render import json_response
 
+# A SHA-256 in base64url (RFC 7636 section 4.2).
+CHALLENGE_LENGTH = 43
+CHALLENGE = re.compile(rf"[A-Za-z0-9_-]{{{CHALLENGE_LENGTH}}}")
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
 MAX_CLIENT_STATE = 512
 MAX_PROVIDER = 32
-PARAMETERS = {"project_id": MAX_PROJECT_ID, "client_state": MAX_CLIENT_STATE, "provider": MAX_PROVIDER}
+MAX_REDIRECT_TO = 2048
+PARAMETERS = {
+    "project_id": MAX_PROJECT_ID,
+    "client_state": MAX_CLIENT_STATE,
+    "provider": MAX_PROVIDER,
+    "code_challenge": CHALLENGE_LENGTH,
+    "redirect_to": MAX_REDIRECT_TO,
+}
 # The prefix makes browsers refuse the cookie from other hosts, over http and for a part of the site (RFC 6265bis 4.1.3).
 COOKIE = "__Host-sign-in"
 COOKIE_IN_HEADER = re.compile(rf"(?:^|;)[ \t]*{COOKIE}=([A-Za-z0-9_-]{{43}})[ \t]*(?=;|$)")
 TOKEN_PARAMETER = "svc-super-token"  # noqa: S105 - the name of a parameter
+CODE_PARAMETER = "svc-code"
 ERROR_PARAMETER = "svc-error"
 STATE_PARAMETER = "state"
 # What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
@@ -48,6 +60,8 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
         provider=_named(parameters.get("provider")),
         client_state=parameters.get("client_state"),
         browser=_browser(request),
+        challenge=_challenge(parameters),
+        redirect_to=parameters.get("redirect_to"),
     )
     return _begun(await services.sign_in.begin(caller.project, wish))
 
@@ -56,12 +70,24 @@ async def callback(request: Request, caller: AnonymousCaller, services: Services
     """Take the browser back from the identity provider, and send it to the project's page."""
     brought = _callback(request)
     page = completion_page(caller.project, brought.provider)
-    return _redirect(page, await services.sign_in.complete(caller.project, brought, read_client(request, services)))
+    result = await services.sign_in.complete(caller.project, brought, read_client(request, services))
+    return _redirect(result.page or page, result)
 
 
 def _named(provider: str | None) -> str | None:
     """None is the provider of the IDP settings, which has a name for those who list all of them."""
     return None if provider == DEFAULT else provider
+
+
+def _challenge(parameters: Mapping[str, str]) -> str | None:
+    """Raises Invalid for what no verifier makes, and where a page is named without one: it is never given a token."""
+    challenge = parameters.get("code_challenge")
+    if challenge is not None and not CHALLENGE.fullmatch(challenge):
+        msg = f"This must be {CHALLENGE_LENGTH} characters, the SHA-256 of a verifier in base64url (RFC 7636)"
+        raise Invalid.one(("query", "code_challenge"), msg)
+    if challenge is None and "redirect_to" in parameters:
+        raise Invalid.one(("query", "code_challenge"), "A redirect_to needs a code_challenge", type_="missing")
+    return challenge
 
 
 def _parameters(request: Request) -> dict[str, str]:
@@ -123,6 +149,7 @@ def completion_url(page: str, result: SignInResult) -> str:
     """`page` with its own query kept and the result added: "https://a.example/done?x=1&svc-error=database_error"."""
     ours = {
         TOKEN_PARAMETER: result.token,
+        CODE_PARAMETER: result.code,
         ERROR_PARAMETER: result.error,
         STATE_PARAMETER: result.client_state,
     }

@@ -2,13 +2,25 @@
 
 from dataclasses import replace
 
-from service.errors import Busy, ConfigurationMissing, ProjectNotFound, ProviderNotFound, SignInFailed, Unavailable
+from service.errors import (
+    AccountDisabled,
+    Busy,
+    ConfigurationMissing,
+    InvalidCode,
+    ProjectNotFound,
+    ProviderNotFound,
+    SignInFailed,
+    Unavailable,
+)
+from service.web.accounts.openapi import SIGNED_IN
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
-from service.web.sign_in.endpoints import PARAMETERS, AuthorizationUrl
+from service.web.sign_in.bodies import EXAMPLE_SVC_CODE, EXAMPLE_VERIFIER, TokenForm
+from service.web.sign_in.endpoints import CHALLENGE, PARAMETERS, AuthorizationUrl
 
 EXAMPLE_URL = "https://provider.example/authorize?response_type=code&client_id=app&state=Yk3v"
+EXAMPLE_CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
 CODES = ", ".join(f"`{ending.code}`" for ending in ENDINGS)
 
@@ -35,6 +47,18 @@ LOGIN = Operation(
             schema={"type": "string", "minLength": 1, "maxLength": PARAMETERS["provider"]},
             example="google",
         ),
+        Parameter(
+            name="code_challenge",
+            description="The SHA-256, in base64url, of a verifier that the page keeps (RFC 7636). The page is given `svc-code` "
+            "then, and no token.",
+            schema={"type": "string", "pattern": f"^{CHALLENGE.pattern}$"},
+            example=EXAMPLE_CHALLENGE,
+        ),
+        Parameter(
+            name="redirect_to",
+            description="One of the project's REDIRECT_URLS, in place of its IDP_COMPLETE_URL; with a `code_challenge` only.",
+            schema={"type": "string", "minLength": 1, "maxLength": PARAMETERS["redirect_to"]},
+        ),
     ),
     answers=(
         SuccessResponse(
@@ -54,7 +78,7 @@ CALLBACK = Operation(
     id="authIdpRedirect",
     tag=tags.SIGN_IN,
     description="Browsers come here from the provider. They go on to the project's IDP_COMPLETE_URL with `svc-super-token`, "
-    f"an access token, or with `svc-error`: {CODES}.",
+    f"an access token, with `svc-code` where the sign-in began with a challenge, or with `svc-error`: {CODES}.",
     parameters=tuple(
         Parameter(name=name, description=text, schema={"type": "string"})
         for name, text in (
@@ -79,4 +103,12 @@ PROVIDER_CALLBACK = replace(
     id="authIdpRedirectOfProvider",
     description=f"The redirect URL of one of the project's providers, each its own. {CALLBACK.description}",
     errors=(*CALLBACK.errors, ProviderNotFound),
+)
+TOKEN = Operation(
+    id="exchangeCode",
+    tag=tags.SIGN_IN,
+    description="A `svc-code` is good for 60 seconds and once, also where the verifier is wrong.",
+    body=(Content(type=TokenForm, examples={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}}),),
+    answers=(SuccessResponse(description="The user's token", content=(SIGNED_IN,)),),
+    errors=(InvalidCode, AccountDisabled),
 )

@@ -1,0 +1,68 @@
+"""Codes with which a page gets the tokens of somebody who signed in: one document each, used once.
+
+They are kept with the sign-ins that were begun, under names of their own. The TTL index only cleans up; the stored time
+decides.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from service.storage.databases import Databases
+from service.storage.records import translated
+
+
+@dataclass(frozen=True, slots=True)
+class SignInCode:
+    """Who was recognized, how (`amr`), and who may use the code: whoever has what `challenge` was made of.
+
+    `id` is a digest of the code, `version` the user's at the time.
+    """
+
+    id: str = field(repr=False)
+    project_id: str
+    user_id: str
+    version: int
+    amr: tuple[str, ...]
+    challenge: str = field(repr=False)
+    expires_at: datetime
+
+
+class SignInCodes:
+    """Raises the errors of `records.translated`."""
+
+    __slots__ = ("_codes",)
+
+    def __init__(self, databases: Databases) -> None:
+        self._codes = databases.system["sign_in_states"]
+
+    async def insert(self, code: SignInCode) -> None:
+        with translated():
+            await self._codes.insert_one(
+                {
+                    "_id": code.id,
+                    "project_id": code.project_id,
+                    "user_id": code.user_id,
+                    "version": code.version,
+                    "amr": list(code.amr),
+                    "challenge": code.challenge,
+                    "expires_at": code.expires_at,
+                }
+            )
+
+    async def take(self, id_: str, *, project_id: str, moment: datetime) -> SignInCode | None:
+        """Finds and deletes, in one step. Of any number of callers at once one gets it; another project's stays."""
+        with translated():
+            found = await self._codes.find_one_and_delete(
+                {"_id": id_, "project_id": project_id, "expires_at": {"$gt": moment}}
+            )
+        if found is None:
+            return None
+        return SignInCode(
+            id=found["_id"],
+            project_id=found["project_id"],
+            user_id=found["user_id"],
+            version=found["version"],
+            amr=tuple(found["amr"]),
+            challenge=found["challenge"],
+            expires_at=found["expires_at"],
+        )
