@@ -80,7 +80,7 @@ SAVED: dict[str, Any] = {
 
 
 # They end the tokens of the user whom the path names.
-ENDING = {"/auth-collections/users/{id}/password"}
+ENDING = {"/auth-collections/users/{id}/password", "/auth-collections/users/{id}/sessions"}
 
 
 @dataclass(frozen=True)
