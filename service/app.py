@@ -16,7 +16,7 @@ from service.web.asgi.request_context import DeadlineWatch, RequestContext
 from service.web.asgi.router import RouteDispatch
 from service.web.asgi.streaming import Streams
 from service.web.http.render import render_error
-from service.web.realtime.sockets import SocketDispatch
+from service.web.realtime.sockets import OpenSockets, SocketDispatch
 from service.web.routes import ROUTES
 
 # Objects made and not freed before the youngest generation is looked at; and how many of its turns make one of the next.
@@ -57,7 +57,7 @@ def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Appli
             await services.close()
 
     app = Application(routes=ROUTES, lifespan=lifespan)
-    app.deadlines, app.streams = deadlines, Streams()
+    app.deadlines, app.streams, app.sockets = deadlines, Streams(), OpenSockets()
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.
     app.router.redirect_slashes = False
     return app
@@ -74,7 +74,8 @@ class Application(Starlette):
     shows_mailbox = False
     deadlines: Deadlines
     streams: Streams
+    sockets: OpenSockets
 
     def build_middleware_stack(self) -> ASGIApp:
         answered = DeadlineWatch(RouteDispatch(self.router, render_error), self.deadlines)
-        return RequestContext(answered, render_error, otherwise=SocketDispatch(answered))
+        return RequestContext(answered, render_error, otherwise=SocketDispatch(answered, self.sockets))

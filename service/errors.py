@@ -510,6 +510,15 @@ class NotLive(ServiceError):
     detail = "This cannot be followed live"
 
 
+class ListNotLive(Invalid):
+    """A list that was asked for as a stream of events cannot be followed; the reason is in `detail`."""
+
+    code = "not_live"
+
+    def __init__(self, reason: str = NotLive.detail) -> None:
+        super().__init__([Violation(("query",), reason, "not_live")])
+
+
 class IdempotencyKeyReused(Invalid):
     """The `Idempotency-Key` was sent before, within 24 hours, with another method, path, query or body."""
 
@@ -541,6 +550,12 @@ class LimitExceeded(ServiceError):
     status = 429
     code = "rate_limit_exceeded"
     detail = "Too many requests"
+
+
+class TooManySockets(LimitExceeded):
+    """The user follows something over so many sockets to this worker already."""
+
+    detail = "This user has too many sockets already"
 
 
 class Unavailable(ServiceError):

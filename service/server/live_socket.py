@@ -29,8 +29,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if (connection := transport.get_extra_info("socket")) is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        limit_send_buffer(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -66,7 +65,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
         """How many bytes the kernel has not taken."""
         return self.transport.get_write_buffer_size() if not self.transport.is_closing() else 0
 
-    def write(self, frame: bytes) -> None:
+    def write(self, frame: bytes, cursor: str | None = None) -> None:  # noqa: ARG002 - a client finds it in the frame
         """Sends a text of one frame. What is said to a client that is gone is lost."""
         if self.close_sent or self.disconnected or self.transport.is_closing():
             return
@@ -102,6 +101,12 @@ class LiveSocket(WebSocketsSansIOProtocol):
         self.close(RESTART, json.dumps({"retry_after": round(random.uniform(0, RETRY_SECONDS), 1)}))  # noqa: S311
         self.transport.close()
         self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
+
+
+def limit_send_buffer(transport: Any) -> None:
+    """What the kernel takes of one connection that lasts, whether its client reads or not."""
+    if (connection := transport.get_extra_info("socket")) is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
 
 
 def text_head(size: int) -> bytes:

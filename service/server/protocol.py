@@ -10,13 +10,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 import service.server.internals  # noqa: F401 - it says what changed where uvicorn is not the one that this file fits
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.server.connections import ConnectionRegister
-from service.server.live_socket import LiveSocket
+from service.server.live_socket import LiveSocket, limit_send_buffer
 from service.server.refusals import render_refusal
 from service.server.send_rate import SendRate
 from service.server.timeouts import ConnectionTimeouts
 from service.server.write_buffer import WriteBuffer
 from service.web.asgi.deadlines import STOPPING
-from service.web.realtime.sockets import PATH
+from service.web.realtime.sockets import EVENTS_EXTENSION, PATH
 
 
 class TooManyHeaders(Exception):
@@ -42,9 +42,12 @@ class TimedConnection(HttpToolsProtocol):
         self._refused = False
         self._upgraded = False
         self._task: asyncio.Task[Any] | None = None
+        self._extensions: dict[str, Any] = {EVENTS_EXTENSION: self._begin_events}
+        self._end_events: Callable[[], None] | None = None
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """As uvicorn's; the task is kept, to be cut short when the server stops."""
+        cycle.scope["extensions"] = self._extensions
         self._task = self.loop.create_task(cycle.run_asgi(app))
         self._task.add_done_callback(self.tasks.discard)
         self.tasks.add(self._task)
@@ -91,7 +94,8 @@ class TimedConnection(HttpToolsProtocol):
         self._register.forget(self)
         super().connection_lost(exc)
         self.pipeline.clear()
-        self._send_rate = self._task = None
+        self._extensions.clear()
+        self._send_rate = self._task = self._end_events = None
         self.app = self.cycle = self.scope = self.headers = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
@@ -110,10 +114,12 @@ class TimedConnection(HttpToolsProtocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends no more. Whether it may still read: it may, when its last request is whole and not answered.
 
-        Otherwise the transport closes by itself, so what is written goes out first.
+        Who follows a stream of events has left: until something is written, nothing else would tell. Then and otherwise the
+        transport closes by itself, so what is written goes out first.
         """
         self.transport.flush()  # type: ignore[attr-defined]
-        waits = self.cycle is not None and not self.cycle.response_complete and not self._reading_body
+        is_whole = self.cycle is not None and not self.cycle.response_complete and not self._reading_body
+        waits = is_whole and self._end_events is None
         if waits:
             self.cycle.keep_alive = False
         return waits
@@ -161,7 +167,13 @@ class TimedConnection(HttpToolsProtocol):
             self._register.mark_idle(self)
         super().on_message_complete()
 
+    def _begin_events(self, end: Callable[[], None]) -> None:
+        """The answer lasts until its client leaves, or until the server stops, which calls `end`."""
+        self._end_events = end
+        limit_send_buffer(self.transport)
+
     def on_response_complete(self) -> None:
+        self._end_events = None
         super().on_response_complete()
         if self.cycle is None:
             # The connection went while a request before its last one was answered.
@@ -201,6 +213,8 @@ class TimedConnection(HttpToolsProtocol):
             self.loop.call_later(self._timeouts.last_look, self.close_idle)
         else:
             self.end_with_this_request()
+        if self._end_events is not None:
+            self._end_events()
         if patience := self.config.timeout_graceful_shutdown:
             self.loop.call_later(max(patience - self._timeouts.cut_short, patience / 2), self._cut_short)
 

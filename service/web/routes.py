@@ -46,6 +46,7 @@ from service.web.openapi.api_route import ApiRoute, KeyUse, Query
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
 from service.web.realtime import endpoints as realtime
+from service.web.realtime import event_streams
 from service.web.realtime import openapi as describe_realtime
 from service.web.rules import endpoints as rules
 from service.web.rules import openapi as describe_rules
@@ -155,7 +156,8 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("PATCH", COLLECTION, collections.change_collection, KEY, DAILY, describe_collections.CHANGE,
              query=READ, max_body=MAX_JSON_BYTES, answer_seconds=collections.CHANGE_ANSWER_SECONDS),
     ApiRoute("DELETE", COLLECTION, collections.delete_collection, KEY, DAILY, describe_collections.DELETE),
-    ApiRoute("GET", DOCUMENTS, documents.list_documents, BY_RULE, DAILY, describe_documents.LIST, query=READ),
+    ApiRoute("GET", DOCUMENTS, documents.list_documents, BY_RULE, DAILY,
+             describe_realtime.with_events(describe_documents.LIST), query=READ, events=event_streams.follow_documents),
     ApiRoute("GET", f"{COLLECTION}/distinct", documents.distinct_documents, KEY, DAILY, describe_documents.DISTINCT,
              query=READ),
     ApiRoute("POST", QUERY_DOCUMENTS, documents.query_documents, BY_RULE, DAILY, describe_documents.QUERY,

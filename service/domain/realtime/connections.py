@@ -23,7 +23,8 @@ class Sink(Protocol):
 
     def waiting(self) -> int: ...
 
-    def write(self, frame: bytes) -> None: ...
+    def write(self, frame: bytes, cursor: str | None = None) -> None:
+        """`cursor` is the one that the frame holds, for a sink that says it beside the frame."""
 
     def close(self, code: int, reason: str = "") -> None: ...
 
@@ -57,12 +58,12 @@ class Connection:
         names = ("rules", "collections", *(("users",) if self.user_id else ()))
         return [(self.database_name, name) for name in names]
 
-    def write(self, frame: bytes) -> None:
+    def write(self, frame: bytes, cursor: str | None = None) -> None:
         if self.is_open:
-            self._sink.write(frame)
+            self._sink.write(frame, cursor)
 
-    def write_snapshot(self, frame: bytes) -> None:
-        self.write(frame)
+    def write_snapshot(self, frame: bytes, cursor: str) -> None:
+        self.write(frame, cursor)
         self._snapshot_end = self._sink.written
 
     def is_behind(self) -> bool:

@@ -18,6 +18,7 @@ from service.bounds import (
     MAX_SNAPSHOT_BYTES,
     MAX_SNAPSHOTS,
     MAX_SUBSCRIPTIONS,
+    MAX_USER_SOCKETS,
 )
 from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.access.control import AccessControl
@@ -38,6 +39,7 @@ from service.errors import (
     InvalidToken,
     ProjectNotFound,
     ServiceError,
+    TooManySockets,
     Unavailable,
 )
 from service.observe.metrics import RESYNCS, SOCKETS, SUBSCRIPTIONS
@@ -57,7 +59,7 @@ AT_ONCE = 8
 ATTEMPTS = 5
 UNAUTHENTIC, TOO_SLOW = 4401, 4408
 TOO_LARGE_SNAPSHOT = Invalid.one(
-    ("body", "limit"),
+    ("query", "limit"),
     f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes; ask for fewer",
     type_="page_too_large",
 )
@@ -101,17 +103,24 @@ class Realtime:
     def connections(self) -> list[Connection]:
         return [each for found in self._of_project.values() for each in found]
 
-    def count_of_user(self, connection: Connection) -> int:
+    def _count_of_user(self, connection: Connection) -> int:
         others = self._of_project.get(connection.database_name, ())
         return sum(each.user_id == connection.user_id for each in others)
 
     async def join(self, connection: Connection) -> None:
-        """The connection is told of what concerns it until it leaves. Raises Unavailable."""
+        """The connection is told of what concerns it until it leaves. Raises TooManySockets, Unavailable."""
         if not self._tasks:
             self._start()
-        await self._follow(connection.follows())
+        if connection.user_id is not None and self._count_of_user(connection) >= MAX_USER_SOCKETS:
+            raise TooManySockets
+        # Counted before anything is waited for, so that many at once are not each the last one.
         self._of_project[connection.database_name].add(connection)
         SOCKETS.inc()
+        try:
+            await self._follow(connection.follows())
+        except BaseException:
+            self._forget(connection)
+            raise
 
     def leave(self, connection: Connection) -> None:
         connection.is_open = False
@@ -119,13 +128,16 @@ class Realtime:
             self.unsubscribe(connection, subscription)
         for task in list(connection.tasks):
             task.cancel()
-        found = self._of_project.get(connection.database_name, set())
-        if connection in found:
-            found.discard(connection)
+        if connection in self._of_project.get(connection.database_name, ()):
+            self._forget(connection)
             self.feed.forget(connection.follows())
-            SOCKETS.dec()
+
+    def _forget(self, connection: Connection) -> None:
+        found = self._of_project[connection.database_name]
+        found.discard(connection)
+        SOCKETS.dec()
         if not found:
-            self._of_project.pop(connection.database_name, None)
+            del self._of_project[connection.database_name]
         self._stale.pop(connection, None)
 
     async def subscribe(
@@ -259,8 +271,9 @@ class Realtime:
         documents = b",".join(map(write_document, shown))
         if len(documents) > MAX_SNAPSHOT_BYTES:
             raise TOO_LARGE_SNAPSHOT
-        head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=subscription.sign(at))
-        connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents))
+        cursor = subscription.sign(at)
+        head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=cursor)
+        connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents), cursor)
         subscription.begin(at)
         return True
 
@@ -414,7 +427,8 @@ class Realtime:
 
     def _tick(self, connection: Connection) -> None:
         live = [each for each in connection.subscriptions.values() if each.state is State.LIVE]
-        connection.write(frame("tick", cursors={each.id: each.sign(each.reached(self.feed.position)) for each in live}))
+        cursors = {each.id: each.sign(each.reached(self.feed.position)) for each in live}
+        connection.write(frame("tick", cursors=cursors), next(iter(cursors.values()), None))
 
     async def close(self) -> None:
         for task in self._tasks:

@@ -22,7 +22,7 @@ BeginAgain = Callable[["Subscription", str], None]
 class Line(Protocol):
     """The connection, as far as a subscription writes to it."""
 
-    def write(self, frame: bytes) -> None: ...
+    def write(self, frame: bytes, cursor: str | None = None) -> None: ...
 
     def is_behind(self) -> bool:
         """Whether too much waits for the client to read it."""
@@ -108,7 +108,8 @@ class Subscription:
             self.write(at, changes)
 
     def write(self, at: int, changes: bytes) -> None:
-        self._line.write(b'%s%s],"cursor":"%s"}' % (self._head, changes, self.sign(at).encode()))
+        cursor = self.sign(at)
+        self._line.write(b'%s%s],"cursor":"%s"}' % (self._head, changes, cursor.encode()), cursor)
 
     def reached(self, position: int) -> int:
         """The moment up to which the client has everything, where all was told up to `position`."""

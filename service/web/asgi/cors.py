@@ -16,7 +16,7 @@ MAX_ORIGIN = 300
 PREFLIGHT_HEADERS = {
     "access-control-allow-methods": "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE",
     "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-ID, Range, If-Match, If-None-Match, "
-    "Idempotency-Key",
+    "Idempotency-Key, Last-Event-ID",
     "access-control-max-age": "600",
 }
 EXPOSED = (

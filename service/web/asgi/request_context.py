@@ -29,6 +29,8 @@ OnError = Callable[[Request, Exception], Awaitable[Response]]
 _ids = random.Random()  # noqa: S311
 REQUEST_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")
 # API answers hold personal data and tokens: no cache may keep them, unless the handler says otherwise.
+# Where an answer that lasts leaves in the request's state when it began, as `perf_counter` has it.
+BEGUN = "begun"
 DEFAULT_HEADERS = {b"cache-control": b"no-store", b"x-content-type-options": b"nosniff"}
 
 
@@ -71,7 +73,8 @@ class RequestContext:
             response = await self.on_error(Request(scope), error)
             await response(scope, receive, marked)
         finally:
-            seconds, method, route = time.perf_counter() - started, scope["method"], _route(scope)
+            # A stream says when its answer began, for it lasts as long as its client likes.
+            seconds, method, route = state.get(BEGUN, time.perf_counter()) - started, scope["method"], _route(scope)
             request_series(method, route, status).observe(seconds)
             log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **_known(scope))
 

@@ -35,12 +35,14 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 Handler = Callable[[Request, Any, Services], Awaitable[Response]]
 OnError = Callable[[Request, Exception], Awaitable[Response]]
 Form = tuple[str, int]
+EVENTS = b"text/event-stream"
 
 
 class Demands(Protocol):
     """What a row of `web/routes` asks of a request; `ApiRoute` says what each is."""
 
     handler: Handler
+    events: Handler | None
     credential: Credential
     policy: Policy | None
     answer_seconds: float | None
@@ -54,7 +56,8 @@ def make_endpoint(row: Demands) -> Endpoint:
 
     The endpoint raises LimitExceeded, which names the limit, and Unavailable, for what cannot be counted must not pass.
     """
-    handler, authenticate, policy = row.handler, AUTHENTICATE[row.credential], row.policy
+    handler = row.handler if row.events is None else _choose(row.handler, row.events)
+    authenticate, policy = AUTHENTICATE[row.credential], row.policy
     seconds, refuses_query = row.answer_seconds, row.refuses_query
     refuses_headers = row.refuses_key or row.refuses_if_match
     others = _policies(policy) if policy is not None else {}
@@ -79,8 +82,22 @@ def make_endpoint(row: Demands) -> Endpoint:
             _refuse_unread(request, row)
         return await handler(request, caller, services)
 
-    endpoint.__name__, endpoint.__doc__ = handler.__name__, handler.__doc__
+    endpoint.__name__, endpoint.__doc__ = row.handler.__name__, row.handler.__doc__
     return endpoint
+
+
+def _choose(handler: Handler, events: Handler) -> Handler:
+    """`events` for a client that asks for a stream of events by its name, and `handler` for all others."""
+
+    def handle(request: Request, caller: Any, services: Services) -> Awaitable[Response]:
+        return (events if _wants_events(request.scope) else handler)(request, caller, services)
+
+    return handle
+
+
+def _wants_events(scope: Scope) -> bool:
+    lines = [value for name, value in scope["headers"] if name == b"accept"]
+    return any(EVENTS in line.lower() for line in lines) and scope["method"] == "GET"
 
 
 def _policies(policy: Policy) -> dict[type[Caller], Policy]:

@@ -70,7 +70,7 @@ class Streamed(Response):
             await self._pieces.aclose()
 
     async def _send(self, receive: Receive, send: Send) -> None:
-        departure = asyncio.ensure_future(_departure(receive))
+        departure = asyncio.ensure_future(wait_for_departure(receive))
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             async for piece in self._pieces:
@@ -82,7 +82,7 @@ class Streamed(Response):
             departure.cancel()
 
 
-async def _departure(receive: Receive) -> None:
+async def wait_for_departure(receive: Receive) -> None:
     """Returns when the client has left; whatever else it still sends is not read."""
     while (await receive())["type"] != "http.disconnect":
         pass

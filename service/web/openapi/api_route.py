@@ -31,7 +31,8 @@ class ApiRoute(Route):
 
     `credential` makes the caller; `policy` is the limit that the request is counted under; `answer_seconds` are given to
     the handler where they are not those of every request; `max_body` is how many bytes of JSON it may read. `takes_head`
-    is False where asking changes something. `idempotency_key` says what becomes of one; without it a GET ignores it, and all
+    is False where asking changes something. `events` answers in place of the handler where a client asks for a stream of
+    events. `idempotency_key` says what becomes of one; without it a GET ignores it, and all
     else refuses it. A write whose description has no `If-Match` refuses that header.
     """
 
@@ -44,6 +45,7 @@ class ApiRoute(Route):
         policy: Policy | None,
         operation: Operation,
         *,
+        events: Handler | None = None,
         query: Query = Query.REFUSED,
         answer_seconds: float | None = None,
         max_body: int = 0,
@@ -51,7 +53,7 @@ class ApiRoute(Route):
         idempotency_key: KeyUse | None = None,
     ) -> None:
         self.method, self.handler, self.operation = method, handler, operation
-        self.credential, self.policy, self.query = credential, policy, query
+        self.credential, self.policy, self.query, self.events = credential, policy, query, events
         self.refuses_query = query is Query.REFUSED
         self.answer_seconds, self.max_body = answer_seconds, max_body
         self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)

@@ -7,12 +7,11 @@ from typing import Any
 
 from starlette.types import Scope
 
-from service.bounds import MAX_USER_SOCKETS
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
 from service.domain.limits.limiter import DAILY
 from service.domain.projects.lookup import PUBLISHABLE_PREFIX
 from service.domain.realtime.connections import Connection, Sink
-from service.errors import ServiceError
+from service.errors import ServiceError, TooManySockets
 from service.services import Services
 from service.web.auth.client_address import client_address
 from service.web.realtime.messages import Hello
@@ -37,10 +36,10 @@ async def greet(hello: Hello, scope: Scope, sink: Sink, services: Services) -> C
     await count(caller, services)
     credential = hello.get("token") or hello.get("key") or ""
     connection = Connection(sink, caller, credential, expiry(credential) if isinstance(caller, UserCaller) else None)
-    if isinstance(caller, UserCaller) and services.realtime.count_of_user(connection) >= MAX_USER_SOCKETS:
-        raise Refused(LIMITED)
     try:
         await services.realtime.join(connection)
+    except TooManySockets:
+        raise Refused(LIMITED) from None
     except ServiceError:
         raise Refused(UNAVAILABLE) from None
     return connection

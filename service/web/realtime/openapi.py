@@ -1,8 +1,10 @@
 """The declarations of web/realtime."""
 
-from service.errors import UpgradeRequired
+from dataclasses import replace
+
+from service.errors import ListNotLive, UpgradeRequired
 from service.web.openapi import tags
-from service.web.openapi.declaration import Operation, SuccessResponse
+from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 
 OPEN = Operation(
     id="openSocket",
@@ -11,3 +13,27 @@ OPEN = Operation(
     answers=(SuccessResponse(status=101, description="The connection is a WebSocket from here on"),),
     errors=(UpgradeRequired,),
 )
+EVENTS = Content(
+    media_type="text/event-stream",
+    schema={"type": "string"},
+    examples={"the end": 'event: closed\ndata: {"type":"closed","id":"list","code":"forbidden","detail":"..."}\n\n'},
+)
+LAST_EVENT_ID = Parameter(
+    name="Last-Event-ID",
+    location="header",
+    description="The `id` of the last event that came: a stream of events begins with what was missed since.",
+    schema={"type": "string"},
+)
+
+
+def with_events(operation: Operation) -> Operation:
+    """A list that can be followed as well."""
+    (page,) = operation.answers
+    text = "With `Accept: text/event-stream` the list is followed: see the page about realtime."
+    return replace(
+        operation,
+        description=f"{operation.description} {text}".strip(),
+        parameters=(*operation.parameters, LAST_EVENT_ID),
+        answers=(replace(page, content=(*page.content, EVENTS)),),
+        errors=(*operation.errors, ListNotLive),
+    )

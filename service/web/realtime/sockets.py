@@ -1,6 +1,8 @@
 """From a handshake to a session. What is no WebSocket is left to the application."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol, cast
 
 import orjson
@@ -16,6 +18,8 @@ from service.web.realtime.session import Session
 PATH = "/realtime"
 # Where the server leaves the socket for the application, which writes to it without a queue.
 EXTENSION = "auth_collections.sink"
+# Where the server leaves what begins a stream of events: it is called with what the server calls when it stops.
+EVENTS_EXTENSION = "auth_collections.events"
 NO_QUERY = "Credentials and all else go into the first message, never into the URL"
 
 
@@ -27,12 +31,32 @@ class Socket(Sink, Protocol):
     def refuse(self, status: int, body: bytes) -> None: ...
 
 
+class OpenSockets:
+    """How many sockets a worker has, streams of events among them."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._count >= MAX_SOCKETS
+
+    @contextmanager
+    def count(self) -> Iterator[None]:
+        """One more while the context lasts."""
+        self._count += 1
+        try:
+            yield
+        finally:
+            self._count -= 1
+
+
 class SocketDispatch:
     """Serves the sockets of a worker, and hands all else to `app`."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, sockets: OpenSockets) -> None:
         self.app = app
-        self._open = 0
+        self._sockets = sockets
         self._second = 0
         self._handshakes = 0
 
@@ -46,11 +70,8 @@ class SocketDispatch:
             socket.refuse(refusal.status, orjson.dumps(refusal.body()))
             return
         socket.accept()
-        self._open += 1
-        try:
+        with self._sockets.count():
             await Session(scope, receive, socket, cast(Services, scope["app"].services)).run()
-        finally:
-            self._open -= 1
 
     def _find_refusal(self, scope: Scope) -> ServiceError | None:
         if scope["path"] != PATH:
@@ -59,7 +80,7 @@ class SocketDispatch:
             return Unauthorized(NO_QUERY)
         if STOPPING in scope["state"]:
             return Unavailable("The service is stopping; try again")
-        return Busy() if self._open >= MAX_SOCKETS or not self._take_handshake() else None
+        return Busy() if self._sockets.is_full or not self._take_handshake() else None
 
     def _take_handshake(self) -> bool:
         """Whether fewer were begun in this second than may be."""
