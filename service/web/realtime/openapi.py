@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from service.errors import ListNotLive, UpgradeRequired
 from service.web.openapi import tags
-from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.declaration import Operation, Parameter, SuccessResponse
 
 OPEN = Operation(
     id="openSocket",
@@ -12,11 +12,6 @@ OPEN = Operation(
     description="The credential is part of the first message. The messages are described on the page about realtime.",
     answers=(SuccessResponse(status=101, description="The connection is a WebSocket from here on"),),
     errors=(UpgradeRequired,),
-)
-EVENTS = Content(
-    media_type="text/event-stream",
-    schema={"type": "string"},
-    examples={"the end": 'event: closed\ndata: {"type":"closed","id":"list","code":"forbidden","detail":"..."}\n\n'},
 )
 LAST_EVENT_ID = Parameter(
     name="Last-Event-ID",
@@ -27,13 +22,14 @@ LAST_EVENT_ID = Parameter(
 
 
 def with_events(operation: Operation) -> Operation:
-    """A list that can be followed as well."""
-    (page,) = operation.answers
+    """A list that can be followed as well.
+
+    The answer in events is no content of its own here: a generated client would have to tell it from a page on each call.
+    """
     text = "With `Accept: text/event-stream` the list is followed: see the page about realtime."
     return replace(
         operation,
         description=f"{operation.description} {text}".strip(),
         parameters=(*operation.parameters, LAST_EVENT_ID),
-        answers=(replace(page, content=(*page.content, EVENTS)),),
-        errors=(*operation.errors, ListNotLive),
+        errors=(*operation.errors, ListNotLive()),
     )
