@@ -54,7 +54,7 @@ class BrokenRule(TypedDict):
 class ValidationError(TypedDict):
     detail: Annotated[list[BrokenRule], Field(min_length=1)]
     omitted: NotRequired[Annotated[int, Field(ge=1, description="How many broken rules more there are")]]
-    code: Literal["validation_error", "idempotency_key_reused", "aggregation_too_large"]
+    code: Literal["validation_error", "idempotency_key_reused", "aggregation_too_large", "not_live"]
 
 
 OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
