@@ -13,6 +13,7 @@ from bench.figures import Figure, show
 from bench.growth import measure_growth
 from bench.limiter import measure_limiter
 from bench.logins import measure_logins
+from bench.realtime import measure_realtime
 from bench.reliability import measure_reliability
 from bench.report import write_report
 from bench.requests import measure_requests
@@ -51,6 +52,9 @@ def main(
     scaling: Annotated[
         bool, typer.Option("--scaling", help="Workers, services and members; only when asked for.")
     ] = False,
+    realtime: Annotated[
+        bool, typer.Option("--realtime", help="Queries that are followed over many sockets; only when asked for.")
+    ] = False,
     against: Annotated[
         Path | None, typer.Option(help="Another checkout, measured beside this one by --requests.", file_okay=False)
     ] = None,
@@ -68,7 +72,8 @@ def main(
     chosen = {
         name
         for name, wanted in (
-            asked | {"scaling": scaling, "rules": rules, "cursor": cursor, "aggregations": aggregations}
+            asked
+            | {"scaling": scaling, "rules": rules, "cursor": cursor, "aggregations": aggregations, "realtime": realtime}
         ).items()
         if wanted
     } or set(asked)
@@ -101,6 +106,7 @@ def _parts(
         ("logins", lambda: measure_logins(located, rounds=few)),
         ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),
         ("resources", lambda: measure_memory(located)),
+        ("realtime", lambda: list(measure_realtime(located, quick=quick))),
         ("scaling", lambda: measure_workers(located, rounds=few, block=1_000)),
         ("scaling", lambda: measure_members(located, rounds=few, block=100)),
         ("scaling", lambda: list(measure_elections(located, rounds=few))),

@@ -55,11 +55,11 @@ async def _compare_rates(
         await _send(servers, request, WARM_UP)
     for _ in range(rounds):
         for name, servers in setups.items():
-            started, busy = perf_counter(), _busy_seconds()
+            started, busy = perf_counter(), busy_seconds()
             await _send(servers, request, block)
             took = perf_counter() - started
             found[name][0].append(block / took)
-            found[name][1].append((_busy_seconds() - busy) / took)
+            found[name][1].append((busy_seconds() - busy) / took)
     return found
 
 
@@ -69,7 +69,7 @@ async def _send(servers: Sequence[Server], request: Request, count: int) -> None
     await asyncio.gather(*(send_many(server, request, share, connections=connections) for server in servers))
 
 
-def _busy_seconds() -> float:
+def busy_seconds() -> float:
     """What all cores of the machine have worked since it started (proc(5), /proc/stat: user nice system idle iowait ...)."""
     ticks = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")

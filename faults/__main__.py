@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from faults import batches, cost, freeze, hostile, idempotency, kills, limits, once, restarts, sessions, soak
+from faults import batches, cost, freeze, hostile, idempotency, kills, limits, once, realtime, restarts, sessions, soak
 from service.embedded.mongod import embedded_mongodb
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
@@ -27,6 +27,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "once": lambda: typer.run(once.main),
     "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),
+    "realtime": lambda: typer.run(realtime.main),
 }
 ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}
 

@@ -13,6 +13,7 @@ import pytest
 from faults.freeze import DEADLINE_SECONDS, freeze
 from faults.kills import kills
 from faults.processes import headers, make_key, running_service
+from faults.realtime import realtime
 from faults.restarts import CLIENTS, UNLIMITED, restarts
 from faults.wire import Connection
 from service.embedded.mongod import embedded_mongodb
@@ -67,6 +68,13 @@ async def test_r3_killing_the_primary_loses_no_acknowledged_write() -> None:
     assert (outcome.lost, outcome.duplicated, outcome.without_retry_after, outcome.broken) == (0, 0, 0, 0)
     assert outcome.statuses.keys() <= {201, 503}
     assert outcome.statuses[201] > 0
+
+
+async def test_w10_followers_lose_nothing_to_broken_sockets_a_killed_primary_and_a_killed_worker() -> None:
+    outcome = await realtime(reconnects=5, kills=1, worker_kills=1)
+    assert (outcome.reconnects, outcome.kills, outcome.worker_kills) == (5, 1, 1)
+    assert outcome.tally["resumed"] > 0
+    assert outcome.is_good, str(outcome)
 
 
 async def test_r4_sigterm_resets_no_request(mongodb_uri: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from service.observe.metrics import DELIVERIES
 from service.query.closures import Judge, compile_tree
 from service.query.matcher import values_at
 from service.query.nodes import View
@@ -25,8 +26,9 @@ TOO_LARGE, HISTORY = "large", "history"
 class Member(Protocol):
     """One subscription."""
 
-    def deliver(self, at: int, changes: bytes) -> None:
-        """The changes of one moment, as the inside of a JSON array."""
+    def deliver(self, at: int, changes: bytes) -> bool:
+        """The changes of one moment, as the inside of a JSON array; whether they were sent at once."""
+        raise NotImplementedError
 
     def resync(self, reason: str) -> None:
         """It begins anew."""
@@ -78,8 +80,7 @@ class Channel:
         return b'{"op":"change","document":%s}' % write_document(shown)
 
     def deliver(self, at: int, changes: bytes) -> None:
-        for member in list(self.members):
-            member.deliver(at, changes)
+        DELIVERIES.inc(sum([member.deliver(at, changes) for member in list(self.members)]))
 
     def resync(self, reason: str) -> None:
         for member in list(self.members):

@@ -4,13 +4,15 @@ A cursor of somebody else, one that was changed, and one of a query that finds s
 them nobody is told anything.
 """
 
-import base64
+import hashlib
 import hmac
 from collections.abc import Callable
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 
 SIGNATURE_BYTES = 16
+# What BLAKE2b takes of a key.
+KEY_BYTES = 64
 
 Sign = Callable[[int], str]
 
@@ -18,11 +20,13 @@ Sign = Callable[[int], str]
 def make_sign(key: bytes, caller: ProjectCaller, query: str) -> Sign:
     """What makes cursors for `caller` in the bound query that `query` stands for."""
     said = f"{caller.project.id}/{_principal(caller)}/{query}/".encode()
+    # Every delivery has a cursor: keyed BLAKE2 is a third of what an HMAC costs, and begins here, once.
+    begun = hashlib.blake2b(said, key=key[:KEY_BYTES], digest_size=SIGNATURE_BYTES)
 
     def sign(at: int) -> str:
-        text = b"%x" % at
-        digest = hmac.digest(key, said + text, "sha256")[:SIGNATURE_BYTES]
-        return f"{text.decode()}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+        text, signature = b"%x" % at, begun.copy()
+        signature.update(text)
+        return f"{text.decode()}.{signature.hexdigest()}"
 
     return sign
 

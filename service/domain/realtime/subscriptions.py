@@ -80,15 +80,16 @@ class Subscription:
         """The snapshot was sent, which is as of `at`."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         self.state, self._since = State.LIVE, at
-        for each, changes in waiting:
-            self.deliver(each, changes)
+        DELIVERIES.inc(sum([self.deliver(each, changes) for each, changes in waiting]))
 
-    def deliver(self, at: int, changes: bytes) -> None:
+    def deliver(self, at: int, changes: bytes) -> bool:
+        """Whether they were sent, now."""
         if self.state is State.LOADING:
             self._keep(at, changes)
         elif self.state is State.LIVE and at > self._since:
             # The snapshot may be ahead of what MongoDB has told so far.
-            self._send(at, changes)
+            return self._send(at, changes)
+        return False
 
     def _keep(self, at: int, changes: bytes) -> None:
         self._size += len(changes)
@@ -98,14 +99,15 @@ class Subscription:
         else:
             self._waiting.append((at, changes))
 
-    def _send(self, at: int, changes: bytes) -> None:
+    def _send(self, at: int, changes: bytes) -> bool:
         if self._line.is_behind():
             self.state = State.SLOW
         elif len(changes) > MAX_CHANGES_BYTES:
             self.resync(TOO_LARGE)
         else:
-            DELIVERIES.inc()
             self.write(at, changes)
+            return True
+        return False
 
     def write(self, at: int, changes: bytes) -> None:
         cursor = self.sign(at)
