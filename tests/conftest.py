@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from service.services import Services
 from service.settings import Settings
 from service.storage import client
 from service.web.asgi.deadlines import Deadlines
+from tests.pool import Pool, noting_memories
 
 BASE_URL = "http://service.test"
 # An answer may be late on a busy machine; the five seconds of the client are no promise of the service.
@@ -207,14 +209,30 @@ def settings(mongodb_uri: str, database_prefix: str) -> Settings:
 
 
 @pytest.fixture(scope="session")
-async def running_app(settings: Settings) -> AsyncIterator[Application]:
+def memories() -> list[Any]:
+    """Every part of `running_app` that remembers projects."""
+    return []
+
+
+@pytest.fixture(scope="session")
+async def running_app(settings: Settings, memories: list[Any]) -> AsyncIterator[Application]:
     """The application with its lifespan run, on the event loop of all tests."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("OPERATION_TIMEOUT_MS", "SERVER_SELECTION_TIMEOUT_MS"):
             patch.setattr(client, name, PATIENT_MS)
         app = create_app(settings, PATIENT)
-    async with app.router.lifespan_context(app):
+    async with AsyncExitStack() as stack:
+        with noting_memories(memories):
+            await stack.enter_async_context(app.router.lifespan_context(app))
         yield app
+
+
+@pytest.fixture(scope="session")
+def pool(
+    mongo: MongoClient[dict[str, Any]], database_prefix: str, memories: list[Any], running_app: Application
+) -> Pool:
+    """The projects of this worker; `running_app` has filled the memories."""
+    return Pool(mongo, database_prefix, memories)
 
 
 @pytest.fixture
@@ -283,37 +301,31 @@ MakeApi = Callable[..., Awaitable[Api]]
 
 
 @pytest.fixture
-async def emptied(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> AsyncIterator[None]:
+async def emptied(pool: Pool) -> AsyncIterator[None]:
     """Afterwards no project is left, nor anything of one."""
     yield
-    empty(mongo, database_prefix)
-
-
-def empty(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> None:
-    for name in mongo.list_database_names():
-        if name.startswith(f"{database_prefix}p_"):
-            mongo.drop_database(name)
-    for collection in mongo[f"{database_prefix}system"].list_collection_names():
-        mongo[f"{database_prefix}system"][collection].delete_many({})
+    pool.empty()
 
 
 @pytest.fixture
-async def make_api(
-    emptied: None,
+async def make_api(emptied: None, maker: MakeApi) -> MakeApi:
+    """Makes projects, with any settings, that are gone after the test."""
+    return maker
+
+
+@pytest.fixture
+def maker(
+    pool: Pool,
     admin: ProjectAdmin,
     http: httpx2.AsyncClient,
     mongo: MongoClient[dict[str, Any]],
     database_prefix: str,
 ) -> MakeApi:
-    """Makes projects, with any settings, that are gone after the test."""
-    return maker(admin, http, mongo, database_prefix)
+    """As `make_api`, but the projects stay until the pool is emptied."""
 
-
-def maker(
-    admin: ProjectAdmin, http: httpx2.AsyncClient, mongo: MongoClient[dict[str, Any]], database_prefix: str
-) -> MakeApi:
     async def make(**project_settings: str) -> Api:
-        project, keys = await admin.create("A project", None, UNLIMITED | project_settings)
+        project, keys = await admin.create("A project", pool.take(), UNLIMITED | project_settings)
+        pool.note(project.id)
         return Api(project, keys.secret, http, mongo[f"{database_prefix}p_{project.id}"], keys.publishable)
 
     return make

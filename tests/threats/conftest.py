@@ -9,11 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from pymongo import MongoClient
 
-from service.domain.projects.admin import ProjectAdmin
 from service.storage.databases import SESSIONS
-from tests.conftest import Api, MakeApi, empty, maker
+from tests.conftest import Api, MakeApi
+from tests.pool import Pool
 
 INTERNALS = re.compile(
     r"Traceback|pymongo|E11000|errInfo|\$2b\$|mongodb://|/service/|site-packages|bson", re.IGNORECASE
@@ -76,25 +75,22 @@ async def fresh_victim(make_api: MakeApi) -> Victim:
 
 
 @pytest.fixture(scope="module")
-def unharmed(mongo: MongoClient[Any], database_prefix: str) -> Iterator[list[Victim]]:
-    """The victim of attacks that left no trace, for the next of them, unless another test has emptied everything since."""
-    victims: list[Victim] = []
+def unharmed(pool: Pool) -> Iterator[list[tuple[int, Victim]]]:
+    """The victim of attacks that left no trace, for the next of them, with the time of the pool at which it was made."""
+    victims: list[tuple[int, Victim]] = []
     yield victims
-    empty(mongo, database_prefix)
+    pool.empty()
 
 
 @pytest.fixture
 async def victim(
-    unharmed: list[Victim],
-    admin: ProjectAdmin,
-    http: httpx2.AsyncClient,
-    mongo: MongoClient[Any],
-    database_prefix: str,
+    unharmed: list[tuple[int, Victim]], pool: Pool, maker: MakeApi, http: httpx2.AsyncClient
 ) -> AsyncIterator[Victim]:
     """As `fresh_victim`, for attacks that must leave no trace: I2, I3 and I4 are checked after the test."""
-    attacked = unharmed.pop() if unharmed else None
-    if attacked is None or not attacked.stored():
-        attacked = await make_victim(maker(admin, http, mongo, database_prefix))
+    made, attacked = unharmed.pop() if unharmed else (-1, None)
+    # Another test may have emptied everything since.
+    if attacked is None or made != pool.times:
+        attacked = await make_victim(maker)
     # The client is of one test.
     attacked = replace(attacked, api=replace(attacked.api, http=http), other=replace(attacked.other, http=http))
     before = attacked.stored()
@@ -104,4 +100,4 @@ async def victim(
     async with asyncio.timeout(30):
         assert (await attacked.as_user("GET")).status_code == 200
     assert time.process_time() - started < PROMPT_SECONDS
-    unharmed.append(attacked)
+    unharmed.append((pool.times, attacked))

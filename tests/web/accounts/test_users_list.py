@@ -2,21 +2,30 @@
 
 from typing import Any
 
-import httpx2
 import pytest
 from pymongo import MongoClient
 
-from service.services import Services
+from service.app import Application
 from tests.conftest import Api
 from tests.demo import seed_demo
+from tests.pool import Pool
+
+
+@pytest.fixture(scope="module")
+async def characters(
+    pool: Pool, running_app: Application, mongo: MongoClient[Any], database_prefix: str
+) -> list[dict[str, Any]]:
+    """The demo's users as they are stored, seeded once."""
+    await seed_demo(running_app.services, files=(), collections={})
+    stored = list(mongo[f"{database_prefix}p_demo"]["users"].find())
+    pool.empty()
+    return stored
 
 
 @pytest.fixture
-async def demo(
-    emptied: None, services: Services, http: httpx2.AsyncClient, mongo: MongoClient[Any], database_prefix: str
-) -> Api:
-    key, _ = await seed_demo(services, files=(), collections={})
-    return Api(await services.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
+def demo(api: Api, characters: list[dict[str, Any]]) -> Api:
+    api.database["users"].insert_many(characters)
+    return api
 
 
 async def names(demo: Api, query: str) -> list[str]:

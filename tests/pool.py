@@ -1,0 +1,116 @@
+"""Databases of projects that tests are done with, for the next ones: making and removing them is most that MongoDB does here.
+
+A database goes to another test only where its catalog is that of a new project; its records are removed, whatever they are.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from service.domain.cache import Cache
+from service.domain.limits.limiter import Limits
+from service.domain.projects.migrator import Migrator
+from service.domain.shares import Shares
+
+# What is remembered by a project's id, and where. A new one of these is found by tests/test_pool.py.
+REMEMBERED = {Cache: ("_entries",), Limits: ("_leases",), Migrator: ("_pending", "_done"), Shares: ("_paces",)}
+# What the last test left under way may still write into its databases: these are not the next to be used.
+RESTING = 4
+
+Form = dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
+
+
+@contextmanager
+def noting_memories(made: list[Any]) -> Iterator[None]:
+    """Everything made meanwhile that remembers projects is added to `made`."""
+
+    def noting(plain: Any) -> Any:
+        def init(self: Any, *arguments: Any, **named: Any) -> None:
+            plain(self, *arguments, **named)
+            made.append(self)
+
+        return init
+
+    with pytest.MonkeyPatch.context() as patch:
+        for each in REMEMBERED:
+            patch.setattr(each, "__init__", noting(each.__init__))  # type: ignore[misc]
+        yield
+
+
+class Pool:
+    """The projects of one test worker. `free` are done with, and as new; `times` it was emptied so often.
+
+    `memories` are of the application that serves them.
+    """
+
+    def __init__(self, mongo: MongoClient[dict[str, Any]], prefix: str, memories: list[Any]) -> None:
+        self._mongo = mongo
+        self._prefix = prefix
+        self._memories = memories
+        self.free: deque[str] = deque()
+        self._taken: list[str] = []
+        self._form: Form | None = None
+        self.times = 0
+
+    def take(self) -> str | None:
+        """The id of a project that was, whose database is as if it were new; None where there is none."""
+        if len(self.free) <= RESTING:
+            return None
+        self._taken.append(self.free.popleft())
+        return self._taken[-1]
+
+    def note(self, project_id: str) -> None:
+        """Such a project was made just now, and its database is nobody else's."""
+        if project_id not in self._taken:
+            self._taken.append(project_id)
+        if self._form is None:
+            self._form = self._forms().get(self._name(project_id))
+
+    def empty(self) -> None:
+        """No project is left, nor anything of one, nor anything that is remembered of one."""
+        self.times += 1
+        system = self._mongo[f"{self._prefix}system"]
+        is_deleting = {each["_id"] for each in system["projects"].find({"deleting": {"$exists": True}}, {"_id": 1})}
+        forms = self._forms()
+        for project_id in self._taken:
+            form = forms.get(name := self._name(project_id))
+            if form is not None and project_id not in is_deleting and self._restore(name, form):
+                del forms[name]
+                self.free.append(project_id)
+        self._taken.clear()
+        for name in forms.keys() - {self._name(project_id) for project_id in self.free}:
+            self._mongo.drop_database(name)
+        for collection in system.list_collection_names():
+            system[collection].delete_many({})
+        for memory in self._memories:
+            for name in REMEMBERED[type(memory)]:
+                getattr(memory, name).clear()
+
+    def _name(self, project_id: str) -> str:
+        return f"{self._prefix}p_{project_id}"
+
+    def _restore(self, name: str, form: Form) -> bool:
+        """Whether the database is that of a new project now."""
+        wanted = self._form
+        if wanted is None or any(form.get(collection) != wanted[collection] for collection in wanted):
+            return False
+        for collection in form:
+            if collection in wanted:
+                self._mongo[name][collection].delete_many({})
+            else:
+                self._mongo[name].drop_collection(collection)
+        return True
+
+    def _forms(self) -> dict[str, Form]:
+        """For each database of a project: the collections, with their options and indexes."""
+        forms: dict[str, Form] = {}
+        match = {"db": {"$regex": f"^{self._prefix}p_"}}
+        for each in self._mongo.admin.aggregate([{"$listCatalog": {}}, {"$match": match}]):
+            options = {name: value for name, value in each["md"]["options"].items() if name != "uuid"}
+            indexes = [index["spec"] for index in each["md"]["indexes"]]
+            forms.setdefault(each["db"], {})[each["name"]] = options, indexes
+        return forms

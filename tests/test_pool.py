@@ -1,0 +1,68 @@
+"""A test gets a project as if no test had been before: nothing is stored of another one, and nothing is remembered."""
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from types import FunctionType, ModuleType
+
+from service.services import Services
+from tests.conftest import Api, MakeApi
+from tests.pool import RESTING, Pool
+
+# What leads out of the services; what is under way is not remembered.
+OUTSIDE = (type, ModuleType, FunctionType, asyncio.AbstractEventLoop, asyncio.Future)
+
+
+def reachable(root: object) -> Iterator[object]:
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        if id(each := waiting.pop()) not in seen and not isinstance(each, OUTSIDE):
+            seen.add(id(each))
+            yield each
+            waiting += gc.get_referents(each)
+
+
+async def use(api: Api) -> None:
+    """What is remembered: the project, its rules, a collection, a token with the facts and sets of its user, and limits."""
+    token = (await api.signup()).json()["access_token"]
+    named = {"name": "notes", "schema": {"by_id": {"type": "reference", "collection": "users"}}}
+    assert (await api.request("POST", "/api/collections", json=named)).status_code == 201
+    rules = {"notes": {"read": {"by_id": {"$eq": {"$user": "id"}}}}}
+    await api.request("PUT", "/api/rules", json={"collections": rules})
+    await api.as_user(token, "GET", "/auth-collections/user")
+    await api.as_user(token, "GET", "/api/collections/notes/documents")
+    await api.users()
+
+
+def remember(services: Services, api: Api) -> bool:
+    return any(api.project.id in each for each in reachable(services) if isinstance(each, str))
+
+
+def indexes(api: Api) -> dict[str, list[str]]:
+    return {name: sorted(api.database[name].index_information()) for name in api.database.list_collection_names()}
+
+
+async def test_what_a_test_left_is_gone(pool: Pool, maker: MakeApi, services: Services) -> None:
+    fresh = await maker(SIGNUP_LIMIT="5")
+    new = indexes(fresh)
+    await use(fresh)
+    altered = await maker()
+    altered.database["users"].drop_index("created_at")
+    assert remember(services, fresh)
+    pool.empty()
+    assert not remember(services, fresh)
+    assert not altered.database.list_collection_names()
+    assert indexes(fresh) == new
+    assert [each for name in new for each in fresh.database[name].find()] == []
+
+
+async def test_a_project_that_was_is_as_new(pool: Pool, maker: MakeApi) -> None:
+    for _ in range(RESTING + 1):
+        await use(await maker())
+    pool.empty()
+    done_with = set(pool.free)
+    again = await maker()
+    assert again.project.id in done_with
+    assert (await again.users()).json()["total"] == 0
+    assert (await again.signup()).status_code == 201
