@@ -16,6 +16,7 @@ from faults import kills, limits
 from faults.aborts import FAULTS, abort_uploads
 from faults.processes import headers, make_key, running_service
 from faults.restarts import UNLIMITED
+from faults.uploads import UserPictures
 from service.embedded.mongod import embedded_mongodb
 
 NONE = Goal("<=", 0)
@@ -63,7 +64,7 @@ async def _lost_writes(count: int) -> Figure:
 
 
 def _left_by_uploads(uploads: int) -> Figure:
-    report = abort_uploads(uploads, seed=SEED)
+    report = abort_uploads(uploads, seed=SEED, target=UserPictures())
     note = ", ".join(f"{name}: {count}" for name, count in report.items())
     return Figure(
         f"left after {uploads:,} aborted uploads and a sweep", sum(report[each] for each in FAULTS), "", NONE, note

@@ -1,6 +1,7 @@
 """Uploads cut short at random points, by clients that leave, workers and a MongoDB that are killed; then one sweep.
 
-`python -m faults.aborts [--uploads 1000] [--seed 4]`. Prints what is left that should not be; fails unless that is nothing.
+`python -m faults.aborts [--documents] [--uploads 1000] [--seed 4]`. Prints what is left that should not be; fails unless
+that is nothing.
 """
 
 import os
@@ -23,14 +24,12 @@ import typer
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from faults.samples import FORM_TYPE, account, file_part, form, png
 from faults.server import Server, serving, wait_until
+from faults.uploads import DocumentFiles, Target, UserPictures
 from service.embedded.mongod import embedded_mongodb
 
 SENDERS = 8
-USERS = 24
 PIECE = 65_536
-LARGEST = 6_000_000
 KILL_WORKER_EVERY = 40
 KILL_MONGODB_EVERY = 150
 
@@ -38,22 +37,23 @@ KILL_MONGODB_EVERY = 150
 def main(
     uploads: Annotated[int, typer.Option(help="How many uploads must be cut short.", min=1)] = 1_000,
     seed: Annotated[int, typer.Option(help="What the random points are drawn from.")] = 4,
+    documents: Annotated[bool, typer.Option("--documents", help="To documents instead of to users.")] = False,
 ) -> None:
     """Cut uploads short, sweep once, and look for what is left."""
-    report = abort_uploads(uploads, seed=seed)
+    report = abort_uploads(uploads, seed=seed, target=DocumentFiles() if documents else UserPictures())
     typer.echo("\n".join(f"{name}: {count}" for name, count in report.items()))
     if any(report[name] for name in FAULTS):
         raise typer.Exit(1)
 
 
-def abort_uploads(uploads: int, *, seed: int) -> dict[str, int]:
+def abort_uploads(uploads: int, *, seed: int, target: Target) -> dict[str, int]:
     """What `cut_short` counts, with two workers on a MongoDB of their own."""
     with (
         TemporaryDirectory() as folder,
         mongod(Path(folder)) as database,
         serving(database.uri, "aborts_", workers=2) as server,
     ):
-        return cut_short(server, database, uploads=uploads, seed=seed)
+        return cut_short(server, database, target, uploads=uploads, seed=seed)
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Run:
     """What the senders share: the seed's draws, and what became of the uploads so far."""
 
     server: Server
-    tokens: list[str]
+    target: Target
     choices: random.Random
     wanted: int
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -128,17 +128,17 @@ class Run:
     def send_until_over(self) -> None:
         while not self.is_over:
             with self.lock:
-                token, length = self.choices.choice(self.tokens), self.choices.randrange(100, LARGEST)
+                request = self.target.request(self.choices)
                 share, pause = min(1.0, self.choices.random() * 1.15), self.choices.random() / 20
-            outcome = _outcome(self.server, token, png(length), share, pause)
+            outcome = _outcome(self.server, request, share, pause)
             with self.lock:
                 self.outcomes[outcome] += 1
 
 
-def cut_short(server: Server, database: Mongod, *, uploads: int, seed: int) -> dict[str, int]:
+def cut_short(server: Server, database: Mongod, target: Target, *, uploads: int, seed: int) -> dict[str, int]:
     """Sends until so many uploads were not acknowledged, sweeps once, and counts what came of it and what is left."""
-    tokens = [_token(server, f"user{number}@example.com") for number in range(USERS)]
-    run = Run(server, tokens, random.Random(seed), uploads)  # noqa: S311 - a fixed seed repeats the draws
+    target.prepare(server)
+    run = Run(server, target, random.Random(seed), uploads)  # noqa: S311 - a fixed seed repeats the draws
     senders = [threading.Thread(target=run.send_until_over) for _ in range(SENDERS)]
     for sender in senders:
         sender.start()
@@ -148,7 +148,7 @@ def cut_short(server: Server, database: Mongod, *, uploads: int, seed: int) -> d
     # The last transactions of killed workers end, and the service removes what clients left that went last.
     time.sleep(6)
     wait_until(lambda: _answers(database.uri), 60)
-    return {**run.outcomes, **left_behind(server, server.sweep())}
+    return {**run.outcomes, **left_behind(server, target, server.sweep())}
 
 
 def _kill_now_and_then(run: Run, database: Mongod) -> None:
@@ -165,26 +165,16 @@ def _kill_now_and_then(run: Run, database: Mongod) -> None:
             next_mongod = run.sent + KILL_MONGODB_EVERY
 
 
-def _token(server: Server, email: str) -> str:
-    answer = server.signup(form(account(email), file_part("picture")))
-    return str(answer.json()["access_token"])
-
-
-def _outcome(server: Server, token: str, content: bytes, share: float, pause: float) -> str:
-    """Sends a share of an upload that replaces the user's picture; what became of it."""
-    body = form(file_part("picture", content=content))
-    head = (
-        f"PUT /auth-collections/user HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n"
-        f"content-type: {FORM_TYPE['content-type']}\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
+def _outcome(server: Server, request: bytes, share: float, pause: float) -> str:
+    """Sends a share of a request; what became of it."""
     try:
         connection = server.connect()
     except OSError:
         time.sleep(0.05)
         return "not connected"
     with connection, suppress(OSError):
-        _send_share(connection, head.encode() + body, share, pause)
-        if share == 1 and connection.recv(PIECE).startswith(b"HTTP/1.1 200 "):
+        _send_share(connection, request, share, pause)
+        if share == 1 and connection.recv(PIECE).startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 201 ")):
             return "acknowledged"
     return "cut short"
 
@@ -196,24 +186,38 @@ def _send_share(connection: socket.socket, raw: bytes, share: float, pause: floa
     connection.sendall(raw[stop // 2 : stop])
 
 
-FAULTS = ("orphan chunks", "files without a record", "records pointing at nothing", "unreadable files", "intents")
+FAULTS = (
+    "orphan chunks",
+    "files without a record",
+    "records pointing at nothing",
+    "files of two records",
+    "unreadable files",
+    "intents",
+)
 
 
-def left_behind(server: Server, swept: str) -> dict[str, int]:
+def left_behind(server: Server, target: Target, swept: str) -> dict[str, int]:
     """What a sweep removed, and the faults it left: all must be 0."""
     database = server.database
-    files = {file["_id"] for file in database["files.files"].find({}, {"_id": 1})}
-    named = {user["data"]["picture"].rpartition("/")[2] for user in database["users"].find()}
+    files = {_image(file["_id"]) for file in database["files.files"].find({}, {"_id": 1})}
+    names = list(target.names(database))
+    named = set(names)
     chunks = list(database["files.chunks"].aggregate([{"$group": {"_id": "$files_id", "chunks": {"$sum": 1}}}]))
     return {
-        "users, each with a picture": len(named),
+        "files that records name": len(names),
         "files removed by the sweep": int(re.findall(r"removed (\d+) files", swept)[0]),
-        "orphan chunks": sum(row["chunks"] for row in chunks if row["_id"] not in named),
+        "orphan chunks": sum(row["chunks"] for row in chunks if _image(row["_id"]) not in named),
         "files without a record": len(files - named),
         "records pointing at nothing": len(named - files),
+        "files of two records": len(names) - len(named),
         "unreadable files": sum(1 for name in named if not _is_readable(server, name)),
         "intents": database["uploads"].count_documents({}),
     }
+
+
+def _image(name: str) -> str:
+    """Of a variant, the image that it goes with."""
+    return name.partition("~")[0]
 
 
 def _is_readable(server: Server, name: str) -> bool:
