@@ -27,6 +27,7 @@ from service.domain.collections.sweep import sweep_collections
 from service.domain.confirmations.confirmations import Confirmations
 from service.domain.confirmations.links import Links
 from service.domain.confirmations.resets import Resets
+from service.domain.confirmations.sign_ins import SignIns
 from service.domain.confirmations.signups import Signups
 from service.domain.confirmations.verification import Verification
 from service.domain.documents.bulk import BulkWrites
@@ -41,6 +42,7 @@ from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.files.variants import FileVariants
+from service.domain.flows.exchanges import Exchanges
 from service.domain.flows.flows import Flows
 from service.domain.idempotency import Idempotency
 from service.domain.jobs.leader import NAME as LEADER
@@ -127,6 +129,7 @@ class Services:
     mails: Mails
     verification: Verification
     signups: Signups
+    sign_ins: SignIns
     confirmations: Confirmations
     resets: Resets
     links: Links
@@ -246,6 +249,7 @@ def build_services(settings: Settings) -> Services:
     flows = _build_flows(settings, base, limits, store, outbox)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
+    sign_ins = SignIns(flows, Exchanges(store), accounts)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -290,9 +294,10 @@ def build_services(settings: Settings) -> Services:
         mails=Mails(store, projects, base.secret_box, outbox),
         verification=verification,
         signups=Signups(accounts, flows),
-        confirmations=Confirmations(flows, verification, accounts),
+        sign_ins=sign_ins,
+        confirmations=Confirmations(flows, verification, sign_ins),
         resets=resets,
-        links=Links(flows, projects, verification, resets),
+        links=Links(flows, projects, verification, resets, sign_ins),
         base_url=settings.base_url,
         limits=limits,
         jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox, sightings)], Leader(base.leases)),

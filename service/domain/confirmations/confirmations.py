@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from service.domain.accounts.users import Accounts, SignedIn
+from service.domain.accounts.users import SignedIn
+from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
 from service.domain.confirmations.signups import must_prove
 from service.domain.confirmations.verification import VERIFY, Verification
 from service.domain.flows.flows import Flows
 from service.domain.projects.lookup import Project
-from service.domain.sessions.sessions import EMAIL, Client
+from service.domain.sessions.sessions import Client
 from service.errors import InvalidCode
 
 
@@ -22,27 +23,27 @@ Outcome = EmailProven | SignedIn
 class Confirmations:
     """Takes codes and tokens of every purpose that one endpoint confirms."""
 
-    def __init__(self, flows: Flows, verification: Verification, accounts: Accounts) -> None:
+    def __init__(self, flows: Flows, verification: Verification, sign_ins: SignIns) -> None:
         self._flows = flows
         self._verification = verification
-        self._accounts = accounts
+        self._sign_ins = sign_ins
 
     async def by_code(self, project: Project, flow_id: str, code: str, client: Client) -> Outcome:
-        """Signs in whose signup waited for it. Raises InvalidCode, LimitExceeded, and as `decide_sign_in`."""
-        flow = await self._flows.find_by_code(project, flow_id, code, (VERIFY,))
+        """Signs in, if it is for that, or the signup waited for it. Raises InvalidCode, LimitExceeded, AccountDisabled."""
+        flow = await self._flows.find_by_code(project, flow_id, code, (VERIFY, SIGN_IN))
+        if flow.purpose == SIGN_IN:
+            return await self._sign_ins.finish(project, flow, client)
+        if flow.user_id is None or not must_prove(project):
+            await self._verification.finish(project, flow)
+            return EmailProven()
+        credentials = await project.users.find_own_credentials(flow.user_id)
         await self._verification.finish(project, flow)
-        if must_prove(project) and flow.user_id is not None:
-            return await self._sign_in(project, flow.user_id, client)
-        return EmailProven()
+        if credentials is None:
+            raise InvalidCode
+        return await self._sign_ins.sign_in(project, credentials, client)
 
     async def by_token(self, project: Project, token: str) -> Outcome:
-        """Raises InvalidCode."""
+        """The token of a link that signs in is not for here: a program may have followed it. Raises InvalidCode."""
         flow = await self._flows.find_by_token(token, (VERIFY,), project)
         await self._verification.finish(project, flow)
         return EmailProven()
-
-    async def _sign_in(self, project: Project, user_id: str, client: Client) -> SignedIn:
-        found = await project.users.find_own_credentials(user_id)
-        if found is None:
-            raise InvalidCode
-        return await self._accounts.sign_in(project, found.user, client, found.state, amr=EMAIL)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from service.domain.confirmations.resets import INVITE, RESET, Resets
+from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
 from service.domain.confirmations.verification import VERIFY, Verification
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow
@@ -10,7 +11,7 @@ from service.domain.projects.lookup import Project, Projects
 from service.errors import InvalidCode, ProjectNotFound
 
 # What a click on the page's button is enough for, and what takes a password.
-CLICKED = (VERIFY,)
+CLICKED = (VERIFY, SIGN_IN)
 WITH_PASSWORD = (RESET, INVITE)
 
 
@@ -29,11 +30,14 @@ class Link:
 class Links:
     """Of the mails of all projects."""
 
-    def __init__(self, flows: Flows, projects: Projects, verification: Verification, resets: Resets) -> None:
+    def __init__(
+        self, flows: Flows, projects: Projects, verification: Verification, resets: Resets, sign_ins: SignIns
+    ) -> None:
         self._flows = flows
         self._projects = projects
         self._verification = verification
         self._resets = resets
+        self._sign_ins = sign_ins
 
     async def find(self, token: str) -> Link:
         """Raises InvalidCode."""
@@ -43,10 +47,17 @@ class Links:
         except ProjectNotFound:
             raise InvalidCode from None
 
-    async def follow(self, link: Link, password: str | None) -> None:
-        """Does what the link is for. Raises InvalidCode, Invalid for a password that the project does not take, Busy."""
-        if not link.takes_password:
-            await self._verification.finish(link.project, link.flow)
-            return
-        self._resets.check(link.project, password or "")
-        await self._resets.finish(link.project, link.flow, password or "")
+    async def follow(self, link: Link, password: str | None) -> str | None:
+        """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
+
+        Raises InvalidCode, Invalid for a password that the project does not take, Busy.
+        """
+        project, flow = link.project, link.flow
+        if flow.purpose == SIGN_IN:
+            return await self._sign_ins.follow(project, flow)
+        if flow.purpose == VERIFY:
+            await self._verification.finish(project, flow)
+        else:
+            self._resets.check(project, password or "")
+            await self._resets.finish(project, flow, password or "")
+        return None

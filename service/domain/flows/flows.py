@@ -138,11 +138,17 @@ class Flows:
     def wake(self) -> None:
         self._outbox.wake()
 
+    async def find(self, project: Project, flow_id: str, purposes: Collection[str]) -> Flow:
+        """Raises InvalidCode."""
+        record = await self._store.find(_match(project, flow_id, purposes), now())
+        if record is None:
+            raise InvalidCode
+        return self._read(record)
+
     async def find_by_code(self, project: Project, flow_id: str, code: str, purposes: Collection[str]) -> Flow:
         """The flow, whose code it is, unspent. Raises InvalidCode; LimitExceeded after too many mistakes of the account."""
         moment = now()
-        match: Document = {"_id": flow_id, "project_id": project.id, "purpose": {"$in": list(purposes)}}
-        record = await self._store.find(match, moment)
+        record = await self._store.find(_match(project, flow_id, purposes), moment)
         if record is None:
             raise InvalidCode
         # Each try is counted as a mistake before it is judged, so that no number of them at once are too many.
@@ -186,6 +192,10 @@ class Flows:
             challenge=record.get("challenge"),
             state=record.get("state", {}),
         )
+
+
+def _match(project: Project, flow_id: str, purposes: Collection[str]) -> Document:
+    return {"_id": flow_id, "project_id": project.id, "purpose": {"$in": list(purposes)}}
 
 
 def _ticket(record: Document, purpose: str) -> Ticket:

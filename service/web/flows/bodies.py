@@ -13,6 +13,7 @@ from service.web.http.passwords import NewPassword
 from service.web.openapi.tickets import EXAMPLE_FLOW
 
 EXAMPLE_CODE = "402719"
+EXAMPLE_CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 EXAMPLE_TOKEN = "Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw"  # noqa: S105 - an example
 
 Locale = Annotated[str, Field(max_length=35, pattern=f"^{LOCALE.pattern}$", examples=["de-AT"])]
@@ -34,6 +35,25 @@ class MailForm(BaseModel):
     email: Email
     locale: Locale | None = None
     redirect_to: RedirectTo | None = None
+
+
+class SignInForm(MailForm):
+    """As for any mail. The mail has a link with a `code_challenge` only, and `create` makes an account of who has none."""
+
+    code_challenge: Annotated[
+        str | None,
+        Field(pattern="^[A-Za-z0-9_-]{43}$", examples=[EXAMPLE_CHALLENGE], description="By S256 (RFC 7636)"),
+    ] = None
+    create: bool = False
+
+
+class TokenForm(BaseModel):
+    """`code` is the `svc-code` of an address; the verifier is what the challenge was made of."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    code: Annotated[str, Field(max_length=MAX_TOKEN, examples=[EXAMPLE_TOKEN])]
+    code_verifier: Annotated[str, Field(max_length=128)] | None = None
 
 
 class ProofForm(BaseModel):

@@ -6,11 +6,12 @@ from starlette.responses import Response
 from service.domain.access.caller import KeyCaller
 from service.domain.accounts.users import SignedIn
 from service.domain.confirmations.confirmations import EmailProven, Outcome
+from service.domain.confirmations.sign_ins import SignInRequest
 from service.domain.confirmations.verification import MailRequest
 from service.services import Services
 from service.web.accounts.endpoints import signed_in_view
 from service.web.auth.client import read_client
-from service.web.flows.bodies import ConfirmForm, EmailVerified, MailForm, ResetForm, check_proof
+from service.web.flows.bodies import ConfirmForm, EmailVerified, MailForm, ResetForm, SignInForm, TokenForm, check_proof
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
@@ -21,6 +22,20 @@ async def verify_email(request: Request, caller: KeyCaller, services: Services) 
     """Mail a user a code and a link to prove the address."""
     wish = await _read_wish(request)
     return json_response(ticket_view(await services.verification.request(caller.project, wish)), 202)
+
+
+async def login_email(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Mail a user a code and a link to sign in."""
+    form = validated(SignInForm, await read_object(request))
+    wish = SignInRequest(_wish_of(request, form), form.code_challenge, form.create)
+    return json_response(ticket_view(await services.sign_ins.request(caller.project, wish)), 202)
+
+
+async def token(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Exchange the code of an address for a token."""
+    form, client = validated(TokenForm, await read_object(request)), read_client(request, services)
+    signed_in = await services.sign_ins.exchange(caller.project, form.code, form.code_verifier, client)
+    return json_response(signed_in_view(signed_in))
 
 
 async def confirm(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -61,5 +76,8 @@ async def reset_password(request: Request, caller: KeyCaller, services: Services
 
 
 async def _read_wish(request: Request) -> MailRequest:
-    form = validated(MailForm, await read_object(request))
+    return _wish_of(request, validated(MailForm, await read_object(request)))
+
+
+def _wish_of(request: Request, form: MailForm) -> MailRequest:
     return MailRequest(form.email, form.locale or find_locale(request), form.redirect_to)

@@ -19,6 +19,8 @@ from service.web.http.locales import find_locale
 PARAMETERS = ("t", "done")
 URLENCODED = "application/x-www-form-urlencoded"
 MAX_FIELDS = 10
+# What an app exchanges at /auth-collections/token.
+CODE_PARAMETER = "svc-code"
 
 
 async def show_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
@@ -59,11 +61,16 @@ async def _follow(services: Services, link: Link, token: str, fields: dict[str, 
     if link.takes_password and password is None:
         return _page(link, Form(token, link.flow.address, asks_password=True))
     try:
-        await services.links.follow(link, password)
+        code = await services.links.follow(link, password)
     except Invalid as error:
         fault = next(iter(error.violations)).msg
         return _page(link, Form(token, link.flow.address, asks_password=True, fault=fault), status=422)
-    return redirect(link.flow.redirect_to or "?done=1")
+    return redirect(_next_page(link, code))
+
+
+def _next_page(link: Link, code: str | None) -> str:
+    page = link.flow.redirect_to or "?done=1"
+    return page if code is None else f"{page}{'&' if '?' in page else '?'}{CODE_PARAMETER}={code}"
 
 
 def _page(link: Link, form: Form, *, status: int = 200) -> Response:

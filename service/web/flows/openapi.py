@@ -5,12 +5,15 @@ from service.errors import AccountDisabled, Busy, InvalidCode
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.openapi import EXAMPLE_SIGNED_IN
 from service.web.flows.bodies import (
+    EXAMPLE_CHALLENGE,
     EXAMPLE_CODE,
     EXAMPLE_TOKEN,
     ConfirmForm,
     EmailVerified,
     MailForm,
     ResetForm,
+    SignInForm,
+    TokenForm,
 )
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
@@ -21,6 +24,7 @@ UNIFORM = (
     "A second request within 60 seconds is answered as the first was."
 )
 MAIL_FORM = Content(type=MailForm, examples={"an address": {"email": "ann@example.com", "locale": "de"}})
+EXAMPLE_VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {"token": EXAMPLE_TOKEN}}
 
 VERIFY_EMAIL = Operation(
@@ -30,6 +34,35 @@ VERIFY_EMAIL = Operation(
     body=(MAIL_FORM,),
     answers=(FLOW,),
 )
+LOGIN_EMAIL = Operation(
+    id="loginByEmail",
+    tag=tags.MAILS,
+    description="Mails the user with this address a code, which `/auth-collections/confirm` takes, and, with a "
+    f"`code_challenge` and REDIRECT_URLS, a link. {UNIFORM}",
+    body=(
+        Content(
+            type=SignInForm,
+            examples={
+                "a code": {"email": "ann@example.com"},
+                "a link": {"email": "ann@example.com", "code_challenge": EXAMPLE_CHALLENGE, "create": True},
+            },
+        ),
+    ),
+    answers=(FLOW,),
+)
+TOKEN = Operation(
+    id="exchangeCode",
+    tag=tags.MAILS,
+    description="Each code is good once, for 60 seconds, and is spent by a wrong verifier, too.",
+    body=(Content(type=TokenForm, examples={"a code": {"code": EXAMPLE_TOKEN, "code_verifier": EXAMPLE_VERIFIER}}),),
+    answers=(
+        SuccessResponse(
+            description="The user, with a new token",
+            content=(Content(type=SignedIn, examples={"signed in": EXAMPLE_SIGNED_IN}),),
+        ),
+    ),
+    errors=(InvalidCode, AccountDisabled),
+)
 CONFIRM = Operation(
     id="confirm",
     tag=tags.MAILS,
@@ -37,7 +70,7 @@ CONFIRM = Operation(
     body=(Content(type=ConfirmForm, examples=PROOFS),),
     answers=(
         SuccessResponse(
-            description="The address is the user's; a code signs in whose signup waited for it",
+            description="The address is the user's; or, by the code, a sign-in, where the mail is for one or the signup waited",
             content=(
                 Content(
                     type=EmailVerified | SignedIn,

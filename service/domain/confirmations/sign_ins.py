@@ -1,0 +1,114 @@
+"""Sign-in by mail: by its code, or by its link in the app that asked for it."""
+
+from dataclasses import dataclass, replace
+
+from service.domain.accounts.users import Accounts, SignedIn
+from service.domain.confirmations.verification import MailRequest
+from service.domain.flows.exchanges import Exchanges
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
+from service.domain.projects.lookup import Project
+from service.domain.sessions.sessions import EMAIL, Client
+from service.errors import DuplicateValue, InvalidCode
+from service.storage.account_states import AccountState
+from service.storage.databases import ProjectDatabase
+from service.storage.ids import new_id
+from service.storage.proven_emails import find_account, mark_verified
+from service.storage.users import Credentials, NewUser, Users
+
+SIGN_IN = "sign_in"
+# The second look finds who signed up with the address meanwhile.
+ATTEMPTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SignInRequest:
+    """Whom to mail. With a `challenge` the mail has a link, with `create` also whoever has no account."""
+
+    mail: MailRequest
+    challenge: str | None = None
+    create: bool = False
+
+
+class SignIns:
+    """Whoever reads the mail has the address. Signing in by it proves that as well."""
+
+    def __init__(self, flows: Flows, exchanges: Exchanges, accounts: Accounts) -> None:
+        self._flows = flows
+        self._exchanges = exchanges
+        self._accounts = accounts
+
+    async def request(self, project: Project, request: SignInRequest) -> Ticket:
+        """Mails whoever has the address. The same for everybody else, but no mail unless an account is to be made."""
+        mail = request.mail
+        redirect_to = choose_redirect(project, mail.redirect_to)
+        account = await find_account(project.database, mail.email)
+        purpose = Purpose(
+            SIGN_IN,
+            mail.email,
+            account.id if account is not None else None,
+            is_open=request.create,
+            locale=mail.locale,
+            redirect_to=redirect_to,
+            challenge=request.challenge,
+            # Its link leads back into the app, which alone can make something of it.
+            has_link=request.challenge is not None and redirect_to is not None,
+        )
+        return await self._flows.open(project, purpose)
+
+    async def finish(self, project: Project, flow: Flow, client: Client) -> SignedIn:
+        """Raises InvalidCode where the flow was spent, or the user has another address now, AccountDisabled."""
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._finish(project, flow, client)
+            except DuplicateValue:
+                continue
+        raise InvalidCode
+
+    async def _finish(self, project: Project, flow: Flow, client: Client) -> SignedIn:
+        made_id = new_id()
+
+        async def write(database: ProjectDatabase) -> Credentials:
+            await self._flows.spend(flow, database)
+            user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
+            if not await mark_verified(database, user_id, flow.address):
+                raise InvalidCode
+            # Read here, for what ends all sessions from now on ends this one, too.
+            return await _read(database, user_id)
+
+        return await self.sign_in(project, await project.database.in_transaction(write), client)
+
+    async def sign_in(self, project: Project, credentials: Credentials, client: Client) -> SignedIn:
+        """A session for the user who proved the address just now. Raises AccountDisabled."""
+        state = replace(credentials.state, email_verified=True)
+        return await self._accounts.sign_in(project, credentials.user, client, state, amr=EMAIL)
+
+    async def follow(self, project: Project, flow: Flow) -> str:
+        """A code for the app that asked. It spends nothing: whoever clicked may be a program that looks at links."""
+        return await self._exchanges.issue(project, flow.challenge or "", {"flow": flow.id})
+
+    async def exchange(self, project: Project, code: str, verifier: str | None, client: Client) -> SignedIn:
+        """Raises as `finish`."""
+        state = await self._exchanges.redeem(project, code, verifier)
+        flow = await self._flows.find(project, state.get("flow", ""), (SIGN_IN,))
+        return await self.finish(project, flow, client)
+
+
+async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> str:
+    """The user with this address. Raises InvalidCode where the flow is a stranger's, and so has none."""
+    if not email:
+        raise InvalidCode
+    found = await find_account(database, email)
+    if found is not None:
+        return found.id
+    # As of a provider's user: the address is no hash, so no password fits.
+    new = NewUser(email, email, {}, made_id, state=AccountState(email_verified=True))
+    return (await Users(database).insert(new)).id
+
+
+async def _read(database: ProjectDatabase, user_id: str) -> Credentials:
+    """Raises InvalidCode."""
+    found = await Users(database).find_own_credentials(user_id)
+    if found is None:
+        raise InvalidCode
+    return found
