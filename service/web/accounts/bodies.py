@@ -150,11 +150,8 @@ class UserList(TypedDict):
 
 class SignedIn(Granted):
     user: User
-
-
-class SignedUp(SignedIn):
     flow_id: NotRequired[
-        Annotated[str, Field(description="Where the new user was mailed: what the code of the mail is good with")]
+        Annotated[str, Field(description="Where a new user was mailed: what the code of the mail is good with")]
     ]
 
 

@@ -27,7 +27,6 @@ from service.web.accounts.bodies import (
     PublicKeys,
     RolesForm,
     SignedIn,
-    SignedUp,
     Signup,
     SignupForm,
     StepUp,
@@ -69,7 +68,6 @@ EXAMPLE_SIGNED_IN = {
 PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}})
 SIGNUP_FORM = form_content(SignupForm)
 PROFILE_FORM = form_content(ProfileForm)
-SIGNED_UP = Content(type=SignedUp, examples={"signed in": EXAMPLE_SIGNED_IN})
 SIGNED_IN = Content(type=SignedIn, examples={"signed in": EXAMPLE_SIGNED_IN})
 
 SIGNUP = Operation(
@@ -79,7 +77,7 @@ SIGNUP = Operation(
     "`referred_by_id` that holds another user's id is a relation.",
     body=(Content(type=Signup, examples={"a user": {**EXAMPLE_LOGIN, "name": "Ann", "age": 33}}), SIGNUP_FORM),
     answers=(
-        SuccessResponse(status=201, description="The new user, with a token", content=(SIGNED_UP,)),
+        SuccessResponse(status=201, description="The new user, with a token", content=(SIGNED_IN,)),
         replace(FLOW, description="The address must be proven first: what the code of the mail is good with"),
     ),
     errors=(EmailTaken, Busy, UploadLost),
