@@ -1,7 +1,7 @@
 """Accounts over HTTP: specification sections 4.1 and 5.1."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from starlette.requests import Request
@@ -229,7 +229,8 @@ def record_view(row: Row) -> UserRecord:
 
 
 def signed_in_view(result: SignIn) -> SignedIn:
-    return {**grant_view(result.grant), "user": user_view(result.user)}
+    view: Any = {**grant_view(result.grant), "user": user_view(result.user)}
+    return cast(SignedIn, view)
 
 
 def list_view(listing: Listing) -> UserList:
