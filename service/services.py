@@ -42,7 +42,6 @@ from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.files.variants import FileVariants
-from service.domain.flows.exchanges import Exchanges
 from service.domain.flows.flows import Flows
 from service.domain.idempotency import Idempotency
 from service.domain.jobs.leader import NAME as LEADER
@@ -241,7 +240,7 @@ def build_services(settings: Settings) -> Services:
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers, files = make_transfer_shares(), Files(projects, protection)
     sessions = Sessions(tokens, refresh_tokens, access)
-    exchange_codes = ExchangeCodes(SignInCodes(databases), sessions)
+    exchange_codes = ExchangeCodes(SignInCodes(databases))
     admin = base.build_admin()
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
     store = FlowStore(databases)
@@ -249,7 +248,7 @@ def build_services(settings: Settings) -> Services:
     flows = _build_flows(settings, base, limits, store, outbox)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
-    sign_ins = SignIns(flows, Exchanges(store), accounts)
+    sign_ins = SignIns(flows, exchange_codes, accounts)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,

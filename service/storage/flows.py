@@ -73,11 +73,6 @@ class FlowStore:
         with translated():
             return await self._flows.find_one({**match, "expires_at": {"$gt": moment}})
 
-    async def take(self, match: Document, moment: datetime) -> Document | None:
-        """A flow whose time is not over, for one of any number of callers at once."""
-        with translated():
-            return await self._flows.find_one_and_delete({**match, "expires_at": {"$gt": moment}})
-
     async def judge(self, flow_id: str, code: str, moment: datetime) -> bool:
         """Whether `code` is the flow's; another one leaves it one try less. Without tries none is judged."""
         match: Document = {"_id": flow_id, "left": {"$gt": 0}, "expires_at": {"$gt": moment}}

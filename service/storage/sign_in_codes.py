@@ -15,16 +15,18 @@ from service.storage.records import translated
 class SignInCode:
     """Who was recognized, how (`amr`), and who may use the code: whoever has what `challenge` was made of.
 
-    `id` is a digest of the code, `version` the user's at the time.
+    `id` is a digest of the code, `version` the user's at the time. Where somebody followed the link of a mail there is its
+    `flow_id` in place of the user, who is recognized by the use of the code only.
     """
 
     id: str = field(repr=False)
     project_id: str
-    user_id: str
-    version: int
-    amr: tuple[str, ...]
     challenge: str = field(repr=False)
     expires_at: datetime
+    user_id: str = ""
+    version: int = 0
+    amr: tuple[str, ...] = ()
+    flow_id: str | None = None
 
 
 class SignInCodes:
@@ -46,6 +48,7 @@ class SignInCodes:
                     "amr": list(code.amr),
                     "challenge": code.challenge,
                     "expires_at": code.expires_at,
+                    "flow_id": code.flow_id,
                 }
             )
 
@@ -65,4 +68,5 @@ class SignInCodes:
             amr=tuple(found["amr"]),
             challenge=found["challenge"],
             expires_at=found["expires_at"],
+            flow_id=found.get("flow_id"),
         )

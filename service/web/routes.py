@@ -89,8 +89,6 @@ ROUTES: list[ApiRoute] = [
              describe_flows.VERIFY_EMAIL, max_body=MAX_JSON_BYTES),
     ApiRoute("POST", "/auth-collections/login-email", flows.login_email, ANY_KEY, MAIL_REQUESTS,
              describe_flows.LOGIN_EMAIL, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/token", flows.token, ANY_KEY, CODES, describe_flows.TOKEN,
-             max_body=MAX_JSON_BYTES),
     ApiRoute("POST", "/auth-collections/forgot-password", flows.forgot_password, ANY_KEY, MAIL_REQUESTS,
              describe_flows.FORGOT_PASSWORD, max_body=MAX_JSON_BYTES),
     ApiRoute("POST", "/auth-collections/reset-password", flows.reset_password, ANY_KEY, CODES,

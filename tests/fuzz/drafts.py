@@ -225,8 +225,6 @@ def _by_mail(path: str, chance: random.Random) -> Any:
             return {"email": "ann@example.com", "locale": "de"}
         case "/auth-collections/login-email":
             return {"email": "ann@example.com", "code_challenge": "A" * 43, "create": True}
-        case "/auth-collections/token":
-            return {"code": "made-up", "code_verifier": "A" * 43}
         case "/auth-collections/confirm":
             return chance.choice(({"flow_id": "made-up", "code": "123456"}, {"token": "made-up"}))
         case "/auth-collections/token":

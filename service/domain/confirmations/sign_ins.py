@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.confirmations.verification import MailRequest
-from service.domain.flows.exchanges import Exchanges
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
+from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
 from service.storage.account_states import AccountState
@@ -33,9 +33,9 @@ class SignInRequest:
 class SignIns:
     """Whoever reads the mail has the address. Signing in by it proves that as well."""
 
-    def __init__(self, flows: Flows, exchanges: Exchanges, accounts: Accounts) -> None:
+    def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts) -> None:
         self._flows = flows
-        self._exchanges = exchanges
+        self._codes = codes
         self._accounts = accounts
 
     async def request(self, project: Project, request: SignInRequest) -> Ticket:
@@ -85,13 +85,21 @@ class SignIns:
 
     async def follow(self, project: Project, flow: Flow) -> str:
         """A code for the app that asked. It spends nothing: whoever clicked may be a program that looks at links."""
-        return await self._exchanges.issue(project, flow.challenge or "", {"flow": flow.id})
+        return await self._codes.issue_for_mail(project, flow.id, challenge=flow.challenge or "")
 
     async def exchange(self, project: Project, code: str, verifier: str | None, client: Client) -> SignedIn:
-        """Raises as `finish`."""
-        state = await self._exchanges.redeem(project, code, verifier)
-        flow = await self._flows.find(project, state.get("flow", ""), (SIGN_IN,))
-        return await self.finish(project, flow, client)
+        """Opens the session of a code that a browser brought to the page that began the sign-in, by mail or by a provider.
+
+        Raises as `finish`, and InvalidCode where the user's sessions were ended meanwhile.
+        """
+        found = await self._codes.redeem(project, code, verifier)
+        if found.flow_id is not None:
+            flow = await self._flows.find(project, found.flow_id, (SIGN_IN,))
+            return await self.finish(project, flow, client)
+        credentials = await _read(project.database, found.user_id)
+        if credentials.user.version != found.version:
+            raise InvalidCode
+        return await self._accounts.sign_in(project, credentials.user, client, credentials.state, amr=found.amr)
 
 
 async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> str:

@@ -47,15 +47,6 @@ class SignInForm(MailForm):
     create: bool = False
 
 
-class TokenForm(BaseModel):
-    """`code` is the `svc-code` of an address; the verifier is what the challenge was made of."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    code: Annotated[str, Field(max_length=MAX_TOKEN, examples=[EXAMPLE_TOKEN])]
-    code_verifier: Annotated[str, Field(max_length=128)] | None = None
-
-
 class ProofForm(BaseModel):
     """Either `flow_id` and `code`, or `token`."""
 

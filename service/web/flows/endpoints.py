@@ -11,7 +11,7 @@ from service.domain.confirmations.verification import MailRequest
 from service.services import Services
 from service.web.accounts.endpoints import signed_in_view
 from service.web.auth.client import read_client
-from service.web.flows.bodies import ConfirmForm, EmailVerified, MailForm, ResetForm, SignInForm, TokenForm, check_proof
+from service.web.flows.bodies import ConfirmForm, EmailVerified, MailForm, ResetForm, SignInForm, check_proof
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
@@ -29,13 +29,6 @@ async def login_email(request: Request, caller: KeyCaller, services: Services) -
     form = validated(SignInForm, await read_object(request))
     wish = SignInRequest(_wish_of(request, form), form.code_challenge, form.create)
     return json_response(ticket_view(await services.sign_ins.request(caller.project, wish)), 202)
-
-
-async def token(request: Request, caller: KeyCaller, services: Services) -> Response:
-    """Exchange the code of an address for a token."""
-    form, client = validated(TokenForm, await read_object(request)), read_client(request, services)
-    signed_in = await services.sign_ins.exchange(caller.project, form.code, form.code_verifier, client)
-    return json_response(signed_in_view(signed_in))
 
 
 async def confirm(request: Request, caller: KeyCaller, services: Services) -> Response:

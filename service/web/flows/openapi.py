@@ -13,7 +13,6 @@ from service.web.flows.bodies import (
     MailForm,
     ResetForm,
     SignInForm,
-    TokenForm,
 )
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
@@ -24,7 +23,6 @@ UNIFORM = (
     "A second request within 60 seconds is answered as the first was."
 )
 MAIL_FORM = Content(type=MailForm, examples={"an address": {"email": "ann@example.com", "locale": "de"}})
-EXAMPLE_VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {"token": EXAMPLE_TOKEN}}
 
 VERIFY_EMAIL = Operation(
@@ -49,19 +47,6 @@ LOGIN_EMAIL = Operation(
         ),
     ),
     answers=(FLOW,),
-)
-TOKEN = Operation(
-    id="exchangeCode",
-    tag=tags.MAILS,
-    description="Each code is good once, for 60 seconds, and is spent by a wrong verifier, too.",
-    body=(Content(type=TokenForm, examples={"a code": {"code": EXAMPLE_TOKEN, "code_verifier": EXAMPLE_VERIFIER}}),),
-    answers=(
-        SuccessResponse(
-            description="The user, with a new token",
-            content=(Content(type=SignedIn, examples={"signed in": EXAMPLE_SIGNED_IN}),),
-        ),
-    ),
-    errors=(InvalidCode, AccountDisabled),
 )
 CONFIRM = Operation(
     id="confirm",

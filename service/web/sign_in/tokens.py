@@ -4,7 +4,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import KeyCaller
-from service.domain.accounts.users import SignedIn
 from service.services import Services
 from service.web.accounts.endpoints import signed_in_view
 from service.web.auth.client import read_client
@@ -17,5 +16,5 @@ async def exchange_code(request: Request, caller: KeyCaller, services: Services)
     """Get the user token for a code that a sign-in brought."""
     form = validated(TokenForm, await read_object(request))
     client = read_client(request, services)
-    user, grant = await services.exchange_codes.exchange(caller.project, form.code, form.code_verifier, client)
-    return json_response(signed_in_view(SignedIn(grant, user)))
+    signed_in = await services.sign_ins.exchange(caller.project, form.code, form.code_verifier, client)
+    return json_response(signed_in_view(signed_in))
