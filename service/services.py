@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
+from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.own_account import OwnAccount
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
@@ -242,7 +243,8 @@ def build_services(settings: Settings) -> Services:
     sessions = Sessions(tokens, refresh_tokens, access)
     exchange_codes = ExchangeCodes(SignInCodes(databases))
     admin = base.build_admin()
-    accounts = Accounts(passwords, sessions, lists, access=access, protection=protection)
+    guesses = Guesses(limits, derive_key(settings.secret, FLOWS))
+    accounts = Accounts(passwords, sessions, lists, access=access, protection=protection, guesses=guesses)
     store = FlowStore(databases)
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)

@@ -12,7 +12,7 @@ from service.domain.flows.purposes import Purpose
 from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.sessions import Client
 from service.domain.sessions.step_up import require_recent
-from service.errors import Invalid, InvalidToken, WrongPassword
+from service.errors import Invalid, InvalidToken
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.user_changes import replace_password
@@ -43,7 +43,7 @@ class OwnAccount:
         """Ends all sessions of the caller, opens a new one, voids what the user was mailed before, and tells the user.
 
         Raises Invalid for a password that the project does not take, InvalidToken, WrongPassword, StepUpRequired where there
-        was no password and the token is not recent, EmailNotVerified, Busy.
+        was no password and the token is not recent, LimitExceeded, EmailNotVerified, Busy.
         """
         project = caller.project
         if violations := check_password(change.password, project.settings.password_min_length):
@@ -74,8 +74,8 @@ class OwnAccount:
             raise InvalidToken
         if not is_hash(credentials.password):
             require_recent(caller)
-        elif present is None or not await self._passwords.verify(present, credentials.password, caller.project.id):
-            raise WrongPassword
+        else:
+            await self._accounts.check_present(caller.project, credentials, present)
         # Who would not be let in again keeps the password and the sessions.
         decide_sign_in(caller.project.settings, credentials.state)
         return credentials

@@ -8,6 +8,7 @@ from typing import Any
 from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
 from service.domain.access.control import AccessControl, require
 from service.domain.access.visible import VisibleUsers
+from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.passwords import MAX_PASSWORD_BYTES, Passwords
 from service.domain.files.files import Submission
@@ -81,7 +82,9 @@ class Accounts:
         *,
         access: AccessControl,
         protection: FileProtection,
+        guesses: Guesses,
     ) -> None:
+        self._guesses = guesses
         self._access = access
         self._protection = protection
         self._lists = lists
@@ -137,12 +140,13 @@ class Accounts:
             raise Invalid(violations)
 
     async def login(self, project: Project, email: str, password: str, client: Client) -> SignedIn:
-        """Raises UserNotFound, WrongCredentials, AccountDisabled, EmailNotVerified, Busy."""
-        credentials = await project.users.find_credentials(email)
-        if credentials is None:
-            raise UserNotFound
-        if not await self._passwords.verify(password, credentials.password, project.id):
-            raise WrongCredentials
+        """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
+        async with self._guesses.judge(project, email):
+            credentials = await project.users.find_credentials(email)
+            if credentials is None:
+                raise UserNotFound
+            if not await self._passwords.verify(password, credentials.password, project.id):
+                raise WrongCredentials
         if is_argon2id(credentials.password):
             await self._adopt(project, credentials, password)
         return await self.sign_in(project, credentials.user, client, credentials.state)
@@ -157,18 +161,25 @@ class Accounts:
     async def step_up(self, caller: UserCaller, password: str, client: Client) -> SignedIn:
         """A new session of the caller's, in the place of the present one.
 
-        Raises InvalidToken, WrongPassword, EmailNotVerified, Busy.
+        Raises InvalidToken, WrongPassword, LimitExceeded, EmailNotVerified, Busy.
         """
         project = caller.project
         credentials = await project.users.find_own_credentials(caller.user_id)
         if credentials is None or not caller.is_in_force(credentials.user):
             raise InvalidToken
-        if not await self._passwords.verify(password, credentials.password, project.id):
-            raise WrongPassword
+        await self.check_present(project, credentials, password)
         # Who may not go on keeps the present session.
         decide_sign_in(project.settings, credentials.state)
         version = await self._sessions.end_own(caller)
         return await self.sign_in(project, replace(credentials.user, version=version), client, credentials.state)
+
+    async def check_present(self, project: Project, credentials: Credentials, password: str | None) -> None:
+        """The password of somebody who is signed in. Raises WrongPassword, LimitExceeded, Busy."""
+        if password is None:
+            raise WrongPassword
+        async with self._guesses.judge(project, credentials.user.email):
+            if not await self._passwords.verify(password, credentials.password, project.id):
+                raise WrongPassword
 
     async def profile(self, caller: UserCaller) -> User:
         """The user of `caller`. Raises InvalidToken when there is none any more."""

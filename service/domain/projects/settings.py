@@ -127,6 +127,8 @@ class ProjectSettings(BaseModel):
     """Signups an hour from one address; 0 is no limit."""
     login_limit: Limit = 20
     """Logins an hour from one address; 0 is no limit."""
+    login_failures: bool = False
+    """Whether 10 wrong passwords and codes in 15 minutes, or 100 a day, close an account to more, from whatever address."""
     auth_limit: Limit = 1_000
     """Other requests to `/auth-collections` an hour; 0 is no limit."""
     file_limit: Limit = 10_000

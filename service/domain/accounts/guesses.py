@@ -1,0 +1,44 @@
+"""Wrong passwords of an account, from whatever address, counted with its wrong codes; where the project wants that."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from service.domain.flows.counts import MISTAKES, uncount
+from service.domain.flows.proofs import name_account
+from service.domain.limits.limiter import Limits
+from service.domain.projects.lookup import Project
+from service.errors import UserNotFound, WrongCredentials, WrongPassword
+
+# By the names of those for codes, so they are the same counters.
+GUESSES = tuple(replace(policy, what=policy.what.replace("codes", "passwords and codes")) for policy in MISTAKES)
+REFUSALS = (UserNotFound, WrongCredentials, WrongPassword)
+
+
+class Guesses:
+    """`key` is for the names of accounts, as those of flows."""
+
+    def __init__(self, limits: Limits, key: bytes) -> None:
+        self._limits = limits
+        self._key = key
+
+    @asynccontextmanager
+    async def judge(self, project: Project, email: str) -> AsyncIterator[None]:
+        """Around the judging of one password, which ends with one of REFUSALS if it is wrong. Raises LimitExceeded.
+
+        A try is counted before it is judged, so that no number of them at once are too many, and given back if it was none.
+        An address that nobody has is counted, too.
+        """
+        if not project.settings.login_failures:
+            yield
+            return
+        account = name_account(self._key, project.id, email)
+        taken = [await self._limits.take_one(project, policy, account) for policy in GUESSES]
+        try:
+            yield
+        except REFUSALS:
+            raise
+        except BaseException:
+            await uncount(self._limits, taken)
+            raise
+        await uncount(self._limits, taken)
