@@ -67,6 +67,9 @@ MAX_ENDED = Bound(
     100, "ended sessions of a user whose tokens still live", protects=MONGODB, past="all tokens of the user die"
 )
 MAX_LISTED_SESSIONS = Bound(1_000, "sessions in the list of a user's", protects=MEMORY, past="the newest are listed")
+MAX_EVENTS_WAITING = Bound(
+    10_000, "sign-ins and ends of sessions that wait to be recorded", protects=MEMORY, past="the rest is not recorded"
+)
 MAX_USER_AGENT = Bound(256, "characters of a session's user agent", protects="the disk", past="the rest is cut off")
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_VARIANTS = Bound(10, "variants of a field of files", protects="the disk", past=INVALID)

@@ -37,6 +37,8 @@ from service.domain.documents.documents import Documents
 from service.domain.documents.exports import Exports, make_transfer_shares
 from service.domain.documents.imports import Imports
 from service.domain.documents.permits import DocumentPermits
+from service.domain.events.journal import EVERY_SECONDS as EVENT_SECONDS
+from service.domain.events.journal import Journal
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
@@ -117,6 +119,7 @@ class Services:
     refresh_tokens: RefreshTokens
     refreshing: Refreshing
     sightings: Sightings
+    journal: Journal
     passwords: Passwords
     accounts: Accounts
     own_account: OwnAccount
@@ -170,6 +173,7 @@ class Services:
         await self.file_variants.close()
         await self.limits.close()
         await self.sightings.close()
+        await self.journal.close()
         self.passwords.close()
         self.pattern_judge.close()
         await self.sign_in.aclose()
@@ -240,7 +244,8 @@ def build_services(settings: Settings) -> Services:
     protection = FileProtection(access, catalogs, signer)
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers, files = make_transfer_shares(), Files(projects, protection)
-    sessions = Sessions(tokens, refresh_tokens, access)
+    journal = Journal(projects)
+    sessions = Sessions(tokens, refresh_tokens, access, journal)
     exchange_codes = ExchangeCodes(SignInCodes(databases))
     admin = base.build_admin()
     guesses = Guesses(limits, derive_key(settings.secret, FLOWS))
@@ -261,8 +266,9 @@ def build_services(settings: Settings) -> Services:
         tokens=tokens,
         sessions=sessions,
         refresh_tokens=refresh_tokens,
-        refreshing=Refreshing(sessions, projects),
+        refreshing=Refreshing(sessions, projects, access, flows),
         sightings=sightings,
+        journal=journal,
         passwords=passwords,
         accounts=accounts,
         own_account=OwnAccount(accounts, passwords, flows, removal),
@@ -301,7 +307,7 @@ def build_services(settings: Settings) -> Services:
         links=Links(flows, projects, verification, resets, sign_ins),
         base_url=settings.base_url,
         limits=limits,
-        jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox, sightings)], Leader(base.leases)),
+        jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox, sightings, journal)], Leader(base.leases)),
         access=access,
         rules=RulesAdministration(access, made),
         roles=Roles(access),
@@ -343,9 +349,10 @@ def _migrations(base: _Foundation) -> list[Job]:
     ]
 
 
-def _jobs(databases: Databases, limits: Limits, outbox: Outbox, sightings: Sightings) -> list[Job]:
+def _jobs(databases: Databases, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> list[Job]:
     return [
         Job("mails", outbox.run, every=0.0),
+        Job("events", journal.write, every=EVENT_SECONDS, delay=EVENT_SECONDS),
         Job("sightings", sightings.write, every=NOTE_SECONDS, delay=NOTE_SECONDS),
         Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
         Job(

@@ -15,6 +15,7 @@ REASONS: Mapping[str, str] = {
     "MAX_IDEMPOTENCY_KEY": "it is hashed, with the body",
     "MAX_KEPT_ANSWER_BYTES": "as the bytes of the record that is answered: it is sealed once",
     "MAX_PART_HEADERS": "as the row below, which has as many",
+    "MAX_EVENTS_WAITING": MANY,
     "MAX_UPLOADS": MANY,
     "MAX_TRANSFERS": MANY,
     "MAX_BULK": "of many documents one after the other: chunks of 1,000",

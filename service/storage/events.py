@@ -1,9 +1,10 @@
 """What happened to a project's users: `events` {_id, type, at, user_id, sid, ip, user_agent, actor, detail, expires_at}.
 
-Each is written in the transaction of the change that it tells of. The TTL index cleans up.
+Each change of an account is told of in its own transaction; sign-ins and the ends of sessions are written soon after. The
+TTL index cleans up.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -27,7 +28,11 @@ class EventType(StrEnum):
     EMAIL_CHANGED = "email_changed"
     CLAIMS_CHANGED = "claims_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 - the name of a type
+    SIGNED_IN = "signed_in"
+    SIGN_IN_FAILED = "sign_in_failed"
+    SESSION_ENDED = "session_ended"
     SESSIONS_ENDED = "sessions_ended"
+    REFRESH_TOKEN_REUSED = "refresh_token_reused"  # noqa: S105 - the name of a type
     LINK_MADE = "link_made"
 
 
@@ -78,6 +83,11 @@ async def record_event(database: ProjectDatabase, event: Event, days: int) -> No
     """Stores an event to be kept for so many days; with none it is not stored. Within the transaction of the change."""
     if days:
         await database.records(EVENTS).insert(_write(event, days))
+
+
+async def record_events(database: ProjectDatabase, events: Sequence[Event], days: int) -> None:
+    """In one command, for so many days. Those that are there already, as after a lost answer, stay as they are."""
+    await database.records(EVENTS).insert_each([_write(event, days) for event in events])
 
 
 async def find_events(database: ProjectDatabase, wanted: EventFilter, *, limit: int, offset: int) -> list[Document]:

@@ -80,6 +80,10 @@ class SessionRecords:
         record = await self._records.find({"_id": session_id})
         return None if record is None else read_session(record)
 
+    async def remove(self, session_id: str) -> bool:
+        """Whether it was there."""
+        return await self._records.delete({"_id": session_id})
+
     async def list_of(self, user_id: str, moment: datetime) -> Sequence[Session]:
         """Those that have not expired, the newest first."""
         command: Document = {

@@ -48,7 +48,7 @@ class OwnAccount:
         project = caller.project
         if violations := check_password(change.password, project.settings.password_min_length):
             raise Invalid(violations)
-        credentials = await self._recognize(caller, change.present)
+        credentials = await self._recognize(caller, change.present, client)
         hashed = await self._passwords.hash(change.password, project.id)
         user = credentials.user
         notice = Purpose(NOTICE, user.email, user.id, locale=change.locale)
@@ -67,7 +67,7 @@ class OwnAccount:
         self._flows.wake()
         return await self._accounts.sign_in(project, replace(user, version=version), client, credentials.state)
 
-    async def _recognize(self, caller: UserCaller, present: str | None) -> Credentials:
+    async def _recognize(self, caller: UserCaller, present: str | None, client: Client) -> Credentials:
         """By the `present` password, or as somebody who signed in just now and has none."""
         credentials = await caller.project.users.find_own_credentials(caller.user_id)
         if credentials is None or not caller.is_in_force(credentials.user):
@@ -75,7 +75,7 @@ class OwnAccount:
         if not is_hash(credentials.password):
             require_recent(caller)
         else:
-            await self._accounts.check_present(caller.project, credentials, present)
+            await self._accounts.check_present(caller.project, credentials, present, client)
         # Who would not be let in again keeps the password and the sessions.
         decide_sign_in(caller.project.settings, credentials.state)
         return credentials

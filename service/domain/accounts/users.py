@@ -146,7 +146,9 @@ class Accounts:
             if credentials is None:
                 raise UserNotFound
             if not await self._passwords.verify(password, credentials.password, project.id):
-                raise WrongCredentials
+                refusal = WrongCredentials()
+                self._sessions.note_refusal(project, credentials.user.id, client, refusal)
+                raise refusal
         if is_argon2id(credentials.password):
             await self._adopt(project, credentials, password)
         return await self.sign_in(project, credentials.user, client, credentials.state)
@@ -167,19 +169,23 @@ class Accounts:
         credentials = await project.users.find_own_credentials(caller.user_id)
         if credentials is None or not caller.is_in_force(credentials.user):
             raise InvalidToken
-        await self.check_present(project, credentials, password)
+        await self.check_present(project, credentials, password, client)
         # Who may not go on keeps the present session.
         decide_sign_in(project.settings, credentials.state)
         version = await self._sessions.end_own(caller)
         return await self.sign_in(project, replace(credentials.user, version=version), client, credentials.state)
 
-    async def check_present(self, project: Project, credentials: Credentials, password: str | None) -> None:
+    async def check_present(
+        self, project: Project, credentials: Credentials, password: str | None, client: Client
+    ) -> None:
         """The password of somebody who is signed in. Raises WrongPassword, LimitExceeded, Busy."""
         if password is None:
             raise WrongPassword
         async with self._guesses.judge(project, credentials.user.email):
             if not await self._passwords.verify(password, credentials.password, project.id):
-                raise WrongPassword
+                refusal = WrongPassword()
+                self._sessions.note_refusal(project, credentials.user.id, client, refusal)
+                raise refusal
 
     async def profile(self, caller: UserCaller) -> User:
         """The user of `caller`. Raises InvalidToken when there is none any more."""

@@ -6,21 +6,29 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from service.domain.access.control import AccessControl
+from service.domain.flows.flows import Flows
+from service.domain.flows.purposes import Purpose
 from service.domain.limits.limiter import HOUR, Policy, Quota, exceeded, seconds_until, window_end
 from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.access_tokens import unix_seconds
 from service.domain.sessions.refresh_tokens import RefreshToken
-from service.domain.sessions.sessions import Grant, Sessions
+from service.domain.sessions.sessions import Client, Grant, Sessions
 from service.errors import InvalidRefreshToken, ProjectNotFound
 from service.schema.values import now
+from service.storage.databases import ProjectDatabase
+from service.storage.endings import end_session
+from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.rotations import Rotation, Terms, Verdict, find_standing, rotate
-from service.storage.sessions import Session
+from service.storage.sessions import Session, SessionRecords
+from service.storage.users import Users
 
 log = structlog.get_logger()
 
 REFRESH = Policy("refresh", HOUR, "refreshes an hour of one session", lambda s: s.refresh_limit, spends_day=False)
 # Where the user's version was changed between the two reads, one more look sees both after it.
 LOOKS = 2
+NOTICE = "session_reuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +42,11 @@ class Refreshed:
 class Refreshing:
     """Judges refresh tokens. Raises the errors of the database."""
 
-    def __init__(self, sessions: Sessions, projects: Projects) -> None:
+    def __init__(self, sessions: Sessions, projects: Projects, access: AccessControl, flows: Flows) -> None:
         self._sessions = sessions
         self._projects = projects
+        self._access = access
+        self._flows = flows
 
     async def find_project(self, token: RefreshToken) -> Project:
         """Raises InvalidRefreshToken where there is none any more."""
@@ -45,7 +55,7 @@ class Refreshing:
         except ProjectNotFound:
             raise InvalidRefreshToken from None
 
-    async def refresh(self, project: Project, token: RefreshToken) -> Refreshed:
+    async def refresh(self, project: Project, token: RefreshToken, client: Client) -> Refreshed:
         """The same grant for all who send `token` at once. Raises InvalidRefreshToken, LimitExceeded.
 
         A token that nobody should have any more ends its session: either its holder or whoever used the one after it is
@@ -60,7 +70,7 @@ class Refreshing:
             if session is None or rotation.verdict is Verdict.REFUSED:
                 raise InvalidRefreshToken
             if rotation.verdict is Verdict.REUSED:
-                await self._end_reused(project, session)
+                await self._end_reused(project, session, client)
                 raise InvalidRefreshToken
             if rotation.verdict is Verdict.LIMITED:
                 raise exceeded(REFRESH, terms.limit, seconds_until(terms.hour_end, unix_seconds(terms.moment)))
@@ -71,9 +81,24 @@ class Refreshing:
                 return Refreshed(grant, _quotas(terms, rotation))
         raise InvalidRefreshToken
 
-    async def _end_reused(self, project: Project, session: Session) -> None:
+    async def _end_reused(self, project: Project, session: Session, client: Client) -> None:
+        """Ends the session and tells the user, in one transaction: of many who come with such a token one does."""
         log.warning("refresh_token_reused", project=project.id, session=session.id)
-        await self._sessions.end(project, session)
+        user_id, type_ = session.user_id, EventType.REFRESH_TOKEN_REUSED
+        event = Event(type_, user_id, Actor.USER, session.id, client.ip, client.user_agent)
+
+        async def write(database: ProjectDatabase) -> None:
+            if not await SessionRecords(database).remove(session.id):
+                return
+            await end_session(database, user_id, session.id, session.tokens_until)
+            user = await Users(database).find_profile(user_id)
+            if user is not None:
+                await record_event(database, event, project.settings.event_days)
+                await self._flows.insert(project, Purpose(NOTICE, user.email, user_id), database)
+
+        await project.database.in_transaction(write)
+        self._access.forget_user(project, user_id)
+        self._flows.wake()
 
 
 def _terms(project: Project, moment: datetime) -> Terms:

@@ -1,19 +1,22 @@
 """Sessions: each sign-in, in whatever way, opens one, and every token belongs to one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import AccessControl
+from service.domain.events.journal import Journal
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens, unix_seconds
 from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
-from service.errors import InvalidToken, SessionNotFound
+from service.errors import Forbidden, InvalidToken, ServiceError, SessionNotFound
 from service.schema.values import now
 from service.storage.account_states import AccountState
 from service.storage.endings import end_all, end_session
+from service.storage.events import Actor, Event, EventType
 from service.storage.ids import new_id
 from service.storage.sessions import Session, SessionRecords
 from service.storage.users import User
@@ -21,6 +24,7 @@ from service.storage.users import User
 # Ways in which a user is recognized (RFC 8176 where it has a name for them).
 PASSWORD = ("pwd",)
 PROVIDER = ("idp",)
+NOTHING: Mapping[str, Any] = {}
 EMAIL = ("email",)
 
 
@@ -45,7 +49,8 @@ class Grant:
 class Sessions:
     """Opens sessions, lists and ends them. Raises the errors of the database."""
 
-    def __init__(self, tokens: Tokens, refresh_tokens: RefreshTokens, access: AccessControl) -> None:
+    def __init__(self, tokens: Tokens, refresh_tokens: RefreshTokens, access: AccessControl, journal: Journal) -> None:
+        self._journal = journal
         self._tokens = tokens
         self._refresh_tokens = refresh_tokens
         self._access = access
@@ -66,8 +71,12 @@ class Sessions:
         The tokens are good while `version` is the user's: read it before what the user is recognized by is judged, and
         whatever ends all sessions meanwhile ends this one, too.
         """
-        # A provider is believed in what it says of addresses, or nobody signs in by it.
-        decide_sign_in(project.settings, state, proves_email=amr == PROVIDER)
+        try:
+            # A provider is believed in what it says of addresses, or nobody signs in by it.
+            decide_sign_in(project.settings, state, proves_email=amr == PROVIDER)
+        except Forbidden as error:
+            self.note_refusal(project, user_id, client, error)
+            raise
         moment = now()
         end = moment + timedelta(seconds=project.settings.session_lifetime)
         session = Session(
@@ -85,6 +94,7 @@ class Sessions:
             aal=aal,
         )
         await SessionRecords(project.database).insert(session)
+        self._note(project, EventType.SIGNED_IN, user_id, client, session.id, detail={"amr": list(amr)})
         return self.grant(project, session, state, issued=moment)
 
     def grant(self, project: Project, session: Session, state: AccountState, *, issued: datetime) -> Grant:
@@ -105,25 +115,42 @@ class Sessions:
         found = await SessionRecords(project.database).list_of(user.id, now())
         return [each for each in found if each.version == user.version and each.id not in user.ended]
 
-    async def end_one(self, caller: UserCaller, session_id: str) -> None:
+    def note_refusal(self, project: Project, user_id: str, client: Client, error: ServiceError) -> None:
+        """Somebody tried to be that user, and was refused."""
+        self._note(project, EventType.SIGN_IN_FAILED, user_id, client, None, detail={"reason": error.code})
+
+    def _note(
+        self,
+        project: Project,
+        type_: EventType,
+        user_id: str,
+        client: Client,
+        sid: str | None,
+        detail: Mapping[str, Any] = NOTHING,
+    ) -> None:
+        event = Event(type_, user_id, Actor.USER, sid, client.ip, client.user_agent, detail)
+        self._journal.note(project, event)
+
+    async def end_one(self, caller: UserCaller, session_id: str, client: Client) -> None:
         """Ends a session of the caller's, who may name the present one. Raises InvalidToken, SessionNotFound."""
         await _find_user(caller)
         session = await SessionRecords(caller.project.database).find(session_id)
         if session is None or session.user_id != caller.user_id:
             raise SessionNotFound
-        await self.end(caller.project, session)
+        await self._end(caller.project, session, client)
 
-    async def end_others(self, caller: UserCaller) -> None:
+    async def end_others(self, caller: UserCaller, client: Client) -> None:
         """Raises InvalidToken."""
         await _find_user(caller)
         await end_all(caller.project.database, caller.user_id, caller.sid or "")
         self._access.forget_user(caller.project, caller.user_id)
+        self._note(caller.project, EventType.SESSIONS_ENDED, caller.user_id, client, caller.sid)
 
-    async def end_named(self, project: Project, session_id: str) -> None:
+    async def end_named(self, project: Project, session_id: str, client: Client) -> None:
         """Ends a session, where it is there."""
         session = await SessionRecords(project.database).find(session_id)
         if session is not None:
-            await self.end(project, session)
+            await self._end(project, session, client)
 
     async def end_own(self, caller: UserCaller) -> int:
         """Ends the session of the caller's token. The user's version afterwards. Raises InvalidToken."""
@@ -138,9 +165,10 @@ class Sessions:
             raise InvalidToken
         return version
 
-    async def end(self, project: Project, session: Session) -> None:
+    async def _end(self, project: Project, session: Session, client: Client) -> None:
         await end_session(project.database, session.user_id, session.id, session.tokens_until)
         self._access.forget_user(project, session.user_id)
+        self._note(project, EventType.SESSION_ENDED, session.user_id, client, session.id)
 
 
 async def _find_user(caller: UserCaller) -> User:

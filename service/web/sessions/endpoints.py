@@ -13,6 +13,7 @@ from service.schema.strict_json import load_object
 from service.services import Services
 from service.storage.sessions import Session
 from service.web.auth.authenticate import headers_of
+from service.web.auth.client import read_client
 from service.web.auth.grant import grant_view
 from service.web.http.json_body import read_bytes, read_object, validated
 from service.web.http.render import json_response
@@ -27,7 +28,7 @@ async def refresh(request: Request, caller: ServiceCaller, services: Services) -
     quotas = state["quotas"] = await services.limits.count(project, DAILY, "")
     if quotas and (last := quotas[-1]).exceeded:
         raise exceeded(last.policy, last.limit, last.reset)
-    refreshed = await services.refreshing.refresh(project, token)
+    refreshed = await services.refreshing.refresh(project, token, read_client(request, services))
     state["quotas"] = [*refreshed.quotas, *quotas]
     return json_response(grant_view(refreshed.grant))
 
@@ -41,7 +42,7 @@ async def logout(request: Request, caller: UserCaller | ServiceCaller, services:
     if form.refresh_token is not None:
         await _end_refreshed(request, services, form.refresh_token)
     if isinstance(caller, UserCaller) and caller.sid is not None:
-        await services.sessions.end_named(caller.project, caller.sid)
+        await services.sessions.end_named(caller.project, caller.sid, read_client(request, services))
     return Response(status_code=204)
 
 
@@ -59,7 +60,7 @@ async def _end_refreshed(request: Request, services: Services, text: str) -> Non
     except InvalidRefreshToken:
         return
     request.scope["state"]["project"] = project
-    await services.sessions.end_named(project, token.sid)
+    await services.sessions.end_named(project, token.sid, read_client(request, services))
 
 
 async def list_sessions(request: Request, caller: UserCaller, services: Services) -> Response:
@@ -70,13 +71,13 @@ async def list_sessions(request: Request, caller: UserCaller, services: Services
 
 async def end_session(request: Request, caller: UserCaller, services: Services) -> Response:
     """End one of the user's sessions."""
-    await services.sessions.end_one(caller, request.path_params["id"])
+    await services.sessions.end_one(caller, request.path_params["id"], read_client(request, services))
     return Response(status_code=204)
 
 
 async def end_other_sessions(request: Request, caller: UserCaller, services: Services) -> Response:
     """End all of the user's other sessions."""
-    await services.sessions.end_others(caller)
+    await services.sessions.end_others(caller, read_client(request, services))
     return Response(status_code=204)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from service.app import create_app
 from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
+from service.domain.sessions.sessions import Client
 from service.services import Services
 from service.settings import Settings
 from tests.conftest import Api, CommandRecorder, MakeApi
@@ -191,7 +192,7 @@ async def test_s7_a_restart_changes_no_verdict(site: Site, services: Services, s
     async with app.router.lifespan_context(app):
         token = app.services.refresh_tokens.read(second.refresh)
         project = await app.services.projects.by_id(token.project_id)
-        grant = (await app.services.refreshing.refresh(project, token)).grant
+        grant = (await app.services.refreshing.refresh(project, token, Client("", ""))).grant
         assert grant.refresh_token == (await site.renew(second.refresh)).refresh
     site.age(first.sid, seconds=31)
     await assert_refused(site, first.refresh)
