@@ -16,6 +16,7 @@ from service.schema.indexes import Index
 from service.schema.values import now
 from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
+from service.storage.images import IMAGES
 from service.storage.records import translated
 from service.storage.validation_probe import MAJORITY, probe
 
@@ -40,8 +41,6 @@ RULE_INDEX = "rule "
 OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 
 Validator = Mapping[str, Any]
-# The option of a collection of which changes are told with what the record was, and is.
-IMAGES = "changeStreamPreAndPostImages"
 
 
 async def closed_validator(database: Database) -> Validator:

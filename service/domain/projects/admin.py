@@ -14,8 +14,10 @@ from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, check_names, read_project_settings, stored
 from service.domain.projects.signing_keys import new_signing_key
 from service.errors import ConfigurationError, ProjectNotFound
+from service.query.shapes import USERS
 from service.schema.values import now
 from service.storage.databases import Databases, ProjectDatabase
+from service.storage.images import keep_images
 from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
 
@@ -80,6 +82,8 @@ class ProjectAdmin:
         }
         project = self._projects.opened(record)
         await self._migrations.begin_project(project.database)
+        if project.settings.realtime_users:
+            await _keep_images_of_users(project)
         if fill is not None:
             await fill(project)
         secret, publishable = new_key(project_id, SECRET, "default"), new_key(project_id, PUBLISHABLE, "default")
@@ -111,7 +115,10 @@ class ProjectAdmin:
         await self.find(project_id)
         values = self._sealed(project_id, given)
         await self._store.update_settings(project_id, {**values, **dict.fromkeys(removed)})
-        return await self.find(project_id)
+        project = await self.find(project_id)
+        if "REALTIME_USERS" in changes:
+            await _keep_images_of_users(project)
+        return project
 
     async def rotate_key(self, project_id: str) -> str:
         """A new secret key; all earlier ones are refused, on every worker, within five seconds. Raises ProjectNotFound."""
@@ -137,6 +144,10 @@ class ProjectAdmin:
             name: self._secret_box.seal(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value
             for name, value in values.items()
         }
+
+
+async def _keep_images_of_users(project: Project) -> None:
+    await keep_images(project.database, USERS.collection, enabled=project.settings.realtime_users)
 
 
 def _not_found(project_id: str) -> ProjectNotFound:

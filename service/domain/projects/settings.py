@@ -163,6 +163,8 @@ class ProjectSettings(BaseModel):
     """Seconds for which a used refresh token is answered with its successor again."""
     refresh_limit: Limit = 60
     """Refreshes of a session an hour; 0 is no limit."""
+    realtime_users: bool = False
+    """Whether the users whom the rules let somebody read can be followed live; MongoDB then keeps what each was."""
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 

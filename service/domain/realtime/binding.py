@@ -11,9 +11,10 @@ from service.domain.access.control import AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.access.templates import NOW, variables_of
 from service.domain.access.visible import see_shape
-from service.domain.collections.catalog import Catalogs, Collection, Seen
+from service.domain.collections.catalog import Catalogs, Seen
 from service.domain.files.protection import FileProtection
-from service.domain.realtime.channels import Channel
+from service.domain.projects.lookup import Projects
+from service.domain.realtime.channels import FORM_OF_DOCUMENTS, FORM_OF_USERS, Channel, Form
 from service.errors import NotLive
 from service.query.bind import bind
 from service.query.closures import Judge, compile_tree
@@ -28,6 +29,7 @@ from service.storage.databases import ProjectDatabase
 
 Parse = Callable[[], ListQuery]
 NOT_DECLARED = "The collection is not live; its servers make it so with realtime: true"
+NOT_SET = "Users are not live in this project; its operator makes them so with REALTIME_USERS"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,12 +58,13 @@ class Bound:
     database: ProjectDatabase
     tree: Tree
     query: BoundQuery
+    form: Form
     show: ShowRow | None
     key: str
     sets: Sequence[WatchedSet] = ()
 
     def make_channel(self) -> Channel:
-        return Channel(self.key, self.tree, self.show, self.query.view)
+        return Channel(self.key, self.tree, self.form, self.show, self.query.view)
 
     def command(self) -> dict[str, Any]:
         """That finds the first records, and one more where there is one."""
@@ -71,10 +74,13 @@ class Bound:
 class Binder:
     """Binds queries by the rules and the definitions of their project."""
 
-    def __init__(self, access: AccessControl, catalogs: Catalogs, protection: FileProtection) -> None:
+    def __init__(
+        self, access: AccessControl, catalogs: Catalogs, projects: Projects, protection: FileProtection
+    ) -> None:
         self._access = access
         self._protection = protection
         self._catalogs = catalogs
+        self._projects = projects
 
     async def bind(self, caller: ProjectCaller, name: str, parse: Parse) -> Bound:
         """Raises what a list raises for the same caller, collection and query; and NotLive."""
@@ -83,36 +89,52 @@ class Binder:
             permissions = await self._access.permissions(caller, name)
             require(permissions.read, caller)
         if name == USERS.collection:
-            raise NotLive(NOT_DECLARED)
+            return await self._bind_users(caller, parse, permissions)
         collection = await self._catalogs.get(caller.project, name)
-        query = parse()
-        if (reason := find_reason(query)) is not None:
-            raise NotLive(reason)
+        query = _read(parse)
         if not collection.realtime:
             collection = await self._catalogs.refresh(caller.project, name)
-        return await self._bound(caller, collection, query, permissions)
 
-    async def _bound(
-        self, caller: ProjectCaller, collection: Collection, query: ListQuery, permissions: Permissions | None
-    ) -> Bound:
         async def see(_names: Sequence[str]) -> Seen:
             return lambda _name, shape: _seen(shape, permissions)
 
-        shape = await self._catalogs.shape(caller.project, collection.name, query, see)
-        bound, database = bind(query, shape), caller.project.database
-        tree = all_of(bound.match.trees)
+        bound = bind(query, await self._catalogs.shape(caller.project, collection.name, query, see))
         if not collection.realtime:
             raise NotLive(NOT_DECLARED)
-        namespace = (database.database.name, shape.collection)
-        show = (await self._protection.show(caller.project, [shape.collection]))(shape.collection)
-        if permissions is None:
-            return Bound(namespace, database, tree, bound, show, _key(namespace, tree, {}, collection))
-        compiled = await self._access.rules(caller.project)
-        _check_rules(compiled, collection.name, permissions)
-        sets = await self._sets(caller, compiled, collection.name)
-        return Bound(
-            namespace, database, tree, bound, show, _key(namespace, tree, permissions.readable, collection), sets
-        )
+        files = sorted((name, field.protected) for name, field in collection.files.items())
+        return await self._bound(caller, name, bound, permissions, form=FORM_OF_DOCUMENTS, said=files)
+
+    async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions | None) -> Bound:
+        """Of what no rule names each user sees the own, so that no two of them are told the same."""
+        query = bind(_read(parse), _seen(USERS, permissions))
+        # The caller's project is as it was when the socket was opened.
+        project = await self._projects.by_id(caller.project.id)
+        if not project.settings.realtime_users:
+            raise NotLive(NOT_SET)
+        protected = sorted(await self._access.protected_fields(project))
+        said = (protected, permissions.user_id() if permissions is not None else "server")
+        return await self._bound(caller, USERS.collection, query, permissions, form=FORM_OF_USERS, said=said)
+
+    async def _bound(
+        self,
+        caller: ProjectCaller,
+        name: str,
+        query: BoundQuery,
+        permissions: Permissions | None,
+        *,
+        form: Form,
+        said: object,
+    ) -> Bound:
+        """`said` is what decides about the form beside the rules. Raises NotLive."""
+        database, tree = caller.project.database, all_of(query.match.trees)
+        namespace, sets = (database.database.name, query.collection), list[WatchedSet]()
+        readable: Mapping[str, Tree] = {}
+        if permissions is not None:
+            compiled, readable = await self._access.rules(caller.project), permissions.readable
+            _check_rules(compiled, name, permissions)
+            sets = await self._sets(caller, compiled, name)
+        show = (await self._protection.show(caller.project, [query.collection]))(query.collection)
+        return Bound(namespace, database, tree, query, form, show, _key(namespace, tree, readable, said), sets)
 
     async def _sets(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> list[WatchedSet]:
         rules = compiled.rules.of(name)
@@ -143,8 +165,15 @@ def _check_rules(compiled: CompiledRules, name: str, permissions: Permissions) -
             raise NotLive(reason)
 
 
-def _key(namespace: Namespace, tree: Tree, readable: Mapping[str, Tree], collection: Collection) -> str:
+def _key(namespace: Namespace, tree: Tree, readable: Mapping[str, Tree], said: object) -> str:
     """1 and true are equal in Python, and their texts are not."""
-    files = sorted((name, field.protected) for name, field in collection.files.items())
-    said = (namespace, tree, sorted(readable.items(), key=repr), files)
-    return hashlib.sha256(repr(said).encode()).hexdigest()
+    text = repr((namespace, tree, sorted(readable.items(), key=repr), said))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(parse: Parse) -> ListQuery:
+    """Raises NotLive where the query cannot be judged record by record."""
+    query = parse()
+    if (reason := find_reason(query)) is not None:
+        raise NotLive(reason)
+    return query

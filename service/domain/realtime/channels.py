@@ -4,7 +4,8 @@ What a change is to a channel follows from the record before it and after it: no
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -23,6 +24,20 @@ Row = dict[str, Any]
 TOO_LARGE, HISTORY = "large", "history"
 
 
+USER_PARTS = (("id", "_id"), ("email", "email"), ("data", "data"), ("created_at", "created_at"))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How records are told. `is_touched`: a write that changes nothing of what is told is a change all the same, as in
+
+    documents, of which everybody sees the version.
+    """
+
+    write: Callable[[Mapping[str, Any]], bytes]
+    is_touched: bool = False
+
+
 class Member(Protocol):
     """One subscription."""
 
@@ -35,7 +50,7 @@ class Member(Protocol):
 
 
 def write_document(row: Mapping[str, Any]) -> bytes:
-    """A document as a list shows it."""
+    """A document as a list of documents shows it."""
     shown = {
         "id": row["_id"],
         "data": row["data"],
@@ -46,6 +61,12 @@ def write_document(row: Mapping[str, Any]) -> bytes:
     return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
 
 
+def write_user(row: Mapping[str, Any]) -> bytes:
+    """A user as a list of users shows one."""
+    shown = {name: row[key] for name, key in USER_PARTS if key in row}
+    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
 def _write(value: object) -> str:
     return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
 
@@ -53,9 +74,10 @@ def _write(value: object) -> str:
 class Channel:
     """The records that satisfy `tree`, in one form. `members` are told."""
 
-    __slots__ = ("_judge", "_show", "_view", "anchor", "key", "members")
+    __slots__ = ("_form", "_judge", "_show", "_view", "anchor", "key", "members")
 
-    def __init__(self, key: str, tree: Tree, show: ShowRow | None, view: View | None) -> None:
+    def __init__(self, key: str, tree: Tree, form: Form, show: ShowRow | None, view: View | None) -> None:
+        self._form = form
         self.key = key
         self.members: dict[Member, None] = {}
         self.anchor = find_anchor(tree)
@@ -72,12 +94,17 @@ class Channel:
         if after is None:
             return b'{"op":"leave","document_id":%s}' % orjson.dumps(str(change.id)) if before is not None else None
         if before is None:
-            return b'{"op":"enter","document":%s}' % write_document(self._shown(after))
+            return b'{"op":"enter","document":%s}' % self._form.write(self._shown(after))
         shown = self._shown(after)
-        if self._view is not None and _differ(before, after) and not _differ(self._shown(before), shown):
-            # Nothing that differs may be read.
+        if self._is_hidden(before, after, shown):
             return None
-        return b'{"op":"change","document":%s}' % write_document(shown)
+        return b'{"op":"change","document":%s}' % self._form.write(shown)
+
+    def _is_hidden(self, before: Row, after: Row, shown: Row) -> bool:
+        """Whether nothing that differs may be read."""
+        if not self._form.is_touched:
+            return self._form.write(self._shown(before)) == self._form.write(shown)
+        return self._view is not None and _differ(before, after) and not _differ(self._shown(before), shown)
 
     def deliver(self, at: int, changes: bytes) -> None:
         DELIVERIES.inc(sum([member.deliver(at, changes) for member in list(self.members)]))
@@ -91,6 +118,9 @@ class Channel:
         if self._show is not None:
             self._show(row)
         return self._view(row) if self._view is not None else row
+
+
+FORM_OF_DOCUMENTS, FORM_OF_USERS = Form(write_document, is_touched=True), Form(write_user)
 
 
 class Missing(Exception):

@@ -13,6 +13,7 @@ from service.storage.change_feed import Namespace
 SLOW_SECONDS = 30.0
 # When a client is told that its token is about to expire.
 EXPIRY_SECONDS = 60.0
+USERS = "users"
 
 
 class Sink(Protocol):
@@ -57,6 +58,10 @@ class Connection:
         """What every connection is told of: its project's rules and definitions, and its user."""
         names = ("rules", "collections", *(("users",) if self.user_id else ()))
         return [(self.database_name, name) for name in names]
+
+    @property
+    def follows_users(self) -> bool:
+        return any(each.name == USERS for each in self.subscriptions.values())
 
     def write(self, frame: bytes, cursor: str | None = None) -> None:
         if self.is_open:

@@ -24,9 +24,9 @@ from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
-from service.domain.projects.lookup import Projects
+from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.binding import Binder, Bound, Parse
-from service.domain.realtime.channels import HISTORY, Channel, ChannelIndex, Missing, write_document
+from service.domain.realtime.channels import HISTORY, Channel, ChannelIndex, Missing
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection
 from service.domain.realtime.cursors import make_sign, read_cursor
 from service.domain.realtime.feed import ChangeFeed
@@ -81,7 +81,7 @@ class Realtime:
         key: bytes,
     ) -> None:
         self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose)
-        self._binder = Binder(access, catalogs, protection)
+        self._binder = Binder(access, catalogs, projects, protection)
         self._access = access
         self._catalogs = catalogs
         self._projects = projects
@@ -268,7 +268,7 @@ class Realtime:
             return False
         limit = bound.query.limit
         shown = show_rows(rows[:limit], show=bound.show, view=bound.query.view)
-        documents = b",".join(map(write_document, shown))
+        documents = b",".join(map(bound.form.write, shown))
         if len(documents) > MAX_SNAPSHOT_BYTES:
             raise TOO_LARGE_SNAPSHOT
         cursor = subscription.sign(at)
@@ -404,26 +404,27 @@ class Realtime:
             connection.close(TOO_SLOW)
 
     async def _look_at_credentials(self, connections: Iterable[Connection]) -> None:
-        gone: dict[str, bool] = {}
+        projects: dict[str, Project | None] = {}
         for connection in connections:
             warn_or_expire(connection, time.time())
-            caller = connection.caller
-            is_key = isinstance(caller, KeyCaller)
-            name = connection.credential if is_key else caller.project.id
-            if name not in gone:
-                gone[name] = await self._is_gone(name, is_key=is_key)
-            if gone[name]:
+            is_key = isinstance(connection.caller, KeyCaller)
+            name = connection.credential if is_key else connection.caller.project.id
+            if name not in projects:
+                projects[name] = await self._find_project(connection, is_key=is_key)
+            if (project := projects[name]) is None:
                 connection.close(UNAUTHENTIC)
+            elif connection.follows_users and not project.settings.realtime_users:
+                self._note_stale((connection,))
 
-    async def _is_gone(self, name: str, *, is_key: bool) -> bool:
-        """Whether a key, or a project, is not there any more, as far as is remembered."""
+    async def _find_project(self, connection: Connection, *, is_key: bool) -> Project | None:
+        """None where it, or the key, is not there any more; it is as it was where nobody can tell now."""
+        project, key = connection.caller.project, connection.credential
         try:
-            await (self._projects.by_api_key(name) if is_key else self._projects.by_id(name))
+            return await (self._projects.by_api_key(key) if is_key else self._projects.by_id(project.id))
         except (InvalidApiKey, ProjectNotFound):
-            return True
+            return None
         except ServiceError:
-            return False
-        return False
+            return project
 
     def _tick(self, connection: Connection) -> None:
         live = [each for each in connection.subscriptions.values() if each.state is State.LIVE]

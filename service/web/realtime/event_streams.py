@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.realtime.connections import Connection
+from service.domain.realtime.connections import USERS, Connection
 from service.domain.realtime.subscriptions import frame
 from service.errors import Busy, Invalid, InvalidApiKey, InvalidToken, ListNotLive, NotLive, ServiceError, Unavailable
 from service.query.nodes import Count, ListQuery
@@ -41,7 +41,17 @@ RETRY_MS = 20_000
 
 
 async def follow_documents(request: Request, caller: ProjectCaller, services: Services) -> Response:
-    """Follow a list of documents. What refuses it before the first frame is an answer, as of the list."""
+    """Follow a list of documents."""
+    return await _follow(request, caller, services, request.path_params["name"])
+
+
+async def follow_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
+    """Follow a list of users."""
+    return await _follow(request, caller, services, USERS)
+
+
+async def _follow(request: Request, caller: ProjectCaller, services: Services, name: str) -> Response:
+    """What refuses the stream before the first frame is an answer, as of the list."""
     sockets: OpenSockets = request.app.sockets
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
@@ -55,9 +65,7 @@ async def follow_documents(request: Request, caller: ProjectCaller, services: Se
         stack.callback(services.realtime.leave, connection)
         after = request.headers.get("last-event-id")
         parse = make_parse(request.scope["query_string"])
-        await services.realtime.subscribe(
-            connection, LIST, request.path_params["name"], parse=parse, render=sink.refuse, after=after
-        )
+        await services.realtime.subscribe(connection, LIST, name, parse=parse, render=sink.refuse, after=after)
         await sink.wait()
         if sink.refusal is not None:
             raise sink.refusal

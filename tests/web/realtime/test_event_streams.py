@@ -43,10 +43,10 @@ class Events:
 
 
 @asynccontextmanager
-async def following(address: str, query: str = "", **headers: str) -> AsyncIterator[Events]:
+async def following(address: str, query: str = "", *, path: str = DOCUMENTS, **headers: str) -> AsyncIterator[Events]:
     async with (
         httpx2.AsyncClient(timeout=SECONDS) as client,
-        client.stream("GET", f"http://{address}{DOCUMENTS}{query}", headers={**ACCEPT, **headers}) as response,
+        client.stream("GET", f"http://{address}{path}{query}", headers={**ACCEPT, **headers}) as response,
     ):
         yield Events(response)
 
