@@ -255,7 +255,7 @@ def build_services(settings: Settings) -> Services:
     flows = _build_flows(settings, base, limits, store, outbox)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
-    sign_ins = SignIns(flows, exchange_codes, accounts)
+    sign_ins = SignIns(flows, exchange_codes, accounts, access)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from service.domain.access.control import AccessControl
+from service.domain.accounts.password_hashes import is_hash
 from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.confirmations.verification import MailRequest
 from service.domain.flows.flows import Flows
@@ -12,8 +14,10 @@ from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
 from service.storage.account_states import AccountState
 from service.storage.databases import ProjectDatabase
+from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.ids import new_id
 from service.storage.proven_emails import find_account, mark_verified
+from service.storage.user_changes import replace_password
 from service.storage.users import Credentials, NewUser, Users
 
 SIGN_IN = "sign_in"
@@ -31,12 +35,13 @@ class SignInRequest:
 
 
 class SignIns:
-    """Whoever reads the mail has the address. Signing in by it proves that as well."""
+    """Whoever reads the mail has the address. Signing in by it proves that as well, and that nobody else had it before."""
 
-    def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts) -> None:
+    def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts, access: AccessControl) -> None:
         self._flows = flows
         self._codes = codes
         self._accounts = accounts
+        self._access = access
 
     async def request(self, project: Project, request: SignInRequest) -> Ticket:
         """Mails whoever has the address. The same for everybody else, but no mail unless an account is to be made."""
@@ -71,12 +76,19 @@ class SignIns:
         async def write(database: ProjectDatabase) -> Credentials:
             await self._flows.spend(flow, database)
             user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
+            # Read here, for what ends all sessions from now on ends this one, too.
+            credentials = await _read(database, user_id)
             if not await mark_verified(database, user_id, flow.address):
                 raise InvalidCode
-            # Read here, for what ends all sessions from now on ends this one, too.
-            return await _read(database, user_id)
+            if credentials.state.email_verified or not is_hash(credentials.password):
+                return credentials
+            event = Event(EventType.PASSWORD_CHANGED, user_id, Actor.USER, None, client.ip, client.user_agent)
+            await record_event(database, event, project.settings.event_days)
+            return await _void_password(database, credentials)
 
-        return await self.sign_in(project, await project.database.in_transaction(write), client)
+        credentials = await project.database.in_transaction(write)
+        self._access.forget_user(project, credentials.user.id)
+        return await self.sign_in(project, credentials, client)
 
     async def sign_in(self, project: Project, credentials: Credentials, client: Client) -> SignedIn:
         """A session for the user who proved the address just now. Raises AccountDisabled."""
@@ -112,6 +124,16 @@ async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> 
     # As of a provider's user: the address is no hash, so no password fits.
     new = NewUser(email, email, {}, made_id, state=AccountState(email_verified=True))
     return (await Users(database).insert(new)).id
+
+
+async def _void_password(database: ProjectDatabase, credentials: Credentials) -> Credentials:
+    """Whoever chose the password had not proven the address, and may be a stranger who waits for its owner to come.
+
+    So neither the password nor a session from before is good from now on.
+    """
+    user = credentials.user
+    version = await replace_password(database, user.id, user.email)
+    return replace(credentials, user=replace(user, version=version), password=user.email)
 
 
 async def _read(database: ProjectDatabase, user_id: str) -> Credentials:

@@ -62,6 +62,34 @@ async def test_a_code_signs_in_once_and_proves_the_address(api: Api, services: S
     assert outcome(await ask(api, "confirm", **proof)) == INVALID
 
 
+async def test_who_planted_an_account_is_out_once_its_owner_signs_in_by_mail(api: Api, services: Services) -> None:
+    """Somebody signs up with an address that is not theirs, and waits until its owner uses the account."""
+    planted = (await api.signup()).json()
+    owners: list[dict[str, Any]] = []
+    for _ in range(2):
+        asked = await ask(api, "login-email", email=EMAIL)
+        mail = await newest(services, api)
+        owners.append((await ask(api, "confirm", flow_id=asked.json()["flow_id"], code=mail.code)).json())
+    assert {each["user"]["id"] for each in owners} == {planted["user"]["id"]}
+    assert (await api.as_user(planted["access_token"], "GET", "/auth-collections/user")).status_code == 401
+    assert (await api.login()).status_code == 401
+    assert (await api.login(password=EMAIL)).status_code == 401
+    # The second sign-in proves nothing new, and ends nothing.
+    for each in owners:
+        assert (await api.as_user(each["access_token"], "GET", "/auth-collections/user")).status_code == 200
+    found = (await api.as_user(owners[1]["access_token"], "GET", "/auth-collections/user/events")).json()["events"]
+    assert [each["type"] for each in found].count("password_changed") == 1
+
+
+async def test_who_proved_the_address_keeps_the_password(api: Api, services: Services) -> None:
+    await api.signup()
+    api.database["users"].update_one({}, {"$set": {"email_verified": True}})
+    asked = await ask(api, "login-email", email=EMAIL)
+    mail = await newest(services, api)
+    assert (await ask(api, "confirm", flow_id=asked.json()["flow_id"], code=mail.code)).status_code == 200
+    assert (await api.login()).status_code == 200
+
+
 async def test_a_link_signs_in_the_app_that_asked(make_api: MakeApi, services: Services) -> None:
     api = await make_api(REDIRECT_URLS=PAGE, ACCESS_TOKEN_LIFETIME="900")
     await api.signup()
