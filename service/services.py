@@ -26,6 +26,7 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
 from service.domain.collections.sweep import sweep_collections
 from service.domain.confirmations.confirmations import Confirmations
+from service.domain.confirmations.email_changes import EmailChanges
 from service.domain.confirmations.links import Links
 from service.domain.confirmations.resets import Resets
 from service.domain.confirmations.sign_ins import SignIns
@@ -133,6 +134,7 @@ class Services:
     verification: Verification
     signups: Signups
     sign_ins: SignIns
+    email_changes: EmailChanges
     confirmations: Confirmations
     resets: Resets
     links: Links
@@ -256,6 +258,7 @@ def build_services(settings: Settings) -> Services:
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
     sign_ins = SignIns(flows, exchange_codes, accounts, access)
+    email_changes = EmailChanges(flows, limits, access)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -302,9 +305,17 @@ def build_services(settings: Settings) -> Services:
         verification=verification,
         signups=Signups(accounts, flows),
         sign_ins=sign_ins,
-        confirmations=Confirmations(flows, verification, sign_ins),
+        email_changes=email_changes,
+        confirmations=Confirmations(flows, verification, sign_ins, email_changes),
         resets=resets,
-        links=Links(flows, projects, verification, resets, sign_ins),
+        links=Links(
+            flows,
+            projects,
+            verification=verification,
+            resets=resets,
+            sign_ins=sign_ins,
+            email_changes=email_changes,
+        ),
         base_url=settings.base_url,
         limits=limits,
         jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox, sightings, journal)], Leader(base.leases)),

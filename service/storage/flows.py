@@ -92,6 +92,19 @@ class FlowStore:
         with translated():
             return (await self._flows.update_one({"_id": flow_id}, changes, session=session)).matched_count == 1
 
+    async def confirm_part(
+        self, match: Document, part: str, moment: datetime, session: ClientSession | None
+    ) -> Document | None:
+        """A flow that waited for `part`, and does no longer, as it is now. The code and the link of "new" are spent by it."""
+        changes: Document = {"$pull": {"state.waits": part}}
+        if part == "new":
+            changes |= {"$set": {"left": 0}, "$unset": {"link": ""}}
+        wanted = {**match, "state.waits": part, "expires_at": {"$gt": moment}}
+        with translated():
+            return await self._flows.find_one_and_update(
+                wanted, changes, return_document=ReturnDocument.AFTER, session=session
+            )
+
     async def void(self, database: ProjectDatabase, match: Document) -> None:
         """Removes flows, as part of the database's transaction if it has one."""
         with translated():

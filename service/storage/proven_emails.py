@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from service.schema.values import now
 from service.storage.databases import ProjectDatabase
 
 
@@ -17,6 +18,12 @@ class Account:
 async def find_account(database: ProjectDatabase, email: str) -> Account | None:
     record = await database.records("users").find({"email": email}, {"email": 1, "email_verified": 1})
     return None if record is None else Account(record["_id"], record["email"], record.get("email_verified", False))
+
+
+async def change_email(database: ProjectDatabase, user_id: str, email: str) -> None:
+    """The user has this address, and has proven it. Raises DuplicateValue."""
+    changes = {"$set": {"email": email, "email_verified": True, "updated_at": now()}, "$inc": {"version": 1}}
+    await database.records("users").update({"_id": user_id}, changes, {"_id": 1})
 
 
 async def mark_verified(database: ProjectDatabase, user_id: str, email: str) -> bool:

@@ -106,6 +106,8 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("DELETE", PROFILE, own_account.delete_account, RECENT_USER, AUTH, describe_accounts.DELETE_ACCOUNT),
     ApiRoute("POST", f"{PROFILE}/password", own_account.replace_password, USER, LOGIN, describe_accounts.OWN_PASSWORD,
              max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"{PROFILE}/email", flows.change_email, RECENT_USER, MAIL_REQUESTS, describe_flows.CHANGE_EMAIL,
+             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", f"{PROFILE}/events", events.own_events, USER, AUTH, describe_events.OWN, query=READ),
     ApiRoute("GET", "/auth-collections/events", events.project_events, KEY, AUTH, describe_events.PROJECT, query=READ),
     ApiRoute("POST", "/auth-collections/refresh", sessions.refresh, NOBODY, None, describe_sessions.REFRESH,

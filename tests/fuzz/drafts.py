@@ -221,7 +221,7 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
 
 def _by_mail(path: str, chance: random.Random) -> Any:
     match path:
-        case "/auth-collections/verify-email" | "/auth-collections/forgot-password":
+        case "/auth-collections/verify-email" | "/auth-collections/forgot-password" | "/auth-collections/user/email":
             return {"email": "ann@example.com", "locale": "de"}
         case "/auth-collections/login-email":
             return {"email": "ann@example.com", "code_challenge": "A" * 43, "create": True}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from service.domain.confirmations.email_changes import CHANGE, EmailChanges
 from service.domain.confirmations.resets import INVITE, RESET, Resets
 from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
 from service.domain.confirmations.verification import VERIFY, Verification
@@ -11,7 +12,9 @@ from service.domain.projects.lookup import Project, Projects
 from service.errors import InvalidCode, ProjectNotFound
 
 # What a click on the page's button is enough for, and what takes a password.
-CLICKED = (VERIFY, SIGN_IN)
+CLICKED = (VERIFY, SIGN_IN, CHANGE)
+# Whoever has the old address is asked something else than whoever has the new one.
+APPROVAL = "approve_change"
 WITH_PASSWORD = (RESET, INVITE)
 
 
@@ -26,18 +29,31 @@ class Link:
     def takes_password(self) -> bool:
         return self.flow.purpose in WITH_PASSWORD
 
+    @property
+    def page(self) -> str:
+        """The page that it leads to."""
+        return APPROVAL if "of" in self.flow.state else self.flow.purpose
+
 
 class Links:
     """Of the mails of all projects."""
 
     def __init__(
-        self, flows: Flows, projects: Projects, verification: Verification, resets: Resets, sign_ins: SignIns
+        self,
+        flows: Flows,
+        projects: Projects,
+        *,
+        verification: Verification,
+        resets: Resets,
+        sign_ins: SignIns,
+        email_changes: EmailChanges,
     ) -> None:
         self._flows = flows
         self._projects = projects
         self._verification = verification
         self._resets = resets
         self._sign_ins = sign_ins
+        self._email_changes = email_changes
 
     async def find(self, token: str) -> Link:
         """Raises InvalidCode."""
@@ -50,12 +66,14 @@ class Links:
     async def follow(self, link: Link, password: str | None) -> str | None:
         """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
 
-        Raises InvalidCode, Invalid for a password that the project does not take, Busy.
+        Raises InvalidCode, Invalid for a password that the project does not take, Busy, EmailInUse.
         """
         project, flow = link.project, link.flow
         if flow.purpose == SIGN_IN:
             return await self._sign_ins.follow(project, flow)
-        if flow.purpose == VERIFY:
+        if flow.purpose == CHANGE:
+            await self._email_changes.finish(project, flow)
+        elif flow.purpose == VERIFY:
             await self._verification.finish(project, flow)
         else:
             self._resets.check(project, password or "")

@@ -173,9 +173,26 @@ class Flows:
         if not await self._store.spend(flow.id, now(), database.session):
             raise InvalidCode
 
-    async def void(self, user_id: str, database: ProjectDatabase, project: Project) -> None:
+    async def confirm_part(self, project: Project, flow_id: str, part: str, database: ProjectDatabase) -> Flow:
+        """A flow that waits for several, and for `part` no longer. Raises InvalidCode where it did not."""
+        match: Document = {"_id": flow_id, "project_id": project.id}
+        record = await self._store.confirm_part(match, part, now(), database.session)
+        if record is None:
+            raise InvalidCode
+        return self._read(record)
+
+    async def void(
+        self,
+        user_id: str,
+        database: ProjectDatabase,
+        project: Project,
+        *,
+        purposes: Collection[str] = ACTIONS,
+        keep: str = "",
+    ) -> None:
         """Whatever else the user was mailed a code or a link for is good for nothing from now on; notices stay."""
-        match: Document = {"user_id": user_id, "project_id": project.id, "purpose": {"$in": list(ACTIONS)}}
+        match: Document = {"user_id": user_id, "project_id": project.id, "purpose": {"$in": list(purposes)}}
+        match |= {"_id": {"$ne": keep}} if keep else {}
         await self._store.void(database, match)
 
     def _read(self, record: Document) -> Flow:

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from service.domain.flows.proofs import CODE_DIGITS, MAX_TOKEN
 from service.errors import Invalid
 from service.mail.texts import LOCALE
-from service.web.http.emails import Email
+from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword
 from service.web.openapi.tickets import EXAMPLE_FLOW
 
@@ -81,3 +81,8 @@ def check_proof(form: ProofForm) -> None:
 
 class EmailVerified(TypedDict):
     email_verified: Literal[True]
+
+
+class EmailChangeView(TypedDict):
+    email: Annotated[EmailText, Field(description="The address in force")]
+    waiting_for: Annotated[Literal["new", "old"] | None, Field(description="Whose mail must be answered yet")]

@@ -3,15 +3,24 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import KeyCaller
+from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.accounts.users import SignedIn
 from service.domain.confirmations.confirmations import EmailProven, Outcome
+from service.domain.confirmations.email_changes import EmailChange
 from service.domain.confirmations.sign_ins import SignInRequest
 from service.domain.confirmations.verification import MailRequest
 from service.services import Services
 from service.web.accounts.endpoints import signed_in_view
 from service.web.auth.client import read_client
-from service.web.flows.bodies import ConfirmForm, EmailVerified, MailForm, ResetForm, SignInForm, check_proof
+from service.web.flows.bodies import (
+    ConfirmForm,
+    EmailChangeView,
+    EmailVerified,
+    MailForm,
+    ResetForm,
+    SignInForm,
+    check_proof,
+)
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
@@ -22,6 +31,12 @@ async def verify_email(request: Request, caller: KeyCaller, services: Services) 
     """Mail a user a code and a link to prove the address."""
     wish = await _read_wish(request)
     return json_response(ticket_view(await services.verification.request(caller.project, wish)), 202)
+
+
+async def change_email(request: Request, caller: UserCaller, services: Services) -> Response:
+    """Have another address."""
+    wish = await _read_wish(request)
+    return json_response(ticket_view(await services.email_changes.request(caller, wish)), 202)
 
 
 async def login_email(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -46,6 +61,9 @@ def _outcome_response(outcome: Outcome) -> Response:
     match outcome:
         case SignedIn():
             return json_response(signed_in_view(outcome))
+        case EmailChange():
+            view: EmailChangeView = {"email": outcome.email, "waiting_for": outcome.waiting_for}
+            return json_response(view)
         case EmailProven():
             body: EmailVerified = {"email_verified": True}
             return json_response(body)

@@ -9,7 +9,7 @@ from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import ServiceCaller
 from service.domain.confirmations.links import Link
 from service.domain.limits.limiter import CODES
-from service.errors import Invalid, InvalidCode, LimitExceeded, TooLarge, UnsupportedMedia
+from service.errors import EmailInUse, Invalid, InvalidCode, LimitExceeded, TooLarge, UnsupportedMedia
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.client_address import find_client_address
@@ -50,6 +50,8 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
         return await _follow(services, link, token, fields)
     except InvalidCode:
         return render_page("lost", locale, status=400)
+    except EmailInUse:
+        return render_page("taken", locale, status=409)
     except LimitExceeded as error:
         page = render_page("busy", locale, status=429)
         page.headers.update(error.headers)
@@ -76,7 +78,7 @@ def _next_page(link: Link, code: str | None) -> str:
 def _page(link: Link, form: Form, *, status: int = 200) -> Response:
     flow = link.flow
     return render_page(
-        flow.purpose,
+        link.page,
         flow.locale,
         status=status,
         project=link.project.name,

@@ -1,7 +1,7 @@
 """The declarations of web/flows."""
 
 from service.domain.flows.proofs import MAX_TOKEN
-from service.errors import AccountDisabled, Busy, InvalidCode
+from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.openapi import EXAMPLE_SIGNED_IN
 from service.web.flows.bodies import (
@@ -9,6 +9,7 @@ from service.web.flows.bodies import (
     EXAMPLE_CODE,
     EXAMPLE_TOKEN,
     ConfirmForm,
+    EmailChangeView,
     EmailVerified,
     MailForm,
     ResetForm,
@@ -29,6 +30,15 @@ VERIFY_EMAIL = Operation(
     id="verifyEmail",
     tag=tags.MAILS,
     description=f"Mails the user with this address a code and a link, unless the address is proven already. {UNIFORM}",
+    body=(MAIL_FORM,),
+    answers=(FLOW,),
+)
+CHANGE_EMAIL = Operation(
+    id="changeEmail",
+    tag=tags.ACCOUNTS,
+    description="For ten minutes after a sign-in or a step-up. The new address is mailed a code and a link, the present one, "
+    "if it is proven, a link to approve it; nothing changes before both are answered. The present one is told in any case. "
+    "The answer is the same where the new address is somebody's.",
     body=(MAIL_FORM,),
     answers=(FLOW,),
 )
@@ -58,13 +68,17 @@ CONFIRM = Operation(
             description="The address is the user's; or, by the code, a sign-in, where the mail is for one or the signup waited",
             content=(
                 Content(
-                    type=EmailVerified | SignedIn,
-                    examples={"verified": {"email_verified": True}, "signed in": EXAMPLE_SIGNED_IN},
+                    type=EmailVerified | SignedIn | EmailChangeView,
+                    examples={
+                        "verified": {"email_verified": True},
+                        "signed in": EXAMPLE_SIGNED_IN,
+                        "another address": {"email": "ann@example.com", "waiting_for": "old"},
+                    },
                 ),
             ),
         ),
     ),
-    errors=(InvalidCode, AccountDisabled),
+    errors=(InvalidCode, AccountDisabled, EmailInUse),
 )
 FORGOT_PASSWORD = Operation(
     id="forgotPassword",
@@ -116,6 +130,7 @@ FOLLOW_LINK = Operation(
         ),
         SuccessResponse(status=400, description="A page: the link is not good any more", content=(PAGE,)),
         SuccessResponse(status=403, description="A page: the form came from elsewhere", content=(PAGE,)),
+        SuccessResponse(status=409, description="A page: the address is somebody else's by now", content=(PAGE,)),
     ),
     errors=(Busy,),
 )

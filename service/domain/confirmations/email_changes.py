@@ -1,0 +1,131 @@
+"""Another address: it is proven by a mail to it, and approved by one to the address in force, if that was proven.
+
+The flow of the new address is the change: `state.waits` says for whom it still waits, "new", "old" or both. The other flow, of
+the old address, names it in `state.of`. The old address is told in any case.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from service.domain.access.caller import UserCaller
+from service.domain.access.control import AccessControl
+from service.domain.confirmations.verification import MailRequest
+from service.domain.flows.flows import Draft, Flows
+from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
+from service.domain.limits.limiter import HOUR, Limits, Policy
+from service.domain.projects.lookup import Project
+from service.errors import DuplicateValue, EmailInUse, Invalid, InvalidCode, InvalidToken
+from service.storage.databases import ProjectDatabase
+from service.storage.events import Actor, Event, EventType, record_event
+from service.storage.proven_emails import change_email
+from service.storage.users import Credentials, Users
+
+CHANGE = "change_email"
+NOTICE = "email_changed"
+NEW: Literal["new"] = "new"
+OLD: Literal["old"] = "old"
+# Each tells the old address, which would else be flooded by whoever found a token.
+CHANGES = Policy("email_changes", HOUR, "changes of the address an hour of one user", lambda _: 5)
+
+
+@dataclass(frozen=True, slots=True)
+class EmailChange:
+    """The address in force, and whose mail must be answered yet before it is another one."""
+
+    email: str
+    waiting_for: Literal["new", "old"] | None
+
+
+class EmailChanges:
+    """Nothing changes before everybody has confirmed."""
+
+    def __init__(self, flows: Flows, limits: Limits, access: AccessControl) -> None:
+        self._flows = flows
+        self._limits = limits
+        self._access = access
+
+    async def request(self, caller: UserCaller, request: MailRequest) -> Ticket:
+        """Mails the new address, taken or not, and the old one; an earlier change is void. Raises Invalid, LimitExceeded."""
+        project = caller.project
+        redirect_to = choose_redirect(project, request.redirect_to)
+        credentials = await _recognize(caller)
+        if credentials.user.email == request.email:
+            raise Invalid.one(("body", "email"), "This is the account's address already")
+        await self._limits.take_one(project, CHANGES, caller.user_id)
+        waits = [NEW, OLD] if credentials.state.email_verified else [NEW]
+        purpose = Purpose(
+            CHANGE,
+            request.email,
+            caller.user_id,
+            apart=f"/{caller.user_id}",
+            locale=request.locale,
+            redirect_to=redirect_to,
+            state={"waits": waits},
+        )
+        draft = await self._flows.draft(project, purpose)
+        ticket = await self._store(project, draft, purpose, credentials)
+        await self._flows.settle(draft, ticket)
+        return ticket
+
+    async def _store(self, project: Project, draft: Draft, purpose: Purpose, credentials: Credentials) -> Ticket:
+        user, locale = credentials.user, purpose.locale
+        approval = Purpose(
+            CHANGE,
+            user.email,
+            user.id,
+            has_code=False,
+            locale=locale,
+            redirect_to=purpose.redirect_to,
+            state={"of": draft.ticket.flow_id},
+        )
+
+        async def write(database: ProjectDatabase) -> Ticket:
+            ticket = await self._flows.store(draft, database)
+            # Nobody is told of what was asked for just now, or of what nobody was mailed for.
+            if ticket.flow_id != draft.ticket.flow_id or draft.taken is None:
+                return ticket
+            await self._flows.void(user.id, database, project, purposes=(CHANGE,), keep=ticket.flow_id)
+            if credentials.state.email_verified:
+                await self._flows.insert(project, approval, database)
+            await self._flows.insert(project, Purpose(NOTICE, user.email, user.id, locale=locale), database)
+            return ticket
+
+        return await project.database.in_transaction(write)
+
+    async def finish(self, project: Project, flow: Flow) -> EmailChange:
+        """Notes what the mail of `flow` confirms; the last one changes the address, and voids the user's other mails.
+
+        Raises InvalidCode, and EmailInUse where the address was taken meanwhile, which changes nothing.
+        """
+        change_id, part = (flow.state["of"], OLD) if "of" in flow.state else (flow.id, NEW)
+
+        async def write(database: ProjectDatabase) -> EmailChange:
+            if part == OLD:
+                await self._flows.spend(flow, database)
+            change = await self._flows.confirm_part(project, change_id, part, database)
+            user = await Users(database).find_profile(change.user_id or "")
+            if user is None:
+                raise InvalidCode
+            if waits := change.state["waits"]:
+                return EmailChange(user.email, waits[0])
+            await change_email(database, user.id, change.address)
+            await self._flows.void(user.id, database, project)
+            detail = {"before": user.email, "after": change.address}
+            event = Event(EventType.EMAIL_CHANGED, user.id, Actor.USER, detail=detail)
+            await record_event(database, event, project.settings.event_days)
+            return EmailChange(change.address, None)
+
+        try:
+            outcome = await project.database.in_transaction(write)
+        except DuplicateValue:
+            raise EmailInUse from None
+        self._access.forget_user(project, flow.user_id or "")
+        return outcome
+
+
+async def _recognize(caller: UserCaller) -> Credentials:
+    """Raises InvalidToken."""
+    credentials = await caller.project.users.find_own_credentials(caller.user_id)
+    if credentials is None or not caller.is_in_force(credentials.user):
+        raise InvalidToken
+    return credentials
