@@ -62,6 +62,8 @@ NEVER_GOOD = {
     *("/metrics", "/mailbox", "/mailbox/messages", "/mailbox/{asset}"),
     *("/auth-collections/confirm", "/auth-collections/reset-password", "/auth-collections/mails/{id}/retry"),
     *("POST /auth-collections/link", "/auth-collections/token"),
+    # To the address that it is already: five others an hour are all that a user may have.
+    "/auth-collections/user/email",
 }
 
 
