@@ -1,7 +1,7 @@
 """With no new setting, the specified endpoints answer byte for byte as the version 2fc71fe did, which `before.json` has.
 
-Where they do not, DIFFERENCES says why. The file is never written anew. It came of a checkout of that version with this folder in
-it, and a test there that made a project as the one below does, and wrote `json.dumps(answers, ensure_ascii=False, indent=1)`.
+Where they do not, DIFFERENCES says why. The file is never written anew. It came of a checkout of that version with this folder
+in it, where a test made a project as the one below does, and wrote `json.dumps(answers, ensure_ascii=False, indent=1)`.
 """
 
 import json
