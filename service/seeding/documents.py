@@ -10,6 +10,7 @@ from service.domain.documents.documents import Document, Documents
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, ServiceError
 from service.schema.documents import read
+from service.seeding.attachments import Attachments, FilePaths, take_paths
 from service.seeding.changes import find_changes
 from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report
@@ -26,6 +27,9 @@ class Destination:
     name: str
     source: DocumentSource
     documents: Documents
+    attachments: Attachments
+    # The fields that take files.
+    files: frozenset[str] = frozenset()
 
     @property
     def refers_to_itself(self) -> bool:
@@ -33,25 +37,34 @@ class Destination:
         return any(each.startswith(f"{self.name}.") for each in self.source.references.values())
 
     def read_row(self, place: str, data: RowData) -> "SeedDocument | str":
-        return read_document(place, data, self.source)
+        return read_document(place, data, self.source, self.files)
 
 
 @dataclass(frozen=True, slots=True)
 class SeedDocument:
-    """One document as the manifest wants it; `key` is the text of its natural key."""
+    """One document as the manifest wants it; `key` is the text of its natural key, `paths` are those of its files."""
 
     place: str
     data: RowData
     key: str
+    paths: FilePaths
 
 
-def read_document(place: str, data: RowData, source: DocumentSource) -> SeedDocument | str:
+def read_document(
+    place: str, data: RowData, source: DocumentSource, files: frozenset[str] = frozenset()
+) -> SeedDocument | str:
     """The document that a row means, or why it means none."""
     if missing := next((name for name in source.key if name not in data), None):
         return f"{missing}: is part of the key and must be there"
     if nested := next((name for name in source.key if isinstance(data[name], dict | list)), None):
         return f"{nested}: is part of the key and cannot be an object or an array"
-    return SeedDocument(place, data, key_of(data, source))
+    if named := next((name for name in source.key if name in files), None):
+        return f"{named}: is a file and cannot be part of the key"
+    try:
+        paths = take_paths(data, files)
+    except ValueError as error:
+        return str(error)
+    return SeedDocument(place, data, key_of(data, source), paths)
 
 
 def key_of(data: Mapping[str, Any], source: DocumentSource) -> str:
@@ -87,16 +100,32 @@ async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Docu
 
 
 async def _create(target: Destination, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
+    plain = [document for document in new if not document.paths]
     outcomes: Sequence[Document | ServiceError | None] = (
-        [None] * len(new)
-        if dry_run or not new or target.project is None
-        else await target.documents.create_each(target.project, target.name, [document.data for document in new])
+        [None] * len(plain)
+        if dry_run or not plain or target.project is None
+        else await target.documents.create_each(target.project, target.name, [document.data for document in plain])
     )
-    for document, outcome in zip(new, outcomes, strict=True):
+    for document, outcome in zip(plain, outcomes, strict=True):
         if isinstance(outcome, ServiceError):
             report.refuse(target.name, document.place, reason(outcome))
         else:
             report.created(target.name, document.key)
+    for document in new:
+        if document.paths:
+            await _create_with_files(target, document, report, dry_run=dry_run)
+
+
+async def _create_with_files(target: Destination, document: SeedDocument, report: Report, *, dry_run: bool) -> None:
+    try:
+        # In a dry run, too, a file that cannot be read is found.
+        await target.attachments.find_changed(document.paths, {})
+        if target.project is not None and not dry_run:
+            await target.attachments.create(target.project, target.name, document.data, document.paths)
+    except ServiceError as error:
+        report.refuse(target.name, document.place, reason(error))
+    else:
+        report.created(target.name, document.key)
 
 
 async def _update(
@@ -104,17 +133,28 @@ async def _update(
 ) -> None:
     before = record.data
     changes = find_changes(before, after)
-    if not changes:
-        report.unchanged(target.name)
-        return
     try:
+        paths = await target.attachments.find_changed(document.paths, before)
+        if not changes and not paths:
+            report.unchanged(target.name)
+            return
         if target.project is not None and not dry_run:
             sent = {name: document.data[name] for name in changes}
-            await target.documents.merge(target.project, target.name, record.id, sent)
+            await _change(target, target.project, record.id, sent, paths)
     except ServiceError as error:
         report.refuse(target.name, document.place, reason(error))
     else:
-        report.updated(target.name, document.key, {name: before[name] for name in changes if name in before}, changes)
+        differing = {**changes, **paths}
+        report.updated(
+            target.name, document.key, {name: before[name] for name in differing if name in before}, differing
+        )
+
+
+async def _change(target: Destination, project: Project, id_: str, data: RowData, paths: FilePaths) -> None:
+    if paths:
+        await target.attachments.change(project, target.name, id_, data, paths)
+    else:
+        await target.documents.merge(project, target.name, id_, data)
 
 
 def reason(error: ServiceError) -> str:

@@ -1,13 +1,10 @@
 """Files of a seed: by user and field. They go the way of an upload, streamed from disk; equal bytes are left as they are."""
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import aiofiles
 
 from service.domain.access.caller import UserCaller
 from service.domain.accounts.users import Accounts
@@ -20,10 +17,10 @@ from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
 from service.seeding.references import comparable_email
 from service.seeding.report import Report
+from service.seeding.stored_files import digest_of, has_bytes, read_pieces
 from service.storage.users import User
 
 KIND = "files"
-PIECE_BYTES = 1024 * 1024
 # Each is as large as it is, and streamed in pieces.
 FILES_AT_ONCE = 8
 
@@ -58,7 +55,7 @@ class FileSeeder:
 
     async def _one(self, project: Project | None, entry: FileEntry) -> None:
         name = f"{entry.user} {entry.field}"
-        digest = await _digest(_pieces(self.folder / entry.path))
+        digest = await digest_of(read_pieces(self.folder / entry.path))
         user = await _user(project, entry.user) if project else None
         if project is None or user is None:
             if not self.report.dry_run:
@@ -66,24 +63,16 @@ class FileSeeder:
             self.report.created(KIND, name)
             return
         stored = named_file(user.data.get(entry.field))
-        if stored is not None and await self._holds(stored, digest):
+        if stored is not None and await has_bytes(self.files, stored, digest):
             self.report.unchanged(KIND)
             return
         if not self.report.dry_run:
             await self._upload(UserCaller(project, user.id, user.version), entry)
         self.report.created(KIND, name)
 
-    async def _holds(self, name: str, digest: str) -> bool:
-        """Whether the stored file has these bytes; a file that is gone has not."""
-        try:
-            project, file = await self.files.find(name)
-            return await _digest(await self.files.read(project, file, 0, file.length)) == digest
-        except FileNotFound:
-            return False
-
     async def _upload(self, caller: UserCaller, entry: FileEntry) -> None:
         async def form() -> parts.FormParts:
-            yield parts.FilePart(entry.field, entry.path.name, _pieces(self.folder / entry.path))
+            yield parts.FilePart(entry.field, entry.path.name, read_pieces(self.folder / entry.path))
 
         async def no_fields(_: dict[str, Any]) -> dict[str, Any]:
             """There is no part `data` to check."""
@@ -95,16 +84,3 @@ class FileSeeder:
 
 async def _user(project: Project, email: str) -> User | None:
     return await project.users.find_by_email(comparable_email(email))
-
-
-async def _digest(pieces: AsyncIterator[bytes]) -> str:
-    digest = hashlib.sha256()
-    async for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
-
-
-async def _pieces(path: Path) -> AsyncIterator[bytes]:
-    async with aiofiles.open(path, "rb") as file:
-        while piece := await file.read(PIECE_BYTES):
-            yield piece

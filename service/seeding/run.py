@@ -19,6 +19,7 @@ from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, r
 from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
 from service.schema.fields import parse
 from service.seeding.aggregations import AggregationsSeeder
+from service.seeding.attachments import Attachments, file_fields
 from service.seeding.batches import RowBatches, one_behind
 from service.seeding.documents import Destination, reason, seed_documents
 from service.seeding.files import FileSeeder
@@ -105,12 +106,16 @@ class Seeder:
         place = f"collections.{name}"
         try:
             collection = await self._declared(project, name, part)
-            kinds = {field: each.kind for field, each in parse(part.declared).items()}
+            fields = parse(part.declared)
         except ServiceError as error:
             self.report.refuse("collections", f"{place}.schema", reason(error))
             return
+        kinds = {field: each.kind for field, each in fields.items()}
+        attachments = Attachments(self.files.files, self.documents, self.folder)
         for number, source in enumerate(part.documents):
-            target = Destination(project, collection, name, source, self.documents)
+            target = Destination(
+                project, collection, name, source, self.documents, attachments=attachments, files=file_fields(fields)
+            )
             batches = RowBatches(source, self.folder, f"{place}.documents[{number}]", kind=name, report=self.report)
             async with one_behind() as start:
                 async for batch in batches.read(project, kinds):

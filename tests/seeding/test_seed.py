@@ -11,6 +11,7 @@ import yaml
 from argon2 import PasswordHasher
 from pymongo import MongoClient
 
+from faults.samples import PNG, png
 from service.domain.accounts.passwords import Passwords
 from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, ProjectNotFound
@@ -279,6 +280,80 @@ async def test_a_file_is_refused_with_the_reason(run: Run, tmp_path: Path, entry
     report = await run(f"{BOOKS}files: [{entry}]\n")
     assert len(report.refusals["files"]) == 1
     assert report.refusals["files"][0].startswith(f"! files[0]: {reason}")
+
+
+ALBUMS = """
+project: {id: library, name: Library}
+collections:
+  albums:
+    schema:
+      title: {type: string, required: true, unique: true}
+      cover: {type: file, required: true, types: [png]}
+      pages: {type: array, items: {type: file}}
+    documents:
+      - key: [title]
+        rows: [{title: One, cover: a.png, pages: [b.png, a.png]}, {title: Two, cover: b.png}]
+"""
+
+
+async def test_the_files_of_documents_are_uploaded_once_and_again_when_their_bytes_change(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    (tmp_path / "b.png").write_bytes(png(300_000))
+    first = await run(ALBUMS, dry_run=True)
+    assert first.differences["albums"] == ['+ albums ["One"]', '+ albums ["Two"]']
+    assert counts(await run(ALBUMS))["albums"] == {"created": 2}
+    assert counts(await run(ALBUMS))["albums"] == {"unchanged": 2}
+    database = mongo[f"{database_prefix}p_library"]
+    albums = {album["data"]["title"]: album["data"] for album in database["c_albums"].find()}
+    lengths = {file["_id"]: file["length"] for file in database["files.files"].find()}
+    assert [lengths[name] for name in [albums["One"]["cover"], *albums["One"]["pages"]]] == [
+        len(PNG),
+        300_000,
+        len(PNG),
+    ]
+    (tmp_path / "b.png").write_bytes(png(400_000))
+    report = await run(ALBUMS, dry_run=True)
+    assert counts(report)["albums"] == {"updated": 2}
+    assert counts(await run(ALBUMS))["albums"] == {"updated": 2}
+    again = {album["data"]["title"]: album["data"] for album in database["c_albums"].find()}
+    lengths = {file["_id"]: file["length"] for file in database["files.files"].find()}
+    # The cover of the first stays, and what is replaced is gone.
+    assert again["One"]["cover"] == albums["One"]["cover"]
+    assert sorted(lengths.values()) == [len(PNG), len(PNG), 400_000, 400_000]
+    assert database["uploads"].count_documents({}) == 0
+
+
+BAD_ALBUMS = [
+    ("{title: A, cover: absent.png}", "absent.png: cannot be read: No such file or directory"),
+    ("{title: B, cover: 5}", "cover: must be the path of a file, or a list of them"),
+    ("{title: C, cover: fake.png}", 'The file of "cover" is refused: '),
+    ("{title: D, cover: books.csv}", 'The file of "cover" must be one of: png'),
+    ("{title: E, cover: [a.png, a.png]}", "cover: A field must stand once in a form"),
+    ("{title: F, pages: [a.png]}", "cover: "),
+    ("{title: G, cover: null}", "cover: "),
+]
+
+
+async def test_files_of_documents_are_refused_with_the_reason_and_the_others_are_stored(
+    run: Run, mongo: MongoClient[dict[str, Any]], database_prefix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    (tmp_path / "fake.png").write_text("not a picture")
+    head, _, _ = ALBUMS.partition("        rows: ")
+    rows = ", ".join([*(row for row, _ in BAD_ALBUMS), "{title: Z, cover: a.png}"])
+    report = await run(f"{head}        rows: [{rows}]\n")
+    assert counts(report)["albums"] == {"refused": len(BAD_ALBUMS), "created": 1}
+    found = sorted(report.refusals["albums"])
+    for number, (_, reason) in enumerate(BAD_ALBUMS):
+        assert found[number].startswith(f"! collections.albums.documents[0].rows[{number}]: {reason}")
+    assert mongo[f"{database_prefix}p_library"]["files.files"].count_documents({}) == 1
+
+
+async def test_a_file_is_no_part_of_a_key(run: Run) -> None:
+    report = await run(ALBUMS.replace("key: [title]", "key: [title, cover]"))
+    assert report.refusals["albums"][0].endswith("cover: is a file and cannot be part of the key")
 
 
 async def test_an_argon2id_hash_is_verified_at_login_and_replaced_by_bcrypts(api: Api) -> None:
