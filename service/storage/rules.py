@@ -4,6 +4,7 @@ The document is kept as JSON text, for its keys are no names of MongoDB's. `vers
 state of the rules from every other; `schemas` changes with every schema that they were checked against.
 """
 
+import json
 import secrets
 from dataclasses import dataclass
 
@@ -29,6 +30,11 @@ class StoredRules:
     @property
     def are_empty(self) -> bool:
         return self.text == NOTHING
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """The declared collections that sets take their values from, `users` among them."""
+        return frozenset(each["from"] for each in json.loads(self.text).get("sets", {}).values())
 
 
 # What is there where none were ever saved.

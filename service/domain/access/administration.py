@@ -13,12 +13,14 @@ from service.domain.access.control import AccessControl
 from service.domain.access.declared import find_shapes
 from service.domain.access.explain import Explanation, Question, explain
 from service.domain.access.rules_document import KEYS
+from service.domain.access.ruleset import USERS
 from service.domain.access.verdicts import judge_tests
 from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
 from service.errors import CollectionIndexLimit, IndexLimit, VersionConflict, Violation
-from service.storage.collections import CollectionStore
-from service.storage.definitions import Definitions
+from service.storage.collections import CollectionStore, mongo_collection_name
+from service.storage.definitions import Definitions, is_live
+from service.storage.images import keep_images
 from service.storage.rules import StoredRules, find_rules
 
 
@@ -65,6 +67,7 @@ class RulesAdministration:
         await self._control.refresh(project)
         saved = _saved(document, replaced.after, replaced.checked)
         await _drop_indexes(project, {*_named(replaced.before), *replaced.checked.rules.collections}, saved.advice)
+        await _keep_images(project, replaced.before.sources, replaced.after.sources)
         if build_indexes:
             await _build_indexes(project, saved.advice)
         return saved
@@ -105,6 +108,19 @@ async def _drop_indexes(project: Project, collections: Iterable[str], advice: Se
     store = CollectionStore(project.database)
     for name in sorted(collections):
         await store.drop_rule_indexes(name, kept=[each.fields for each in advice if each.collection == name])
+
+
+async def _keep_images(project: Project, before: frozenset[str], after: frozenset[str]) -> None:
+    """So that a change of what a set is taken from tells whom it concerns: a deletion, who loses what it gave.
+
+    Users keep images only where they are live themselves: theirs hold the hashes of passwords.
+    """
+    for name in sorted(after - {USERS}):
+        await keep_images(project.database, mongo_collection_name(name), enabled=True)
+    if gone := before - after - {USERS}:
+        live = {record["_id"] for record in await Definitions(project.database).list() if is_live(record)}
+        for name in sorted(gone - live):
+            await keep_images(project.database, mongo_collection_name(name), enabled=False)
 
 
 async def _build_indexes(project: Project, advice: Sequence[Advice]) -> None:

@@ -15,6 +15,7 @@ from service.storage.collections import OWN_INDEX_NAMES, CollectionStore
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions, is_live
 from service.storage.files.of_documents import remove_files_of
+from service.storage.rules import find_rules
 
 log = structlog.get_logger()
 
@@ -47,16 +48,23 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
                 await remove_files_of(database, held["_id"])
             await definitions.remove(held)
         else:
-            await _conform(store, held)
+            await _conform(store, held, images=await _wants_images(database, held))
             await definitions.finish(held)
 
 
-async def _conform(store: CollectionStore, record: Document) -> None:
+async def _wants_images(database: ProjectDatabase, record: Document) -> bool | None:
+    """None where nobody ever said if the collection is live."""
+    if is_live(record) or record["_id"] in (await find_rules(database)).sources:
+        return True
+    return False if "realtime" in record else None
+
+
+async def _conform(store: CollectionStore, record: Document, *, images: bool | None) -> None:
     name, fields = record["_id"], build(record["schema"])
     judge = validator(fields, realtime=is_live(record))
     if record["change"]["kind"] == "change" and has_defaults(fields):
         await store.repair(name, judge, fill(fields))
-    await store.set_validator(name, judge, images=record.get("realtime"))
+    await store.set_validator(name, judge, images=images)
     try:
         await store.add_indexes(name, indexes(fields))
     except DuplicateValue as error:
