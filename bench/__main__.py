@@ -1,19 +1,21 @@
 """`scripts/bench`: which figures to measure, on which data."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bench.aggregations import measure_aggregations
+from bench.bystanders import measure_beside_bulk, measure_silent, measure_stream, measure_writes
 from bench.cursors import measure_cursors
 from bench.elections import measure_elections
 from bench.figures import Figure, show
 from bench.growth import measure_growth
 from bench.limiter import measure_limiter
 from bench.logins import measure_logins
-from bench.realtime import measure_realtime
+from bench.realtime import measure_room, measure_rooms, measure_socket_memory
 from bench.reliability import measure_reliability
 from bench.report import write_report
 from bench.requests import measure_requests
@@ -29,6 +31,15 @@ from service.settings import Settings, read_settings
 PREFIX = "bench_"
 MANY, QUICK_MANY = 1_000_000, 200_000
 BLOCK = 250
+REALTIME = (
+    measure_room,
+    measure_socket_memory,
+    measure_rooms,
+    measure_writes,
+    measure_stream,
+    measure_beside_bulk,
+    measure_silent,
+)
 
 
 def main(
@@ -106,7 +117,7 @@ def _parts(
         ("logins", lambda: measure_logins(located, rounds=few)),
         ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),
         ("resources", lambda: measure_memory(located)),
-        ("realtime", lambda: list(measure_realtime(located, quick=quick))),
+        *(("realtime", partial(measure, located, quick=quick)) for measure in REALTIME),
         ("scaling", lambda: measure_workers(located, rounds=few, block=1_000)),
         ("scaling", lambda: measure_members(located, rounds=few, block=100)),
         ("scaling", lambda: list(measure_elections(located, rounds=few))),

@@ -25,7 +25,7 @@ from bench.population import FREE, populated_project
 from bench.processes import MEBIBYTE, Server, service_process
 from bench.scaling import busy_seconds
 from bench.sides import mongodb_process
-from bench.sockets import LiveClient, Received, follow, greet, open_sockets
+from bench.sockets import LiveClient, Received, follow, open_sockets
 from bench.writer import Plan, write
 from service.settings import Settings
 
@@ -70,9 +70,7 @@ class Site:
         return sum(Server(pid, 0).cpu_seconds() for pid in self.server.workers())
 
     async def connect(self, count: int) -> list[LiveClient]:
-        clients = await open_sockets(self.server.port, self.received, count, workers=self.workers)
-        await greet(clients, self.received, self.key)
-        return clients
+        return await open_sockets(self.server.port, self.received, count, key=self.key, workers=self.workers)
 
     def plan(self, name: str, ids: Sequence[str], events: int, rate: float) -> Plan:
         return Plan(self.uri, self.database, f"c_{name}", ids, events, rate)
@@ -160,15 +158,21 @@ def _p(values: Sequence[float], percent: int) -> float:
     return quantiles(values, n=100)[percent - 1]
 
 
-def measure_realtime(settings: Settings, *, quick: bool) -> Iterator[Figure]:
-    """The figures one after the other, for some of them take a minute."""
-    share = 10 if quick else 1
+def measure_room(settings: Settings, *, quick: bool) -> list[Figure]:
+    """Deliveries of one worker."""
     with served(settings) as site:
-        yield from uvloop.run(_thousand(site, 1_000 // share))
+        return uvloop.run(_thousand(site, 100 if quick else 1_000))
+
+
+def measure_socket_memory(settings: Settings, *, quick: bool) -> list[Figure]:
     with served(settings) as site:
-        yield uvloop.run(_memory(site, 5_000 // share))
+        return [uvloop.run(_memory(site, 500 if quick else 5_000))]
+
+
+def measure_rooms(settings: Settings, *, quick: bool) -> list[Figure]:
+    """Latency of as many sockets as one worker takes, on two."""
     with served(settings, workers=2) as site:
-        yield from uvloop.run(_ten_thousand(site, 10_000 // share))
+        return uvloop.run(_ten_thousand(site, 1_000 if quick else 10_000))
 
 
 async def _thousand(site: Site, sockets: int) -> list[Figure]:

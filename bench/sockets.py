@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ class LiveClient(asyncio.Protocol):
 
     def _take(self, first: int, data: bytes, start: int, end: int) -> None:
         if first == 0x89:
-            self._transport.write(b"\x8a\x80\0\0\0\0")
+            self._transport.write(b"\x8a" + bytes((0x80 | end - start,)) + b"\0\0\0\0" + data[start:end])
         elif first == 0x88:
             self._received.closed[int.from_bytes(data[start : start + 2], "big")] += 1
         elif first == 0x81:
@@ -95,17 +96,22 @@ class LiveClient(asyncio.Protocol):
         size = bytes((0x80 | len(body),)) if len(body) < 126 else b"\xfe" + len(body).to_bytes(2, "big")
         self._transport.write(b"\x81" + size + b"\0\0\0\0" + body)
 
-    def stop_reading(self) -> None:
+    def stop_reading(self, size: int) -> None:
+        """The kernel takes so many bytes more, about."""
+        self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
         self._transport.pause_reading()
 
     def close(self) -> None:
         self._transport.abort()
 
 
-async def open_sockets(port: int, received: Received, count: int, *, workers: int = 1) -> list[LiveClient]:
-    """So many that were accepted; those that were one too many in their second try again."""
+async def open_sockets(
+    port: int, received: Received, count: int, *, key: str | None, workers: int = 1
+) -> list[LiveClient]:
+    """So many that were accepted, and greeted with the key, if there is one; who is one too many in a second tries again."""
     found: list[LiveClient] = []
     places = asyncio.Semaphore(AT_ONCE * workers)
+    wanted = received.frames[b"ready"] + count
 
     async def open_one() -> None:
         while True:
@@ -115,10 +121,14 @@ async def open_sockets(port: int, received: Received, count: int, *, workers: in
                 )
                 if await client.accepted:
                     found.append(client)
+                    if key is not None:
+                        client.say({"type": "hello", "key": key})
                     return
             await asyncio.sleep(AGAIN_SECONDS)
 
     await asyncio.gather(*(open_one() for _ in range(count)))
+    if key is not None:
+        await wait_for(lambda: received.frames[b"ready"] >= wanted, received)
     return found
 
 
@@ -134,13 +144,6 @@ async def follow(clients: list[LiveClient], received: Received, queries: Iterabl
 
 def _has_snapshots(received: Received, wanted: int) -> bool:
     return received.frames[b"snapshot"] >= wanted
-
-
-async def greet(clients: list[LiveClient], received: Received, key: str) -> None:
-    done = received.frames[b"ready"] + len(clients)
-    for client in clients:
-        client.say({"type": "hello", "key": key})
-    await wait_for(lambda: received.frames[b"ready"] >= done, received)
 
 
 async def wait_for(condition: Callable[[], bool], received: Received) -> None:

@@ -106,6 +106,8 @@ class ChangeStream:
         self._group = _Group()
         # Whether the last reply had nothing; and the moment up to which MongoDB has then looked.
         self.is_idle = False
+        # Whether it had as much as a reply holds, so that there is more.
+        self.is_full = False
         self.looked_at = 0
 
     async def next_moments(self) -> list[Moment]:
@@ -164,6 +166,7 @@ class ChangeStream:
         if self._group.events and not (events and self._group.in_transaction):
             moments.append(self._take())
         self.looked_at, self.is_idle = _seen(cursor.get("postBatchResumeToken")), not events
+        self.is_full = len(events) >= BATCH
         if not self._group.events:
             self.position = max(self.position, self.looked_at - 1)
         return [moment for moment in moments if moment.changes]

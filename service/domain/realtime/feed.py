@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from service.domain.realtime.floods import Floods
 from service.observe.metrics import FEED_EVENTS, FEED_LOST, FEED_OPENED
 from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, find_between, find_now, is_lost
 from service.storage.client import Client
@@ -30,8 +31,10 @@ class ChangeFeed:
         *,
         deliver: Callable[[Moment], None],
         lose: Callable[[], None],
+        floods: Floods,
     ) -> None:
         self.position = 0
+        self.floods = floods
         self._connect = connect
         self._prefix = prefix
         self._deliver = deliver
@@ -64,6 +67,11 @@ class ChangeFeed:
             self._generation += 1
             self.position = 0
             self._has_begun.clear()
+
+    def insist(self, namespace: Namespace) -> None:
+        """What is written there from now on is told, however much it is."""
+        if self.floods.release(namespace):
+            self._open()
 
     @property
     def is_open(self) -> bool:
@@ -113,16 +121,25 @@ class ChangeFeed:
         if self._client is None or generation != self._generation:
             return
         FEED_OPENED.inc()
-        stream = ChangeStream(self._client, self._followed, self.position, self._prefix)
+        told = [each for each in self._followed if not self.floods.is_held(each)]
+        stream = ChangeStream(self._client, told, self.position, self._prefix)
+        ahead = asyncio.create_task(stream.next_moments())
         try:
             while generation == self._generation:
-                moments = await stream.next_moments()
+                moments, position, is_full = await ahead, stream.position, stream.is_full
                 if generation != self._generation:
                     # Another one tells this again, from the same position on.
                     return
+                # MongoDB reads what is next while this is told; by turns both would wait.
+                ahead = asyncio.create_task(stream.next_moments())
+                await asyncio.sleep(0)
                 self._tell(moments)
-                self.position = max(self.position, stream.position)
+                self.position = max(self.position, position)
+                if self.floods.note(moments, is_full=is_full):
+                    self._open()
         finally:
+            ahead.cancel()
+            await asyncio.gather(ahead, return_exceptions=True)
             await stream.close()
 
     def _tell(self, moments: Iterable[Moment]) -> None:

@@ -26,10 +26,11 @@ from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.binding import Binder, Bound, Parse
-from service.domain.realtime.channels import HISTORY, Channel, ChannelIndex, Missing
+from service.domain.realtime.channels import HISTORY, TOO_LARGE, Channel, ChannelIndex, Missing
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection
 from service.domain.realtime.cursors import make_sign, read_cursor
 from service.domain.realtime.feed import ChangeFeed
+from service.domain.realtime.floods import Floods
 from service.domain.realtime.subscriptions import ACCESS, SLOW, Render, State, Subscription, frame
 from service.domain.sessions.access_tokens import Tokens
 from service.errors import (
@@ -80,7 +81,8 @@ class Realtime:
         protection: FileProtection,
         key: bytes,
     ) -> None:
-        self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose)
+        floods = Floods(may_hold=self._may_hold, begin_again=self._resync_all)
+        self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose, floods=floods)
         self._binder = Binder(access, catalogs, projects, protection)
         self._access = access
         self._catalogs = catalogs
@@ -195,6 +197,7 @@ class Realtime:
         subscription.sign = make_sign(self._key, connection.caller, bound.key)
         for watched in bound.sets:
             self._by_set[watched.namespace].add((connection, subscription))
+            self.feed.insist(watched.namespace)
 
     def _unbind(self, connection: Connection, subscription: Subscription) -> None:
         bound, channel = subscription.bound, subscription.channel
@@ -223,15 +226,21 @@ class Realtime:
 
     async def _send_snapshot(self, connection: Connection, subscription: Subscription) -> None:
         try:
+            await self._wait_for_flood(subscription)
             if await self._try_resume(subscription):
                 return
             for _ in range(ATTEMPTS):
+                await self._wait_for_flood(subscription)
                 async with self._snapshots:
                     if await self._try_snapshot(connection, subscription):
                         return
             raise Unavailable
         except ServiceError as error:
             self._refuse(connection, subscription, subscription.render(error))
+
+    async def _wait_for_flood(self, subscription: Subscription) -> None:
+        if subscription.bound is not None:
+            await self.feed.floods.wait(subscription.bound.namespace)
 
     async def _try_resume(self, subscription: Subscription) -> bool:
         """Whether all that is later than the client's cursor was sent, in one frame, so that it needs no snapshot."""
@@ -301,6 +310,14 @@ class Realtime:
                 for watched in subscription.bound.sets
             ):
                 self._note_stale((connection,))
+
+    def _may_hold(self, namespace: Namespace) -> bool:
+        """Not what rights follow from: users, rules, definitions and the sources of sets."""
+        return namespace in self._channels and namespace not in self._by_set and namespace[1] != "users"
+
+    def _resync_all(self, namespace: Namespace) -> None:
+        for channel in list(self._channels[namespace].by_key.values()):
+            channel.resync(TOO_LARGE)
 
     def _note_stale(self, connections: Iterable[Connection]) -> None:
         self._stale.update(dict.fromkeys(connections))

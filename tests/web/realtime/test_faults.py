@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
 from service.app import Application
+from service.domain.realtime.floods import FULL_REPLIES, Floods
 from service.domain.realtime.subscriptions import State
 from service.services import Services
-from service.storage.change_feed import ChangeStream, HistoryLost
+from service.storage.change_feed import Change, ChangeStream, HistoryLost, Moment, Namespace
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, merge
 from tests.web.realtime.live import SECONDS, Live, opened, serving
@@ -55,6 +57,59 @@ async def test_w7_more_changes_at_once_than_a_frame_holds_are_a_resync(
     assert answer.status_code == 200, answer.text
     assert (await live.expect("resync"))["reason"] == "large"
     assert len((await live.expect("snapshot"))["documents"]) == 5
+
+
+async def test_w7_a_bulk_write_delays_nobody_who_follows_something_else(
+    messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever follows it begins anew once; what somebody asks for meanwhile is answered after it, and misses nothing."""
+    monkeypatch.setattr("service.storage.change_feed.BATCH", 5)
+    monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", SECONDS)
+    declared = {"name": "quiet", "schema": {"text": {"type": "string"}}, "realtime": True}
+    assert (await messages.request("POST", "/api/collections", json=declared)).status_code == 201
+    live = await follow(messages, open_socket, where={"room_id_eq": "r1"}, limit=1_000)
+    await live.subscribe("quiet", id_="q")
+    at = datetime.now(UTC).replace(tzinfo=None)
+    shape = {"data": {"room_id": "r1", "text": "x"}, "created_at": at, "updated_at": at, "version": 1}
+    bulk = [{"_id": f"{number:024x}", **shape} for number in range(500)]
+    messages.database.get_collection("c_messages").insert_many(bulk)
+    path = "/api/collections/quiet/documents"
+    assert (await messages.request("POST", path, json={"data": {"text": "y"}})).status_code == 201
+    told, frames = 0, list[Any]()
+    while len(frames) < 3:
+        if len(frames) == 2:
+            services.realtime.feed.insist((messages.database.name, "c_messages"))
+        frame = await live.next()
+        if frame["type"] == "changes" and frame["id"] == "m":
+            assert not frames
+            told += len(frame["changes"])
+        else:
+            frames.append(frame)
+    assert [(each["type"], each["id"]) for each in frames] == [("resync", "m"), ("changes", "q"), ("snapshot", "m")]
+    assert frames[0]["reason"] == "large"
+    assert told < len(frames[2]["documents"]) == 500
+    made = await create(messages, room_id="r1", text="later")
+    assert await live.change() == {"op": "enter", "document": made}
+
+
+def test_what_is_held_back_is_told_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Namespace] = []
+    floods = Floods(may_hold=lambda namespace: namespace != ("p", "users"), begin_again=begun.append)
+    notes, users = ("p", "c_notes"), ("p", "users")
+
+    def full(namespace: Namespace) -> list[bool]:
+        moment = Moment(1, [Change(namespace, "x", None, None)])
+        return [floods.note([moment], is_full=True) for _ in range(FULL_REPLIES)]
+
+    assert full(users) == [False] * FULL_REPLIES
+    assert [*full(notes)[:-1], floods.note([], is_full=False)] == [False] * FULL_REPLIES
+    assert begun == [notes]
+    assert floods.is_held(notes)
+    monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", 0)
+    floods.release(notes)
+    assert full(notes)[-1]
+    assert floods.note([], is_full=False)
+    assert not floods.is_held(notes)
 
 
 async def test_w8_who_does_not_read_is_marked_and_told_anew_when_all_is_read(
