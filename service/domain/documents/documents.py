@@ -147,6 +147,15 @@ class Documents:
         is_signed = self._protection.show_document(project, collection, document.id, data)
         return replace(document, data=data, has_signed_urls=is_signed)
 
+    async def show_again(self, project: Project, name: str, kept: Data) -> dict[str, Any]:
+        """A document as it was answered, `{id, data, ...}`, with URLs of protected files that are good now."""
+        collection = await self._catalogs.find(project, name)
+        if collection is None or not collection.files:
+            return dict(kept)
+        data = dict(kept["data"])
+        self._protection.show_document_again(project, collection, kept["id"], data)
+        return {**kept, "data": data}
+
     async def find_by_values(
         self, project: Project, name: str, values: Mapping[str, Sequence[Any]]
     ) -> Sequence[Document]:

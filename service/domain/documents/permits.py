@@ -160,7 +160,7 @@ class AllDocuments:
         await self.documents.delete(self.project, self.name, id_, versions=versions)
 
     async def show_again(self, kept: Data) -> dict[str, Any]:
-        return dict(kept)
+        return await self.documents.show_again(self.project, self.name, kept)
 
     async def _write(self, write: Write) -> Document:
         return await self._show(await self.documents.write(self.project, self.name, write))

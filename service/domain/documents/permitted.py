@@ -146,7 +146,8 @@ class PermittedDocuments:
         if record is None:
             return {"id": kept["id"]}
         data = kept["data"]
-        return {**kept, "data": {name: data[name] for name in data if self.permissions.shows(name, record)}}
+        shown = {**kept, "data": {name: data[name] for name in data if self.permissions.shows(name, record)}}
+        return await self.documents.show_again(self.project, self.name, shown)
 
     @property
     def shows_by_version(self) -> bool:

@@ -65,6 +65,13 @@ class FileProtection:
             is_signed = is_signed or bool(data[field])
         return is_signed
 
+    def show_document_again(self, project: Project, collection: DeclaredCollection, id_: str, data: dict[str, Any]) -> None:
+        """Puts URLs that are good now where `data` has those of an earlier answer, in place."""
+        read = project.database.file_urls.name
+        for field in collection.files.keys() & data.keys():
+            data[field] = _each(data[field], lambda url: read(url) or url)
+        self.show_document(project, collection, id_, data)
+
     async def show(self, project: Project, collections: Iterable[str]) -> ShowFiles:
         """What puts the URLs of files into rows of these MongoDB collections."""
         names = set(collections)

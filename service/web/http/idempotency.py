@@ -23,12 +23,14 @@ LOC: Location = ("header", HEADER.decode())
 QUOTED = re.compile(r'"((?:[!#-\[\]-~]|\\["\\])+)"')
 PLAIN = re.compile(r"[!#-~]+")
 ESCAPED = re.compile(r"\\(.)")
+# In the body of an answer with URLs of protected files.
+SIGNED = "&signature="
 # Headers of an answer that come anew with each.
 OF_EACH = frozenset({"content-length", "content-type"})
 
 Outcome = TypeVar("Outcome")
 Sent = dict[str, Any]
-# What a caller under rules may be shown today of the body that was kept; it is also given the body that was sent.
+# What the caller may be shown today of the body that was kept; it is also given the body that was sent.
 Review = Callable[[Sent, Sent], Awaitable[Sent]]
 
 
@@ -80,9 +82,8 @@ async def answer_once(
     def render_answer(outcome: Outcome) -> Answer:
         return _answer(render(outcome))
 
-    under_rules = None if isinstance(caller, SecretKeyCaller) else review
     return _response(
-        await write_once(request, caller, idempotency, key, write=write, render=render_answer, review=under_rules)
+        await write_once(request, caller, idempotency, key, write=write, render=render_answer, review=review)
     )
 
 
@@ -103,12 +104,17 @@ async def write_once(
     answer = await idempotency.answer_once(
         idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render
     )
-    if review is None or not answer.is_replayed:
+    if review is None or not answer.is_replayed or not _may_differ(caller, answer):
         return answer
     kept = orjson.loads(answer.body)
     shown = await review(sent, kept)
     # The tag is of a document that is shown as it was.
     return answer if shown == kept else replace(answer, body=orjson.dumps(shown).decode(), headers={})
+
+
+def _may_differ(caller: ProjectCaller, answer: Answer) -> bool:
+    """Whether a replay may show less than was kept, or other URLs of protected files."""
+    return not isinstance(caller, SecretKeyCaller) or SIGNED in answer.body
 
 
 def _refuse_guest(caller: ProjectCaller) -> None:

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Api, MakeApi
-from tests.declared import violations
+from faults.samples import FORM_TYPE, data_part, file_part, form
+from service.domain.files.signed_urls import UrlSigner
+from tests.conftest import BASE_URL, Api, MakeApi
+from tests.declared import declare, violations
 from tests.web.rules.conftest import Person, guest_of, save, sign_up
 
 KEY = {"idempotency-key": "k"}
@@ -167,3 +169,33 @@ async def test_two_guests_with_one_key_sign_up_apart(posts: Api) -> None:
     again, guessed = await sign_up_with("ann", "correct horse"), await sign_up_with("ann", "guessed horse")
     assert (again.json()["user"], again.headers["idempotency-replayed"]) == (ann.json()["user"], "true")
     assert (guessed.status_code, "access_token" in guessed.json()) == (400, False)
+
+
+async def test_a_replay_shows_urls_that_are_good_now(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For servers and users, of one document and in batches; the answer that is kept has URLs that have expired since."""
+    await declare(api, {"title": {"type": "string"}, "scan": {"type": "file", "protected": True}}, "posts")
+    await save(api, {"collections": {"posts": {"read": "users", "create": "users", "update": "users"}}})
+    body = form(data_part({"title": "t"}), file_part("scan"))
+    id_ = (await api.request("POST", DOCUMENTS, content=body, headers=FORM_TYPE)).json()["id"]
+    ann, change = await sign_up(api, "ann"), {"data": {"title": "u"}}
+    steps = {"operations": [{"op": "update", "collection": "posts", "id": id_, **change}]}
+    asked = [("PATCH", f"{DOCUMENTS}/{id_}", change, KEY), ("POST", "/api/batch", steps, {"idempotency-key": "b"})]
+    with monkeypatch.context() as past:
+        past.setattr(UrlSigner, "_end_of_next_window", lambda _: 1_000_000_000)
+        for ask in (api.request, ann.ask):
+            for method, path, json, headers in asked:
+                assert await scan(api, await ask(method, path, json=json, headers=headers)) == 404
+    for ask in (api.request, ann.ask):
+        for method, path, json, headers in asked:
+            answer = await ask(method, path, json=json, headers=headers)
+            assert answer.headers["idempotency-replayed"] == "true"
+            assert await scan(api, answer) == 200
+
+
+async def scan(api: Api, answer: Any) -> int:
+    """The status of the file that an answer of one document shows."""
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    document = found["results"][0]["document"] if "results" in found else found
+    assert document["data"]["title"] == "u"
+    return (await api.http.get(document["data"]["scan"].removeprefix(BASE_URL))).status_code
