@@ -65,7 +65,9 @@ class FileProtection:
             is_signed = is_signed or bool(data[field])
         return is_signed
 
-    def show_document_again(self, project: Project, collection: DeclaredCollection, id_: str, data: dict[str, Any]) -> None:
+    def show_document_again(
+        self, project: Project, collection: DeclaredCollection, id_: str, data: dict[str, Any]
+    ) -> None:
         """Puts URLs that are good now where `data` has those of an earlier answer, in place."""
         read = project.database.file_urls.name
         for field in collection.files.keys() & data.keys():
