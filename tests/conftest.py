@@ -34,7 +34,7 @@ from service.services import Services
 from service.settings import Settings
 from service.storage import client
 from service.web.asgi.deadlines import Deadlines
-from tests.pool import Pool, noting_memories
+from tests.pool import Pool, noting_memories, skipping_indexes
 
 BASE_URL = "http://service.test"
 # An answer may be late on a busy machine; the five seconds of the client are no promise of the service.
@@ -230,9 +230,10 @@ async def running_app(settings: Settings, memories: list[Any]) -> AsyncIterator[
 @pytest.fixture(scope="session")
 def pool(
     mongo: MongoClient[dict[str, Any]], database_prefix: str, memories: list[Any], running_app: Application
-) -> Pool:
+) -> Iterator[Pool]:
     """The projects of this worker; `running_app` has filled the memories."""
-    return Pool(mongo, database_prefix, memories)
+    with skipping_indexes():
+        yield Pool(mongo, database_prefix, memories)
 
 
 @pytest.fixture
@@ -324,7 +325,8 @@ def maker(
     """As `make_api`, but the projects stay until the pool is emptied."""
 
     async def make(**project_settings: str) -> Api:
-        project, keys = await admin.create("A project", pool.take(), UNLIMITED | project_settings)
+        with pool.take() as project_id:
+            project, keys = await admin.create("A project", project_id, UNLIMITED | project_settings)
         pool.note(project.id)
         return Api(project, keys.secret, http, mongo[f"{database_prefix}p_{project.id}"], keys.publishable)
 

@@ -6,6 +6,7 @@ A database goes to another test only where its catalog is that of a new project;
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -15,11 +16,14 @@ from service.domain.cache import Cache
 from service.domain.limits.limiter import Limits
 from service.domain.projects.migrator import Migrator
 from service.domain.shares import Shares
+from service.storage.databases import ProjectDatabase
 
 # What is remembered by a project's id, and where. A new one of these is found by tests/test_pool.py.
 REMEMBERED = {Cache: ("_entries",), Limits: ("_leases",), Migrator: ("_pending", "_done"), Shares: ("_paces",)}
 # What the last test left under way may still write into its databases: these are not the next to be used.
 RESTING = 4
+# The database of a pool's project that is being made.
+HAS_INDEXES: ContextVar[str | None] = ContextVar("has_indexes", default=None)
 
 Form = dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
 
@@ -41,6 +45,20 @@ def noting_memories(made: list[Any]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def skipping_indexes() -> Iterator[None]:
+    """Meanwhile projects of a pool are made without looking for their indexes once more."""
+    plain = ProjectDatabase.ensure_indexes
+
+    async def ensure_indexes(database: ProjectDatabase) -> None:
+        if HAS_INDEXES.get() != database.database.name:
+            await plain(database)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ProjectDatabase, "ensure_indexes", ensure_indexes)
+        yield
+
+
 class Pool:
     """The projects of one test worker. `free` are done with, and as new; `times` it was emptied so often.
 
@@ -56,12 +74,19 @@ class Pool:
         self._form: Form | None = None
         self.times = 0
 
-    def take(self) -> str | None:
-        """The id of a project that was, whose database is as if it were new; None where there is none."""
+    @contextmanager
+    def take(self) -> Iterator[str | None]:
+        """The id of a project that was, whose database is as if it were new, to make one; None where there is none."""
         if len(self.free) <= RESTING:
-            return None
-        self._taken.append(self.free.popleft())
-        return self._taken[-1]
+            yield None
+            return
+        project_id = self.free.popleft()
+        self._taken.append(project_id)
+        token = HAS_INDEXES.set(self._name(project_id))
+        try:
+            yield project_id
+        finally:
+            HAS_INDEXES.reset(token)
 
     def note(self, project_id: str) -> None:
         """Such a project was made just now, and its database is nobody else's."""
@@ -82,10 +107,9 @@ class Pool:
                 del forms[name]
                 self.free.append(project_id)
         self._taken.clear()
-        for name in forms.keys() - {self._name(project_id) for project_id in self.free}:
+        for name in forms:
             self._mongo.drop_database(name)
-        for collection in system.list_collection_names():
-            system[collection].delete_many({})
+        self._remove_records(system.name, system.list_collection_names())
         for memory in self._memories:
             for name in REMEMBERED[type(memory)]:
                 getattr(memory, name).clear()
@@ -98,17 +122,26 @@ class Pool:
         wanted = self._form
         if wanted is None or any(form.get(collection) != wanted[collection] for collection in wanted):
             return False
-        for collection in form:
-            if collection in wanted:
-                self._mongo[name][collection].delete_many({})
-            else:
-                self._mongo[name].drop_collection(collection)
+        for collection in form.keys() - wanted.keys():
+            self._mongo[name].drop_collection(collection)
+        self._remove_records(name, list(wanted))
         return True
 
+    def _remove_records(self, name: str, collections: list[str]) -> None:
+        """One command to see where there are any, which are few places of many."""
+        if not collections:
+            return
+        first, *others = collections
+        count = {"$collStats": {"count": {}}}
+        united = [{"$unionWith": {"coll": other, "pipeline": [count]}} for other in others]
+        database = self._mongo[name]
+        for each in database[first].aggregate([count, *united, {"$match": {"count": {"$gt": 0}}}]):
+            database[each["ns"].partition(".")[2]].delete_many({})
+
     def _forms(self) -> dict[str, Form]:
-        """For each database of a project: the collections, with their options and indexes."""
+        """For each database of a project, but the free ones: the collections, with their options and indexes."""
         forms: dict[str, Form] = {}
-        match = {"db": {"$regex": f"^{self._prefix}p_"}}
+        match = {"db": {"$regex": f"^{self._prefix}p_", "$nin": [self._name(each) for each in self.free]}}
         for each in self._mongo.admin.aggregate([{"$listCatalog": {}}, {"$match": match}]):
             options = {name: value for name, value in each["md"]["options"].items() if name != "uuid"}
             indexes = [index["spec"] for index in each["md"]["indexes"]]
