@@ -132,7 +132,7 @@ class Pool:
         if not collections:
             return
         first, *others = collections
-        count = {"$collStats": {"count": {}}}
+        count: dict[str, Any] = {"$collStats": {"count": {}}}
         united = [{"$unionWith": {"coll": other, "pipeline": [count]}} for other in others]
         database = self._mongo[name]
         for each in database[first].aggregate([count, *united, {"$match": {"count": {"$gt": 0}}}]):
