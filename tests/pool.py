@@ -13,13 +13,22 @@ import pytest
 from pymongo import MongoClient
 
 from service.domain.cache import Cache
+from service.domain.events.journal import Journal
 from service.domain.limits.limiter import Limits
 from service.domain.projects.migrator import Migrator
+from service.domain.sessions.sightings import Sightings
 from service.domain.shares import Shares
 from service.storage.databases import ProjectDatabase
 
 # What is remembered by a project's id, and where. A new one of these is found by tests/test_pool.py.
-REMEMBERED = {Cache: ("_entries",), Limits: ("_leases",), Migrator: ("_pending", "_done"), Shares: ("_paces",)}
+REMEMBERED = {
+    Cache: ("_entries",),
+    Journal: ("_waiting",),
+    Limits: ("_leases",),
+    Migrator: ("_pending", "_done"),
+    Shares: ("_paces",),
+    Sightings: ("_waiting", "_noted"),
+}
 # What the last test left under way may still write into its databases: these are not the next to be used.
 RESTING = 4
 # The database of a pool's project that is being made.
@@ -82,6 +91,8 @@ class Pool:
             return
         project_id = self.free.popleft()
         self._taken.append(project_id)
+        # What the test before had left under way may have been written since.
+        self._remove_records(self._name(project_id), list(self._form or ()))
         token = HAS_INDEXES.set(self._name(project_id))
         try:
             yield project_id
