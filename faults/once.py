@@ -1,7 +1,7 @@
 """What works once, asked for by several at the same time.
 
-`python -m faults once [--races 10000] [--at-once 4]`. A code is won twice where two of those who send it get a token. Fails
-unless each is won by exactly one.
+`python -m faults once [--races 10000] [--at-once 4]`. A code, or the nonce of an ID token, is won twice where two of
+those who send it get a token. Fails unless each is won by exactly one.
 """
 
 import asyncio
@@ -18,6 +18,9 @@ from pydantic import SecretStr
 
 from faults.commands import KEY
 from faults.processes import headers, make_key
+from faults.provider import CLIENT_ID, Account, Provider, running_provider
+from faults.provider.accounts import person
+from faults.provider.state import Grant
 from faults.restarts import UNLIMITED
 from service.app import Application, create_app
 from service.domain.sessions.sessions import PROVIDER
@@ -79,11 +82,27 @@ async def make_codes(app: Application, key: str) -> Make:
     return make
 
 
+async def make_tokens(app: Application, key: str, provider: Provider) -> Make:
+    """ID tokens of one person, each with the nonce of a flow of its own."""
+    project = await app.services.projects.by_api_key(key)
+    settings = {"CLIENT_ID": CLIENT_ID, "ISSUER": provider.issuer()}
+    await app.services.providers.set(project.id, "race", "oidc", settings)
+    project = await app.services.projects.by_api_key(key)
+    account = Account(person("race"), in_id_token=True)
+
+    async def make() -> tuple[str, dict[str, Any]]:
+        start = await app.services.native_sign_in.begin(project, "race")
+        token = provider.id_token(Grant(account, "standard", {"client_id": CLIENT_ID, "nonce": start.nonce}))
+        return "/auth-collections/login-id-token", {"flow_id": start.flow_id, "id_token": token}
+
+    return make
+
+
 def main(
     races: Annotated[int, typer.Option(help="How many races of each kind.", min=1)] = 10_000,
     at_once: Annotated[int, typer.Option(help="How many ask for the same at once.", min=2)] = 4,
 ) -> None:
-    """Race for codes of sign-ins."""
+    """Race for codes of sign-ins and for nonces of ID tokens."""
     reports = asyncio.run(_run(races, at_once))
     for kind, report in reports.items():
         typer.echo(f"{kind}: {report}")
@@ -94,7 +113,10 @@ def main(
 async def _run(races: int, at_once: int) -> dict[str, Report]:
     async with _served() as (app, http, key):
         codes = await race(http, key, await make_codes(app, key), races=races, at_once=at_once)
-        return {"svc-code": codes}
+        with running_provider() as provider:
+            make = await make_tokens(app, key, provider)
+            nonces = await race(http, key, make, races=races, at_once=at_once)
+        return {"svc-code": codes, "nonce": nonces}
 
 
 @asynccontextmanager

@@ -1,14 +1,14 @@
 """Every error of the service, each with its HTTP status and its stable code. Rendered in one place: web/http/render.
 
 ServiceError
-├── BadRequest 400 ── EmailTaken, ConfigurationMissing, InvalidCode
-├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, WrongPassword, WrongCredentials
+├── BadRequest 400 ── EmailTaken, NoEmail, ConfigurationMissing, InvalidCode
+├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, StepUpRequired
 ├── NotFound 404 ── UserNotFound, SessionNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound,
 │                ProviderNotFound, AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
-│                  CountChanged, EmailInUse
+│                  CountChanged, EmailInUse, EmailOfPasswordUser
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -87,6 +87,13 @@ class EmailTaken(BadRequest):
     detail = "Email already registered"
 
 
+class NoEmail(BadRequest):
+    """An ID token without an e-mail address."""
+
+    code = "no_email_provided"
+    detail = "The provider gives no e-mail address"
+
+
 class ConfigurationMissing(BadRequest):
     """A project setting that this endpoint needs is not set; `detail` names it."""
 
@@ -131,6 +138,13 @@ class InvalidRefreshToken(Unauthorized):
 
     code = "invalid_refresh_token"
     detail = "Invalid refresh token"
+
+
+class InvalidIdToken(Unauthorized):
+    """The ID token is not the provider's, for this project, of this very sign-in; or that was finished already."""
+
+    code = "invalid_id_token"
+    detail = "Invalid ID token"
 
 
 class WrongPassword(Unauthorized):
@@ -302,6 +316,13 @@ class EmailInUse(Conflict):
 
     code = EmailTaken.code
     detail = EmailTaken.detail
+
+
+class EmailOfPasswordUser(Conflict):
+    """An ID token with the address of a user with a password."""
+
+    code = "email_already_registered_with_password"
+    detail = "The e-mail address belongs to a user with a password"
 
 
 class CollectionLimit(Conflict):

@@ -76,6 +76,7 @@ from service.domain.sessions.sessions import Sessions
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
+from service.domain.sign_in.native import NativeSignIn
 from service.domain.sign_in.registration import ProviderClients, ProviderDefaults
 from service.providers import Gateway
 from service.schema.file_urls import FileUrls
@@ -128,6 +129,7 @@ class Services:
     session_administration: SessionAdministration
     link_administration: LinkAdministration
     sign_in: SignIn
+    native_sign_in: NativeSignIn
     exchange_codes: ExchangeCodes
     outbox: Outbox
     mails: Mails
@@ -249,6 +251,8 @@ def build_services(settings: Settings) -> Services:
     journal = Journal(projects)
     sessions = Sessions(tokens, refresh_tokens, access, journal)
     exchange_codes = ExchangeCodes(SignInCodes(databases))
+    gateway, states = Gateway(), SignInStates(databases)
+    clients = ProviderClients(_provider_defaults(settings), settings.base_url)
     admin = base.build_admin()
     guesses = Guesses(limits, derive_key(settings.secret, FLOWS))
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection, guesses=guesses)
@@ -292,13 +296,8 @@ def build_services(settings: Settings) -> Services:
         files=files,
         file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
-        sign_in=SignIn(
-            Gateway(),
-            SignInStates(databases),
-            sessions=sessions,
-            clients=ProviderClients(_provider_defaults(settings), settings.base_url),
-            codes=exchange_codes,
-        ),
+        sign_in=SignIn(gateway, states, sessions=sessions, clients=clients, codes=exchange_codes),
+        native_sign_in=NativeSignIn(gateway, states, sessions=sessions, clients=clients),
         exchange_codes=exchange_codes,
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),

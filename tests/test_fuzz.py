@@ -61,7 +61,10 @@ NEVER_GOOD = {
     "/realtime",
     *("/metrics", "/mailbox", "/mailbox/messages", "/mailbox/{asset}"),
     *("/auth-collections/confirm", "/auth-collections/reset-password", "/auth-collections/mails/{id}/retry"),
-    *("POST /auth-collections/link", "/auth-collections/token"),
+    *("POST /auth-collections/link", "/auth-collections/token", "/auth-collections/login-id-token"),
+    # The provider of the IDP settings has no ID tokens, and no form.
+    "/auth-collections/login-id-token/options",
+    "POST /auth-collections/auth-idp-redirect/{project_id}/{provider}",
     # To the address that it is already: five others an hour are all that a user may have.
     "/auth-collections/user/email",
 }

@@ -4,17 +4,15 @@ An OpenID issuer's documents, its configuration and its keys, are read when firs
 """
 
 import asyncio
+import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
-from joserfc.errors import JoseError
-from joserfc.jwk import JWKRegistry, Key, KeySet
+from joserfc.jwk import KeySet
 
-from service.bounds import MAX_PROVIDER_KEYS
 from service.errors import SignInFailed, Unavailable
+from service.providers.documents import read_configuration, usable_keys
 from service.providers.grant import (
     Exchange,
     FlowSecrets,
@@ -24,15 +22,18 @@ from service.providers.grant import (
     oauth_profile,
     openid_profile,
 )
+from service.providers.id_token import TENANT, TENANT_ID, USUAL, Accepted
+from service.providers.odd_profiles import odd_oauth_profile, odd_profile
 from service.providers.outbound import FetchFailed, Outbound, until
-from service.providers.registration import CLIENT_SECRET_BASIC, Endpoints, Registration, is_allowed_url, is_loopback
+from service.providers.registration import NO_QUIRKS, Endpoints, Quirks, Registration
 
 MAX_ISSUERS = 256
 KEPT_SECONDS = 3600.0
 # A token with an unknown key has the keys read again, but many such tokens must not become as many requests.
 REFRESH_SECONDS = 60.0
 WELL_KNOWN = "/.well-known/openid-configuration"
-ASYMMETRIC = frozenset({"RSA", "EC", "OKP"})
+# In place of a tenant: Microsoft's name for all of them.
+ANY_TENANT = "common"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,11 @@ class AuthorizationResponse:
 
 
 class Issuer:
-    """Reads and keeps the documents of `name`; callers that come at once share one request."""
+    """Reads and keeps the documents of `name`, which may call itself by `others`; callers at once share one request."""
 
-    def __init__(self, name: str, outbound: Outbound) -> None:
+    def __init__(self, name: str, outbound: Outbound, others: tuple[str, ...] = ()) -> None:
         self.name = name
+        self._others = others
         self._outbound = outbound
         self._lock = asyncio.Lock()
         self._endpoints: Endpoints | None = None
@@ -92,8 +94,10 @@ class Issuer:
         return True
 
     async def _read_endpoints(self, deadline: float) -> Endpoints:
-        document = await self._outbound.get_json(self.name.rstrip("/") + WELL_KNOWN, deadline=deadline)
-        return read_configuration(document, self.name)
+        place = self.name.replace(TENANT, ANY_TENANT).rstrip("/")
+        document = await self._outbound.get_json(place + WELL_KNOWN, deadline=deadline)
+        named = next((other for other in self._others if document.get("issuer") == other), self.name)
+        return replace(read_configuration(document, named), issuer=self.name)
 
 
 class Gateway:
@@ -106,7 +110,7 @@ class Gateway:
     def knows(self, registration: Registration) -> bool:
         """Whether the authorize URL can be made without asking the provider for its configuration."""
         provider = registration.provider
-        return isinstance(provider, Endpoints) or self._issuer(provider).known_endpoints is not None
+        return isinstance(provider, Endpoints) or self._issuer(registration).known_endpoints is not None
 
     async def authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         """Where to send the browser. Raises Unavailable when the issuer's configuration cannot be read."""
@@ -124,22 +128,42 @@ class Gateway:
         Raises InvalidAuthorizationCode when the code cannot be exchanged, ProfileNotFetched when the profile cannot be
         read, and SignInFailed for everything else.
         """
-        deadline, provider = self._deadline(), registration.provider
-        issuer = self._issuer(provider) if isinstance(provider, str) else None
+        deadline, quirks = self._deadline(), registration.quirks
         try:
             endpoints = await self._endpoints(registration, deadline)
         except FetchFailed as error:
             raise SignInFailed(str(error)) from None
-        check_issuer(endpoints, answer.issuer)
+        check_issuer(endpoints, answer.issuer, quirks.issuers)
         exchange = Exchange(self._outbound, registration, endpoints, proofs, deadline)
+        issuer = None if isinstance(registration.provider, Endpoints) else self._issuer(registration)
+        accepted = accepted_of(quirks)
         tokens = await exchange.tokens(answer.code)
         if issuer is None:
-            return oauth_profile(await exchange.userinfo(tokens.access_token))
+            found = await exchange.userinfo(tokens.access_token)
+            if quirks is NO_QUIRKS:
+                return oauth_profile(found)
+            return odd_oauth_profile(found, await exchange.addresses(tokens.access_token), registration)
         keys = partial(issuer.keys, str(endpoints.jwks), deadline=deadline)
-        claims = await exchange.claims(tokens.id_token, issuer.name, keys)
-        if is_complete(claims) or endpoints.userinfo is None:
-            return openid_profile(claims, None)
-        return openid_profile(claims, await exchange.userinfo(tokens.access_token))
+        claims = await exchange.claims(tokens.id_token, issuer.name, keys, accepted)
+        if is_complete(claims) or endpoints.userinfo is None or not quirks.has_userinfo:
+            userinfo = None
+        else:
+            userinfo = await exchange.userinfo(tokens.access_token)
+        return openid_profile(claims, userinfo) if quirks is NO_QUIRKS else odd_profile(claims, userinfo, registration)
+
+    async def judge_token(self, registration: Registration, token: str, nonce: str) -> Profile:
+        """Who an ID token is about that an app of the project was given. Raises SignInFailed, Unavailable."""
+        deadline = self._deadline()
+        try:
+            endpoints = await self._endpoints(registration, deadline)
+        except FetchFailed as error:
+            raise Unavailable(f"The identity provider cannot be used: {error}") from error
+        proofs = FlowSecrets(state="", nonce=nonce, code_verifier="")
+        exchange = Exchange(self._outbound, registration, endpoints, proofs, deadline)
+        accepted = replace(accepted_of(registration.quirks), audiences=registration.quirks.audiences, is_native=True)
+        issuer = self._issuer(registration)
+        keys = partial(issuer.keys, str(endpoints.jwks), deadline=deadline)
+        return odd_profile(await exchange.claims(token, issuer.name, keys, accepted), None, registration)
 
     async def aclose(self) -> None:
         await self._outbound.aclose()
@@ -148,9 +172,10 @@ class Gateway:
         """The time of the event loop at which all requests of one sign-in must have ended."""
         return asyncio.get_running_loop().time() + self._outbound.total_seconds
 
-    def _issuer(self, name: str) -> Issuer:
+    def _issuer(self, registration: Registration) -> Issuer:
         """Kept by name. The one that was longest unused makes room for one too many."""
-        issuer = self._issuers.pop(name, None) or Issuer(name, self._outbound)
+        name = str(registration.provider)
+        issuer = self._issuers.pop(name, None) or Issuer(name, self._outbound, registration.quirks.issuers)
         self._issuers[name] = issuer
         if len(self._issuers) > MAX_ISSUERS:
             del self._issuers[next(iter(self._issuers))]
@@ -159,61 +184,26 @@ class Gateway:
     async def _endpoints(self, registration: Registration, deadline: float) -> Endpoints:
         if isinstance(registration.provider, Endpoints):
             return registration.provider
-        return await self._issuer(registration.provider).endpoints(deadline=deadline)
+        return await self._issuer(registration).endpoints(deadline=deadline)
 
 
-def check_issuer(endpoints: Endpoints, named: str | None) -> None:
+def accepted_of(quirks: Quirks) -> Accepted:
+    return USUAL if quirks is NO_QUIRKS else Accepted(issuers=quirks.issuers, tenants=quirks.tenants)
+
+
+def check_issuer(endpoints: Endpoints, named: str | None, others: tuple[str, ...] = ()) -> None:
     """Refuses an answer of another issuer than the one asked (RFC 9207 section 2.4). Raises SignInFailed.
 
     A plain OAuth 2.0 provider has no issuer to compare with, and an issuer that promised nothing may stay silent.
     """
     if endpoints.issuer is None or (named is None and not endpoints.names_itself):
         return
-    if named != endpoints.issuer:
+    if named != endpoints.issuer and named not in others and not _is_tenant(named, endpoints.issuer):
         raise SignInFailed("the answer comes from another issuer")
 
 
-def read_configuration(document: Mapping[str, Any], issuer: str) -> Endpoints:
-    """The endpoints in an OpenID configuration document (OpenID Connect Discovery 1.0 section 3).
-
-    Raises FetchFailed when its `issuer` is not exactly the configured one (section 4.3), or when a URL is missing or is
-    one the service does not go to. Only an issuer on this machine may name http URLs of this machine.
-    """
-    if document.get("issuer") != issuer:
-        raise FetchFailed("the configuration document names another issuer")
-    urls = {key: document.get(f"{key}_endpoint") for key in ("authorization", "token", "userinfo")}
-    urls["jwks"] = document.get("jwks_uri")
-    for key, url in urls.items():
-        # The userinfo endpoint alone is optional.
-        if (url is not None or key != "userinfo") and not _is_usable(url, issuer):
-            raise FetchFailed(f"the configuration document has no usable {key} URL")
-    methods = document.get("token_endpoint_auth_methods_supported")
-    return Endpoints(
-        authorize=str(urls["authorization"]),
-        token=str(urls["token"]),
-        userinfo=urls["userinfo"],
-        issuer=issuer,
-        jwks=str(urls["jwks"]),
-        client_auth_methods=tuple(methods) if isinstance(methods, list) else (CLIENT_SECRET_BASIC,),
-        names_itself=document.get("authorization_response_iss_parameter_supported") is True,
-    )
-
-
-def _is_usable(url: object, issuer: str) -> bool:
-    return isinstance(url, str) and is_allowed_url(url, loopback=is_loopback(issuer))
-
-
-def usable_keys(document: Mapping[str, Any]) -> KeySet:
-    """The public signing keys among the first of a JWK Set; what cannot be used is passed over (RFC 7517 section 5)."""
-    entries = document.get("keys")
-    found = [_key(entry) for entry in entries[:MAX_PROVIDER_KEYS]] if isinstance(entries, list) else []
-    return KeySet([key for key in found if key is not None])
-
-
-def _key(entry: object) -> Key | None:
-    try:
-        if not isinstance(entry, dict) or entry.get("kty") not in ASYMMETRIC or entry.get("use", "sig") != "sig":
-            return None
-        return JWKRegistry.import_key(entry)
-    except (JoseError, ValueError, TypeError, KeyError):
-        return None
+def _is_tenant(named: str | None, issuer: str) -> bool:
+    """Whether it is one of the many of an issuer with tenants; which of them is for the ID token to say."""
+    before, tenant, after = issuer.partition(TENANT)
+    pattern = re.escape(before) + TENANT_ID.pattern + re.escape(after)
+    return bool(tenant) and named is not None and re.fullmatch(pattern, named) is not None

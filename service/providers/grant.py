@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import quote_plus
 
@@ -16,9 +17,10 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc.jwk import KeySet
 
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed
-from service.providers.id_token import UnknownKey, verify
+from service.providers.id_token import USUAL, Accepted, UnknownKey, verify
 from service.providers.outbound import FetchFailed, Outbound
 from service.providers.registration import CLIENT_AUTH_METHODS, CLIENT_SECRET_POST, Endpoints, Registration
+from service.providers.signed_secrets import sign_secret
 
 # RFC 6749 appendix A.12: visible characters, so that a token can never break the header it is sent in.
 ACCESS_TOKEN = re.compile(r"[\x21-\x7e]+")
@@ -38,12 +40,18 @@ class FlowSecrets:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`subject` names the person at the provider for ever. `email_verified` is what was sent, of whatever type."""
+    """`subject` names the person at the provider for ever. `email_verified` is what was sent, of whatever type.
+
+    `issuer` is whose subject it is, where the provider is several. An `is_authoritative` provider is the one that gives and
+    takes the address.
+    """
 
     subject: str
     email: str | None
     email_verified: object
     name: str | None
+    issuer: str | None = None
+    is_authoritative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +88,24 @@ class Exchange:
             raise InvalidAuthorizationCode(str(error)) from None
         return read_tokens(answer)
 
-    async def claims(self, token: str | None, issuer: str, find_keys: FindKeys) -> dict[str, Any]:
+    async def claims(
+        self, token: str | None, issuer: str, find_keys: FindKeys, accepted: Accepted = USUAL
+    ) -> dict[str, Any]:
         """The claims of the ID token. The keys are read anew when it names one not known yet. Raises SignInFailed."""
         if token is None:
             raise SignInFailed("the token answer has no ID token; does IDP_SCOPES name openid?")
-        client_id, nonce = self.registration.client_id, self.proofs.nonce
+        judge = partial(
+            verify,
+            issuer=issuer,
+            client_id=self.registration.client_id,
+            nonce=self.proofs.nonce,
+            accepted=accepted,
+        )
         try:
             keys = await find_keys()
             with suppress(UnknownKey):
-                return verify(token, keys, issuer=issuer, client_id=client_id, nonce=nonce)
-            return verify(token, await find_keys(unlike=keys), issuer=issuer, client_id=client_id, nonce=nonce)
+                return judge(token, keys)
+            return judge(token, await find_keys(unlike=keys))
         except FetchFailed as error:
             raise SignInFailed(f"the keys cannot be read: {error}") from None
         except UnknownKey:
@@ -100,6 +116,19 @@ class Exchange:
         headers = {"authorization": f"Bearer {access_token}"}
         try:
             return await self.outbound.get_json(str(self.endpoints.userinfo), deadline=self.deadline, headers=headers)
+        except FetchFailed as error:
+            raise ProfileNotFetched(str(error)) from None
+
+    async def addresses(self, access_token: str) -> list[Any] | None:
+        """What is at the place of addresses; None where there is no such place. Raises ProfileNotFetched."""
+        path = self.registration.quirks.emails_path
+        if path is None:
+            return None
+        headers = {"authorization": f"Bearer {access_token}"}
+        try:
+            return await self.outbound.get_list(
+                f"{self.endpoints.userinfo}{path}", deadline=self.deadline, headers=headers
+            )
         except FetchFailed as error:
             raise ProfileNotFetched(str(error)) from None
 
@@ -135,6 +164,7 @@ def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: F
             code_challenge=create_s256_code_challenge(proofs.code_verifier),
             code_challenge_method="S256",
             nonce=proofs.nonce if endpoints.is_openid else None,
+            response_mode=registration.quirks.response_mode,
         )
     )
 
@@ -146,7 +176,7 @@ def token_request(
     form: dict[str, Any] = {"redirect_uri": registration.redirect_url, "code": code, "code_verifier": code_verifier}
     headers: dict[str, str] = {}
     if _method(registration, endpoints) == CLIENT_SECRET_POST:
-        form |= {"client_id": registration.client_id, "client_secret": registration.client_secret}
+        form |= {"client_id": registration.client_id, "client_secret": _secret(registration)}
     else:
         headers["authorization"] = _basic(registration)
     return str(prepare_token_request("authorization_code", **form)), headers
@@ -158,9 +188,15 @@ def _method(registration: Registration, endpoints: Endpoints) -> str:
     return registration.client_auth or next(iter(offered), CLIENT_AUTH_METHODS[0])
 
 
+def _secret(registration: Registration) -> str:
+    if registration.quirks.secret is None:
+        return registration.client_secret
+    return sign_secret(registration.quirks.secret, registration.client_id, registration.provider_name)
+
+
 def _basic(registration: Registration) -> str:
     # RFC 6749 section 2.3.1 encodes both parts first, so that a colon in the id cannot move the boundary.
-    pair = f"{quote_plus(registration.client_id)}:{quote_plus(registration.client_secret)}"
+    pair = f"{quote_plus(registration.client_id)}:{quote_plus(_secret(registration))}"
     return "Basic " + b64encode(pair.encode()).decode()
 
 

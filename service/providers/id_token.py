@@ -1,5 +1,8 @@
 """The ID token of OpenID Connect: is it the provider's, for this client, of this sign-in, and still good? Pure."""
 
+import re
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from joserfc import jwt
@@ -21,43 +24,82 @@ LEEWAY_SECONDS = 60
 REGISTRY = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
 
 
+# Where an issuer has one for each of its tenants (Microsoft), and what stands there then.
+TENANT = "{tenantid}"
+TENANT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What else than the usual may stand in a token, see `Quirks`.
+
+    With `is_native` an app, not this service, asked for the token: it may hold the SHA-256 of the nonce, in hex, and name the
+    app as the party where it has one audience.
+    """
+
+    issuers: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    audiences: tuple[str, ...] = ()
+    is_native: bool = False
+
+
+USUAL = Accepted()
+
+
 class UnknownKey(Exception):
     """The token names a key that is not in the set; the provider may have changed its keys."""
 
 
-def verify(token: str, keys: KeySet, *, issuer: str, client_id: str, nonce: str) -> dict[str, Any]:
+def verify(
+    token: str, keys: KeySet, *, issuer: str, client_id: str, nonce: str, accepted: Accepted = USUAL
+) -> dict[str, Any]:
     """The claims of `token`, judged by OpenID Connect Core 1.0 section 3.1.3.7.
 
     Raises UnknownKey, and SignInFailed for everything else that is wrong with it.
     """
     try:
         claims = jwt.decode(token, keys, registry=REGISTRY).claims
-        _rules(issuer, client_id, nonce).validate(claims)
+        _rules(_issuers(issuer, accepted, claims), client_id, nonce, accepted).validate(claims)
     except InvalidKeyIdError:
         raise UnknownKey from None
     except ClaimError as error:
         raise SignInFailed(f"the ID token's claim is refused: {error.claim}") from None
     except (JoseError, ValueError, TypeError) as error:
         raise SignInFailed(f"the ID token is refused: {type(error).__name__}") from None
-    _check_party(claims, client_id)
+    _check_party(claims, client_id, accepted)
     return claims
 
 
-def _rules(issuer: str, client_id: str, nonce: str) -> JWTClaimsRegistry:
+def _issuers(issuer: str, accepted: Accepted, claims: dict[str, Any]) -> list[str]:
+    """The names that the issuer may have in this token. Raises SignInFailed for a tenant that is none, or none of ours."""
+    if TENANT not in issuer:
+        return [issuer, *accepted.issuers]
+    tenant = claims.get("tid")
+    if not isinstance(tenant, str) or not TENANT_ID.fullmatch(tenant):
+        raise SignInFailed("the ID token names no tenant")
+    if accepted.tenants and tenant not in accepted.tenants:
+        raise SignInFailed("the ID token is of another tenant")
+    return [issuer.replace(TENANT, tenant)]
+
+
+def _rules(issuers: list[str], client_id: str, nonce: str, accepted: Accepted) -> JWTClaimsRegistry:
+    nonces = [nonce, sha256(nonce.encode()).hexdigest()] if accepted.is_native else [nonce]
     return JWTClaimsRegistry(
         leeway=LEEWAY_SECONDS,
-        iss={"essential": True, "value": issuer},
-        aud={"essential": True, "value": client_id},
-        nonce={"essential": True, "value": nonce},
+        iss={"essential": True, "values": issuers},
+        aud={"essential": True, "values": [client_id, *accepted.audiences]},
+        nonce={"essential": True, "values": nonces},
         sub={"essential": True},
         exp={"essential": True},
         iat={"essential": True},
     )
 
 
-def _check_party(claims: dict[str, Any], client_id: str) -> None:
+def _check_party(claims: dict[str, Any], client_id: str, accepted: Accepted) -> None:
     """A token for several audiences must say that it was issued to this client (section 3.1.3.7, steps 4 and 5)."""
     audience = claims["aud"]
     several = isinstance(audience, list) and len(audience) > 1
-    if claims.get("azp", None if several else client_id) != client_id:
+    if accepted.is_native and not several:
+        return
+    if claims.get("azp", None if several else client_id) not in (client_id, *accepted.audiences):
         raise SignInFailed("the ID token's claim is refused: azp")

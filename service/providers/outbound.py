@@ -55,20 +55,27 @@ class Outbound:
 
     async def get_json(self, url: str, *, deadline: float, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The JSON object at `url`. Raises FetchFailed for anything else, and when `deadline` passes."""
-        return await self._fetch("GET", url, deadline=deadline, headers=headers)
+        return _object(await self._fetch("GET", url, deadline=deadline, headers=headers))
+
+    async def get_list(self, url: str, *, deadline: float, headers: Mapping[str, str]) -> list[Any]:
+        """The JSON array at `url`. Raises FetchFailed as get_json does."""
+        value = _read(await self._fetch("GET", url, deadline=deadline, headers=headers))
+        if not isinstance(value, list):
+            raise FetchFailed("the provider's answer is not a JSON array")
+        return value
 
     async def post_form(self, url: str, body: str, *, deadline: float, headers: Mapping[str, str]) -> dict[str, Any]:
         """The JSON object that answers the urlencoded form `body`. Raises FetchFailed as get_json does."""
         form = {"content-type": "application/x-www-form-urlencoded", **headers}
-        return await self._fetch("POST", url, deadline=deadline, headers=form, content=body.encode())
+        return _object(await self._fetch("POST", url, deadline=deadline, headers=form, content=body.encode()))
 
     async def aclose(self) -> None:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _fetch(self, method: str, url: str, *, deadline: float, **request: Any) -> dict[str, Any]:
+    async def _fetch(self, method: str, url: str, *, deadline: float, **request: Any) -> bytes:
         async with until(deadline), (await self._pool()).stream(method, url, **request) as response:
-            return _object(await _body(response))
+            return await _body(response)
 
 
 @asynccontextmanager
@@ -97,10 +104,14 @@ async def _body(response: httpx2.Response) -> bytes:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    try:
-        value = strict_json.loads(body)
-    except Invalid:
-        raise FetchFailed("the provider's answer is not JSON") from None
+    value = _read(body)
     if not isinstance(value, dict):
         raise FetchFailed("the provider's answer is not a JSON object")
     return value
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return strict_json.loads(body)
+    except Invalid:
+        raise FetchFailed("the provider's answer is not JSON") from None

@@ -1,10 +1,11 @@
 """Providers that are known by name: where each is, and what is peculiar to it. `presets.toml` has a table for each."""
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 FILE = Path(__file__).with_name("presets.toml")
 
@@ -13,7 +14,8 @@ FILE = Path(__file__).with_name("presets.toml")
 class Preset:
     """One table of the file. What is None a project must set itself, as far as it is needed.
 
-    `title` is what people call the provider, `kind` how it is asked.
+    `title` is what people call the provider, `kind` how it is asked. What is below `client_auth` is as in `Quirks`; a
+    `secret` that is signed takes the place of a fixed one.
     """
 
     name: str
@@ -25,10 +27,26 @@ class Preset:
     token_url: str | None = None
     userinfo_url: str | None = None
     client_auth: str | None = None
+    issuers: tuple[str, ...] = ()
+    response_mode: str | None = None
+    emails_path: str | None = None
+    claims: Mapping[str, str] = field(default_factory=dict)
+    true_values: tuple[object, ...] = (True,)
+    has_userinfo: bool = True
+    trust: Literal["none", "verified", "google"] = "none"
+    secret: Literal["fixed", "signed"] = "fixed"  # noqa: S105 - a kind of one
+    posts_name: bool = False
 
 
 @cache
 def presets() -> dict[str, Preset]:
     """By name, in the order of the file. Read when first needed."""
     tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {name: Preset(name=name, **table) for name, table in tables.items()}
+    return {
+        name: Preset(name=name, **{key: _plain(value) for key, value in table.items()})
+        for name, table in tables.items()
+    }
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

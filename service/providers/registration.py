@@ -1,7 +1,9 @@
 """What a project registered at its provider, and where that provider is. Values only; nothing here makes a request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from typing import Literal
 from urllib.parse import urlsplit
 
 CLIENT_SECRET_BASIC = "client_secret_basic"  # noqa: S105 - the name of a method, RFC 7591 section 2
@@ -31,6 +33,41 @@ class Endpoints:
 
 
 @dataclass(frozen=True, slots=True)
+class SigningSecret:
+    """What a client secret is signed with, for each request anew, where the provider takes no fixed one (Apple)."""
+
+    team_id: str
+    key_id: str
+    private_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """What is peculiar to a provider; without any it goes by the standards.
+
+    `issuers` are others that it may call itself. An issuer with `{tenantid}` has many, of which `tenants` may be all that
+    count. `audiences` are further clients of the project. `emails_path` is where addresses are, from the userinfo URL on.
+    `claims` are names of its own for claims of OpenID, and `true_values` what it calls true. `trust` says of which addresses
+    it is the authority: of those that it verified, or of Google's. With `posts_name` its form may bring the name.
+    """
+
+    issuers: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    audiences: tuple[str, ...] = ()
+    response_mode: str | None = None
+    emails_path: str | None = None
+    claims: Mapping[str, str] = field(default_factory=dict)
+    true_values: tuple[object, ...] = (True,)
+    has_userinfo: bool = True
+    trust: Literal["none", "verified", "google"] = "none"
+    secret: SigningSecret | None = None
+    posts_name: bool = False
+
+
+NO_QUIRKS = Quirks()
+
+
+@dataclass(frozen=True, slots=True)
 class Registration:
     """A client at a provider, which is an OpenID issuer's name, or the endpoints of a plain OAuth 2.0 provider.
 
@@ -45,6 +82,7 @@ class Registration:
     provider: str | Endpoints
     client_auth: str | None = None
     name: str | None = None
+    quirks: Quirks = NO_QUIRKS
 
     @property
     def client_binding(self) -> str:

@@ -13,7 +13,8 @@ class SignInState:
     """What the callback needs of a sign-in that was begun.
 
     `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it. With a
-    `challenge` a code is made in place of a token, for the page `redirect_to`.
+    `challenge` a code is made in place of a token, for the page `redirect_to`. `provider` is the one whose ID token an app will
+    send, by its name.
     """
 
     id: str = field(repr=False)
@@ -26,6 +27,7 @@ class SignInState:
     expires_at: datetime
     challenge: str | None = field(default=None, repr=False)
     redirect_to: str | None = None
+    provider: str | None = None
 
 
 class SignInStates:
@@ -61,11 +63,12 @@ class SignInStates:
             expires_at=found["expires_at"],
             challenge=found.get("challenge"),
             redirect_to=found.get("redirect_to"),
+            provider=found.get("provider"),
         )
 
 
 def _document(state: SignInState) -> Document:
-    more = {"challenge": state.challenge, "redirect_to": state.redirect_to}
+    more = {"challenge": state.challenge, "redirect_to": state.redirect_to, "provider": state.provider}
     return {
         "_id": state.id,
         "project_id": state.project_id,

@@ -54,7 +54,7 @@ from service.web.sessions import endpoints as sessions
 from service.web.sessions import openapi as describe_sessions
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import openapi as describe_sign_in
-from service.web.sign_in import tokens
+from service.web.sign_in import posted, tokens
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
@@ -151,6 +151,14 @@ ROUTES: list[ApiRoute] = [
              takes_head=False),
     ApiRoute("POST", "/auth-collections/token", tokens.exchange_code, ANY_KEY, CODES, describe_sign_in.TOKEN,
              max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"/auth-collections{CALLBACK}/{{provider}}", posted.posted_callback, PROJECT_IN_PATH, AUTH,
+             describe_sign_in.POSTED_CALLBACK, max_body=MAX_FORM_BYTES, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS,
+             idempotency_key=KeyUse.IGNORED),
+    ApiRoute("POST", "/auth-collections/login-id-token/options", tokens.begin_native, ANY_KEY, CODES,
+             describe_sign_in.BEGIN_NATIVE, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/login-id-token", tokens.login_by_id_token, ANY_KEY, CODES,
+             describe_sign_in.LOGIN_ID_TOKEN, max_body=MAX_JSON_BYTES,
+             answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
     # The specification's configuration example has the callback without the prefix.
     ApiRoute("GET", CALLBACK, sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.SHORT_CALLBACK,
              query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),

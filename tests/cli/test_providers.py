@@ -45,7 +45,7 @@ REFUSED = (
         ("set", "p", "oauth2", "CLIENT_SECRET=a", "TOKEN_URL=https://a.example"),
         "CLIENT_ID key missing; AUTHORIZE_URL key missing; USERINFO_URL key missing",
     ),
-    (("set", "p", "nobody", "CLIENT_ID=a"), "There is no preset nobody; --preset is one of oidc, oauth2"),
+    (("set", "p", "nobody", "CLIENT_ID=a"), "There is no preset nobody; --preset is one of oidc, oauth2, google"),
     (("set", "p", "oidc", "CLIENT_ID=a", "COLOUR=red"), "COLOUR is not a setting of a provider"),
     (("set", "p", "oidc", "CLIENT_ID=a", "COLOUR="), "COLOUR is not a setting of a provider"),
     (("set", "p", "oidc", "CLIENT_ID=a", "ISSUER=http://a.example"), "ISSUER: must be an https URL, or an http URL"),

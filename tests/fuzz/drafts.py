@@ -231,6 +231,17 @@ def _by_mail(path: str, chance: random.Random) -> Any:
             return {"code": "made-up", "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"}
         case "/auth-collections/reset-password":
             return {"flow_id": "made-up", "code": "123456", "password": "correct horse"}
+    return _by_provider(path)
+
+
+def _by_provider(path: str) -> Any:
+    match path:
+        case "/auth-collections/login-id-token/options":
+            return {"provider": "staff"}
+        case "/auth-collections/login-id-token":
+            return {"flow_id": "made-up", "id_token": "a.b.c", "name": "Ann"}
+        case "/auth-collections/auth-idp-redirect/{project_id}/{provider}":
+            return {"state": "made-up", "code": "made-up"}
     return None
 
 

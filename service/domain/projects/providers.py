@@ -5,18 +5,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from service.domain.projects.settings import ProviderUrl, describe_fault
+from service.domain.projects.settings import ProviderUrl, describe_fault, split_list
 from service.errors import ConfigurationError
+from service.providers.id_token import TENANT_ID
 from service.providers.presets import Preset, presets
+from service.providers.signed_secrets import read_key
 
 PROVIDER_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 # The provider of a project's IDP settings.
 DEFAULT = "default"
-PROVIDER_SECRETS = frozenset({"CLIENT_SECRET"})
+PROVIDER_SECRETS = frozenset({"CLIENT_SECRET", "PRIVATE_KEY"})
+
+
+def _is_private_key(value: SecretStr) -> SecretStr:
+    """Whoever cannot write line ends writes \\n."""
+    pem = value.get_secret_value().replace("\\n", "\n")
+    read_key(pem)
+    return SecretStr(pem)
+
+
+def _is_tenant(value: str) -> str:
+    if not TENANT_ID.fullmatch(value):
+        raise ValueError("must be ids of tenants, such as 9188040d-6c67-4c5b-b112-36a304b66dad, separated by commas")
+    return value
+
 
 Text = Annotated[str, Field(min_length=1, max_length=2048)]
+
+PrivateKey = Annotated[SecretStr, AfterValidator(_is_private_key)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(split_list)]
+Tenants = Annotated[tuple[Annotated[str, AfterValidator(_is_tenant)], ...], BeforeValidator(split_list)]
 
 
 class ProviderSettings(BaseModel):
@@ -46,6 +66,18 @@ class ProviderSettings(BaseModel):
     """The scopes asked for."""
     client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
     """How the service names itself to the provider; by default as the provider publishes."""
+    response_mode: Literal["query", "form_post"] | None = None
+    """How the browser brings the answer back."""
+    audiences: Texts = ()
+    """Further client ids of the project at this provider, separated by commas, whose ID tokens apps may send."""
+    team_id: Text | None = None
+    """Of Apple: the team that signs client secrets."""
+    key_id: Text | None = None
+    """Of Apple: the id of the key that signs client secrets."""
+    private_key: PrivateKey | None = None
+    """Of Apple: that key, as PEM; encrypted at rest, never shown again."""
+    tenants: Tenants = ()
+    """Of Microsoft: the ids of the tenants whose users may come in, separated by commas; all by default."""
 
 
 @dataclass(frozen=True, slots=True)

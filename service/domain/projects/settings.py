@@ -44,7 +44,7 @@ def _is_provider_url(value: str) -> str:
     return value
 
 
-def _split(value: object) -> object:
+def split_list(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
@@ -151,7 +151,7 @@ class ProjectSettings(BaseModel):
     """Whom the project's mails are from; the default is the service's `MAIL_FROM`."""
     mail_texts: Annotated[dict[str, Any], BeforeValidator(_texts)] = Field(default_factory=dict)
     """The project's own texts of mails, as JSON: see the page on mail."""
-    redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(_split)] = ()
+    redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(split_list)] = ()
     """Pages and apps to which the links of mails may lead in the end, separated by commas; the first is the usual one."""
     access_token_lifetime: int = Field(default=LONGEST_TOKEN, ge=300, le=LONGEST_TOKEN)
     """Seconds a user token lives; below 2,592,000, which is 30 days, there are refresh tokens."""

@@ -66,7 +66,7 @@ class SignInWish:
 class Callback:
     """What the browser brought back; any of it may be missing, or anybody's invention.
 
-    `provider` is the one whose redirect URL it is.
+    `provider` is the one whose redirect URL it is, `name` what its form says of the person.
     """
 
     state: str | None = field(default=None, repr=False)
@@ -74,6 +74,7 @@ class Callback:
     issuer: str | None = None
     browser: str | None = field(default=None, repr=False)
     provider: str | None = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,9 @@ class SignIn:
                 profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
         except Busy:
             raise SignInFailed("too many sign-ins wait for the provider") from None
-        identity, is_first = Identity(provider, profile.subject), registration.name is None
+        if registration.quirks.posts_name and profile.name is None:
+            profile = replace(profile, name=callback.name)
+        identity, is_first = Identity(profile.issuer or provider, profile.subject), registration.name is None
         user = await link_or_create(project, identity, profile, is_first=is_first)
         if begun.challenge is not None:
             decide_sign_in(project.settings, user.state, proves_email=True)

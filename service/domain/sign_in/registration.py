@@ -5,11 +5,15 @@ from urllib.parse import urlsplit
 
 from service.domain.projects.lookup import Project
 from service.domain.projects.provider_administration import redirect_url
-from service.domain.projects.providers import Provider
+from service.domain.projects.providers import Provider, ProviderSettings
 from service.domain.projects.settings import ProjectSettings
 from service.errors import ConfigurationMissing, Invalid, ProviderNotFound
 from service.providers import Endpoints, Registration, is_allowed_url
-from service.providers.registration import is_loopback
+from service.providers.id_token import TENANT
+from service.providers.registration import NO_QUIRKS, Quirks, SigningSecret, is_loopback
+
+FORM_POST = "form_post"
+SIGNED = "signed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,16 @@ class ProviderClients:
             return registration_of(project.settings, self._defaults)
         return named_registration(project, provider, self._base_url)
 
+    def find_native(self, project: Project, provider: str) -> Registration:
+        """The client whose ID tokens apps of the project send.
+
+        Raises ProviderNotFound, ConfigurationMissing, and Invalid for a provider without ID tokens.
+        """
+        registration = named_registration(project, provider, self._base_url, is_native=True)
+        if isinstance(registration.provider, Endpoints):
+            raise Invalid.one(("body", "provider"), "This provider has no ID tokens")
+        return registration
+
 
 def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Registration:
     """The client that `settings` describe.
@@ -61,22 +75,28 @@ def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Re
     )
 
 
-def named_registration(project: Project, name: str, base_url: str) -> Registration:
-    """The client at one of the project's providers. Raises ProviderNotFound, and ConfigurationMissing for what is not there."""
+def named_registration(project: Project, name: str, base_url: str, *, is_native: bool = False) -> Registration:
+    """The client at one of the project's providers. Raises ProviderNotFound, and ConfigurationMissing for what is not there.
+
+    A native one sends no requests of its own, so it has no secret.
+    """
     provider = project.providers.get(name)
     if provider is None:
         raise ProviderNotFound
-    completion_page(project, name)
+    if not is_native:
+        completion_page(project, name)
     settings, preset = provider.settings, provider.preset
-    secret = settings.client_secret
+    quirks = _quirks(provider, is_native=is_native)
+    secret = settings.client_secret.get_secret_value() if settings.client_secret else None
     return Registration(
         client_id=_required("CLIENT_ID", settings.client_id),
-        client_secret=_required("CLIENT_SECRET", secret.get_secret_value() if secret else None),
+        client_secret="" if is_native or quirks.secret else _required("CLIENT_SECRET", secret),
         redirect_url=redirect_url(base_url, project.id, name),
         scopes=settings.scopes or preset.scopes,
         provider=_place(provider),
         client_auth=settings.client_auth or preset.client_auth,
         name=name,
+        quirks=NO_QUIRKS if quirks == NO_QUIRKS else quirks,
     )
 
 
@@ -84,12 +104,39 @@ def _place(provider: Provider) -> str | Endpoints:
     settings, preset = provider.settings, provider.preset
     issuer = settings.issuer or preset.issuer
     if preset.kind == "openid":
-        return _required("ISSUER", issuer)
+        tenants = settings.tenants
+        return _required("ISSUER", issuer).replace(TENANT, tenants[0] if len(tenants) == 1 else TENANT)
     return Endpoints(
         authorize=_required("AUTHORIZE_URL", settings.authorize_url or preset.authorize_url),
         token=_required("TOKEN_URL", settings.token_url or preset.token_url),
         userinfo=_required("USERINFO_URL", settings.userinfo_url or preset.userinfo_url),
         issuer=issuer,
+    )
+
+
+def _quirks(provider: Provider, *, is_native: bool) -> Quirks:
+    settings, preset = provider.settings, provider.preset
+    mode = settings.response_mode or preset.response_mode
+    return Quirks(
+        # A project's own issuer has no other names that anybody knows of.
+        issuers=() if settings.issuer else preset.issuers,
+        tenants=settings.tenants,
+        audiences=settings.audiences,
+        response_mode=FORM_POST if mode == FORM_POST else None,
+        emails_path=preset.emails_path,
+        claims=preset.claims,
+        true_values=preset.true_values,
+        has_userinfo=preset.has_userinfo,
+        trust=preset.trust,
+        secret=None if is_native or preset.secret != SIGNED else _signing_secret(settings),
+        posts_name=preset.posts_name,
+    )
+
+
+def _signing_secret(settings: ProviderSettings) -> SigningSecret:
+    key = settings.private_key.get_secret_value() if settings.private_key else None
+    return SigningSecret(
+        _required("TEAM_ID", settings.team_id), _required("KEY_ID", settings.key_id), _required("PRIVATE_KEY", key)
     )
 
 
@@ -104,6 +151,12 @@ def completion_page(project: Project, provider: str | None) -> str:
     if provider not in project.providers:
         raise ProviderNotFound
     return _required("IDP_COMPLETE_URL", settings.idp_complete_url or next(iter(settings.redirect_urls), None))
+
+
+def is_posted(project: Project, provider: str | None) -> bool:
+    """Whether the provider has browsers post its answers."""
+    found = project.providers.get(provider or "")
+    return found is not None and (found.settings.response_mode or found.preset.response_mode) == FORM_POST
 
 
 def check_page(project: Project, page: str) -> None:

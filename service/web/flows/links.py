@@ -1,24 +1,22 @@
 """The link of a mail over HTTP: a page that changes nothing, and its form, which does."""
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import ServiceCaller
 from service.domain.confirmations.links import Link
 from service.domain.limits.limiter import CODES
-from service.errors import EmailInUse, Invalid, InvalidCode, LimitExceeded, TooLarge, UnsupportedMedia
+from service.errors import EmailInUse, Invalid, InvalidCode, LimitExceeded
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.client_address import find_client_address
 from service.web.flows.pages import Form, redirect, render_page
 from service.web.http.locales import find_locale
+from service.web.http.urlencoded import read_urlencoded
 
 PARAMETERS = ("t", "done")
-URLENCODED = "application/x-www-form-urlencoded"
-MAX_FIELDS = 10
 # What an app exchanges at /auth-collections/token.
 CODE_PARAMETER = "svc-code"
 
@@ -42,7 +40,7 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
     if not _is_own_form(request, services.base_url):
         return render_page("foreign", locale, status=403)
     token = _parameters(request).get("t", "")
-    fields = await _read_form(request)
+    fields = await read_urlencoded(request)
     try:
         link = await services.links.find(token)
         request.scope["state"]["project"] = link.project
@@ -109,19 +107,3 @@ def _is_own_form(request: Request, base_url: str) -> bool:
     if origins == [f"{own.scheme}://{own.netloc}"]:
         return site in {None, "same-origin"}
     return origins in ([], ["null"]) and site == "same-origin"
-
-
-async def _read_form(request: Request) -> dict[str, str]:
-    """Raises UnsupportedMedia, TooLarge, Invalid."""
-    if request.headers.get("content-type", URLENCODED).partition(";")[0].strip().lower() != URLENCODED:
-        raise UnsupportedMedia(f"Send the form as Content-Type: {URLENCODED}")
-    raw = bytearray()
-    async for piece in request.stream():
-        raw += piece
-        if len(raw) > MAX_FORM_BYTES:
-            raise TooLarge(f"The body must have at most {MAX_FORM_BYTES} bytes")
-    try:
-        found = parse_qs(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
-    except ValueError:
-        raise Invalid.one(("body",), "The form cannot be read") from None
-    return {name: values[-1] for name, values in found.items()}

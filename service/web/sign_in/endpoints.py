@@ -20,6 +20,7 @@ from service.services import Services
 from service.web.auth.authenticate import MAX_PROJECT_ID
 from service.web.auth.client import read_client
 from service.web.http.render import json_response
+from service.web.sign_in.bodies import MAX_PROVIDER
 
 # A SHA-256 in base64url (RFC 7636 section 4.2).
 CHALLENGE_LENGTH = 43
@@ -27,7 +28,6 @@ CHALLENGE = re.compile(rf"[A-Za-z0-9_-]{{{CHALLENGE_LENGTH}}}")
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
 MAX_CLIENT_STATE = 512
-MAX_PROVIDER = 32
 MAX_REDIRECT_TO = 2048
 PARAMETERS = {
     "project_id": MAX_PROJECT_ID,
@@ -57,9 +57,9 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
     """Get the identity provider's authorization URL."""
     parameters = _parameters(request)
     wish = SignInWish(
-        provider=_named(parameters.get("provider")),
+        provider=name_provider(parameters.get("provider")),
         client_state=parameters.get("client_state"),
-        browser=_browser(request),
+        browser=read_browser(request),
         challenge=_challenge(parameters),
         redirect_to=parameters.get("redirect_to"),
     )
@@ -71,10 +71,10 @@ async def callback(request: Request, caller: AnonymousCaller, services: Services
     brought = _callback(request)
     page = completion_page(caller.project, brought.provider)
     result = await services.sign_in.complete(caller.project, brought, read_client(request, services))
-    return _redirect(result.page or page, result)
+    return redirect_response(result.page or page, result)
 
 
-def _named(provider: str | None) -> str | None:
+def name_provider(provider: str | None) -> str | None:
     """None is the provider of the IDP settings, which has a name for those who list all of them."""
     return None if provider == DEFAULT else provider
 
@@ -107,7 +107,7 @@ def _fault(name: str, value: str) -> Violation | None:
     return None
 
 
-def _browser(request: Request) -> str | None:
+def read_browser(request: Request) -> str | None:
     """What the sign-in's cookie holds. It alone is looked for: to parse whatever else a client sends takes its time."""
     found = [value for header in request.headers.getlist("cookie") for value in COOKIE_IN_HEADER.findall(header)]
     return found[-1] if found else None
@@ -125,8 +125,8 @@ def _begun(begun: AuthorizationStart) -> Response:
 def _callback(request: Request) -> Callback:
     # RFC 6749 section 4.1.2.1: an answer with `error` has no code, whatever else somebody wrote into it.
     code = None if "error" in request.query_params else _only(request, "code")
-    provider = _named(request.path_params.get("provider"))
-    return Callback(_only(request, "state"), code, _only(request, "iss"), _browser(request), provider)
+    provider = name_provider(request.path_params.get("provider"))
+    return Callback(_only(request, "state"), code, _only(request, "iss"), read_browser(request), provider)
 
 
 def _only(request: Request, name: str) -> str | None:
@@ -135,7 +135,7 @@ def _only(request: Request, name: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def _redirect(page: str, result: SignInResult) -> Response:
+def redirect_response(page: str, result: SignInResult) -> Response:
     """A 302, so that the browser asks with GET; nothing keeps it, and no referrer carries the token or the code on."""
     headers = {
         "location": completion_url(page, result),

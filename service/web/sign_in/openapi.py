@@ -6,20 +6,32 @@ from service.errors import (
     AccountDisabled,
     Busy,
     ConfigurationMissing,
+    EmailOfPasswordUser,
     InvalidCode,
+    InvalidIdToken,
+    NoEmail,
     ProjectNotFound,
     ProviderNotFound,
     SignInFailed,
     Unavailable,
 )
 from service.web.accounts.openapi import SIGNED_IN
+from service.web.http.urlencoded import URLENCODED
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
-from service.web.sign_in.bodies import EXAMPLE_SVC_CODE, EXAMPLE_VERIFIER, TokenForm
+from service.web.sign_in.bodies import (
+    EXAMPLE_SVC_CODE,
+    EXAMPLE_VERIFIER,
+    IdTokenForm,
+    NativeStartView,
+    ProviderForm,
+    TokenForm,
+)
 from service.web.sign_in.endpoints import CHALLENGE, PARAMETERS, AuthorizationUrl
 
 EXAMPLE_URL = "https://provider.example/authorize?response_type=code&client_id=app&state=Yk3v"
+PAGE = Content(schema={"type": "string"}, media_type="text/html")
 EXAMPLE_CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
 CODES = ", ".join(f"`{ending.code}`" for ending in ENDINGS)
@@ -111,4 +123,62 @@ TOKEN = Operation(
     body=(Content(type=TokenForm, examples={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}}),),
     answers=(SuccessResponse(description="The user's token", content=(SIGNED_IN,)),),
     errors=(InvalidCode, AccountDisabled),
+)
+POSTED_CALLBACK = Operation(
+    id="postedCallback",
+    tag=tags.SIGN_IN,
+    description="Browsers come here from a provider that has them post its answer as a form. Where the project binds sign-ins "
+    "to browsers, the first answer is a page that posts the same once more, with the cookie.",
+    body=(
+        Content(
+            schema={
+                "type": "object",
+                "properties": {name: {"type": "string"} for name in ("state", "code", "iss", "error", "user")},
+            },
+            media_type=URLENCODED,
+        ),
+    ),
+    answers=(
+        SuccessResponse(description="A page that posts the form again", content=(PAGE,)),
+        SuccessResponse(
+            status=302,
+            description="To the project's page, with a token, a code or an error code",
+            headers={"Location": "The project's page"},
+        ),
+        SuccessResponse(status=405, description="This provider has no form posted"),
+    ),
+    errors=(ConfigurationMissing("IDP_COMPLETE_URL key missing"), ProjectNotFound, ProviderNotFound),
+)
+BEGIN_NATIVE = Operation(
+    id="beginIdTokenLogin",
+    tag=tags.SIGN_IN,
+    description="The app has the provider put the nonce, or its SHA-256 in hex, into the ID token. Good for ten minutes.",
+    body=(Content(type=ProviderForm, examples={"a provider": {"provider": "apple"}}),),
+    answers=(
+        SuccessResponse(
+            description="The nonce",
+            content=(
+                Content(
+                    type=NativeStartView,
+                    examples={"a nonce": {"flow_id": EXAMPLE_SVC_CODE, "nonce": EXAMPLE_VERIFIER}},
+                ),
+            ),
+        ),
+    ),
+    errors=(ConfigurationMissing("CLIENT_ID key missing"), ProviderNotFound),
+)
+LOGIN_ID_TOKEN = Operation(
+    id="loginIdToken",
+    tag=tags.SIGN_IN,
+    description="An ID token is good once, with a nonce that was given out here.",
+    body=(
+        Content(
+            type=IdTokenForm,
+            examples={
+                "a token": {"flow_id": EXAMPLE_SVC_CODE, "id_token": "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln"}
+            },
+        ),
+    ),
+    answers=(SuccessResponse(description="The user's token", content=(SIGNED_IN,)),),
+    errors=(InvalidIdToken, NoEmail, EmailOfPasswordUser, AccountDisabled, Unavailable, Busy),
 )

@@ -7,7 +7,7 @@ import httpx2
 from faults.provider import Provider
 from faults.provider.tokens import new_key
 from service.bounds import MAX_PROVIDER_KEYS, MAX_SIGN_INS
-from service.providers.gateway import usable_keys
+from service.providers.documents import usable_keys
 from tests.web.sign_in.conftest import MakeSite
 from tests.web.sign_in.site import Site, ending
 

@@ -1,0 +1,120 @@
+"""Sign-in of apps that were given an ID token by the provider itself, on the phone for instance: no browser takes part."""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
+from service.domain.accounts.users import SignedIn
+from service.domain.projects.lookup import Project
+from service.domain.sessions.sessions import PROVIDER, Client, Sessions
+from service.domain.shares import Shares
+from service.domain.sign_in.flow import LIFETIME, new_random
+from service.domain.sign_in.linking import link_or_create
+from service.domain.sign_in.registration import ProviderClients
+from service.errors import (
+    EmailHasPassword,
+    EmailOfPasswordUser,
+    InvalidIdToken,
+    NoEmail,
+    NoEmailProvided,
+    ProviderNotFound,
+    SignInFailed,
+    UserNotFound,
+)
+from service.providers import Gateway
+from service.schema.values import now
+from service.storage.sign_in_states import SignInState, SignInStates
+from service.storage.users import Identity
+
+log = structlog.get_logger()
+
+# Apart from the names of sign-ins by a browser, which are kept at the same place.
+PREFIX = "nonce:"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeStart:
+    """What the app has the provider put into the ID token, and by what it goes on."""
+
+    flow_id: str
+    nonce: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeAnswer:
+    """What the app brings; `name` is what it was told of the person, where the token says none."""
+
+    flow_id: str
+    id_token: str = field(repr=False)
+    name: str | None = None
+
+
+class NativeSignIn:
+    """A token is good with a nonce that was given out here, once, within LIFETIME."""
+
+    def __init__(self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, clients: ProviderClients) -> None:
+        self._gateway = gateway
+        self._states = states
+        self._sessions = sessions
+        self._clients = clients
+        self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
+
+    async def begin(self, project: Project, provider: str) -> NativeStart:
+        """Raises ProviderNotFound, ConfigurationMissing, and Invalid for a provider without ID tokens."""
+        registration = self._clients.find_native(project, provider)
+        start = NativeStart(new_random(), new_random())
+        state = SignInState(
+            id=_digest(start.flow_id),
+            project_id=project.id,
+            client_binding=registration.client_binding,
+            nonce=start.nonce,
+            code_verifier="",
+            browser=None,
+            client_state=None,
+            expires_at=now() + LIFETIME,
+            provider=provider,
+        )
+        await self._states.insert(state)
+        return start
+
+    async def finish(self, project: Project, answer: NativeAnswer, client: Client) -> SignedIn:
+        """Logs in or creates the user. The flow is spent by this, whatever happens.
+
+        Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `Sessions.open`
+        raises, and Unavailable where the provider's keys cannot be read.
+        """
+        begun = await self._states.take(_digest(answer.flow_id), project_id=project.id, moment=now())
+        try:
+            return await self._recognize(project, answer, begun, client)
+        except NoEmailProvided:
+            raise NoEmail from None
+        except EmailHasPassword:
+            raise EmailOfPasswordUser from None
+        except (SignInFailed, ProviderNotFound) as error:
+            log.info("sign_in_failed", project=project.id, code=InvalidIdToken.code, reason=error.detail)
+            raise InvalidIdToken from None
+
+    async def _recognize(
+        self, project: Project, answer: NativeAnswer, begun: SignInState | None, client: Client
+    ) -> SignedIn:
+        if begun is None:
+            raise SignInFailed("the flow is unknown, used or expired")
+        registration = self._clients.find_native(project, begun.provider or "")
+        if begun.client_binding != registration.client_binding:
+            raise SignInFailed("the project's provider was changed in the meantime")
+        async with self._shares.take(registration.provider_name):
+            profile = await self._gateway.judge_token(registration, answer.id_token, begun.nonce)
+        identity = Identity(profile.issuer or registration.provider_name, profile.subject)
+        named = replace(profile, name=profile.name or answer.name)
+        found = await link_or_create(project, identity, named, is_first=False)
+        user = await project.users.find_profile(found.id)
+        if user is None:
+            raise UserNotFound
+        grant = await self._sessions.open(project, found.id, found.version, client, state=found.state, amr=PROVIDER)
+        return SignedIn(grant, user)
+
+
+def _digest(flow_id: str) -> str:
+    return PREFIX + hashlib.sha256(flow_id.encode(errors="replace")).hexdigest()
