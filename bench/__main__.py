@@ -23,6 +23,7 @@ from bench.resources import measure_memory, measure_start
 from bench.round_trips import measure_round_trips
 from bench.rules import measure_rules
 from bench.scaling import measure_members, measure_workers
+from bench.sessions import measure_sessions
 from bench.uploads import measure_uploads
 from service.embedded.local import with_database
 from service.observe.logging import configure_logging
@@ -66,8 +67,12 @@ def main(
     realtime: Annotated[
         bool, typer.Option("--realtime", help="Queries that are followed over many sockets; only when asked for.")
     ] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="A refresh beside a profile; only when asked for.")
+    ] = False,
     against: Annotated[
-        Path | None, typer.Option(help="Another checkout, measured beside this one by --requests.", file_okay=False)
+        Path | None,
+        typer.Option(help="Another checkout, measured beside this one by --requests and --sessions.", file_okay=False),
     ] = None,
     users: Annotated[
         int | None, typer.Option(help=f"How many users are many; {MANY:,} by default.", min=20_000)
@@ -85,6 +90,7 @@ def main(
         for name, wanted in (
             asked
             | {"scaling": scaling, "rules": rules, "cursor": cursor, "aggregations": aggregations, "realtime": realtime}
+            | {"sessions": sessions}
         ).items()
         if wanted
     } or set(asked)
@@ -110,6 +116,7 @@ def _parts(
         ("requests", lambda: measure_requests(located, rounds=rounds, block=BLOCK, against=against)),
         ("requests", lambda: measure_limiter(located, rounds=rounds, block=BLOCK)),
         ("requests", lambda: measure_round_trips(located)),
+        ("sessions", lambda: measure_sessions(located, rounds=rounds, block=BLOCK, against=against)),
         ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK)),
         ("cursor", lambda: measure_cursors(located, documents=many)),
         ("aggregations", lambda: measure_aggregations(located, many=many, rounds=few)),

@@ -26,6 +26,7 @@ HERE = Path(__file__).parent.parent
 LIMITS = {"TIER": "enterprise"} | dict.fromkeys(
     ("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT"), str(10**9)
 )
+NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,18 @@ class Checkout:
 
 
 @contextmanager
-def running(checkout: Checkout, settings: Settings, users: int) -> Iterator[Stage]:
-    """The checkout's service with one project of so many users, on empty databases that are dropped afterwards."""
+def running(
+    checkout: Checkout, settings: Settings, users: int, further: Mapping[str, str] = NOTHING
+) -> Iterator[Stage]:
+    """The checkout's service with one project of so many users, on empty databases that are dropped afterwards.
+
+    The project has the settings LIMITS, and those that are `further` given.
+    """
     environment = _environment(checkout, settings)
     with MongoClient[dict[str, Any]](settings.database_uri) as client:
         _drop(client, checkout)
         try:
-            api_key = _create_project(checkout, environment)
+            api_key = _create_project(checkout, environment, {**LIMITS, **further})
             _fill(client, checkout, users)
             with server_process(
                 "service", "serve", environment=environment, directory=checkout.path, python=checkout.python
@@ -72,9 +78,9 @@ def _environment(checkout: Checkout, settings: Settings) -> dict[str, str]:
     }
 
 
-def _create_project(checkout: Checkout, environment: Mapping[str, str]) -> str:
+def _create_project(checkout: Checkout, environment: Mapping[str, str], chosen: Mapping[str, str]) -> str:
     """The API key."""
-    values = [part for name, value in LIMITS.items() for part in ("--set", f"{name}={value}")]
+    values = [part for name, value in chosen.items() for part in ("--set", f"{name}={value}")]
     command = [checkout.python, "-m", "service", "project", "create", "Bench", "--id", PROJECT, "--json", *values]
     made = subprocess.run(  # noqa: S603 - our own command
         command, cwd=checkout.path, env={**os.environ, **environment}, capture_output=True, check=True

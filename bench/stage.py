@@ -27,6 +27,7 @@ DOCUMENTS = f"/api/collections/{COLLECTION}/documents"
 # So many documents are changed in turn, more than there are connections: no two changes meet.
 CHANGED = 64
 CHANGE = {"pages": 13, "done": True}
+ACCOUNT = {"email": "someone@example.com", "password": "correct horse"}
 USERS_LIST = "/auth-collections/users?limit=20"
 
 
@@ -58,12 +59,11 @@ def staged(settings: Settings, *arguments: str, **environment: str) -> Iterator[
 
 def sign_up(server: Server, api_key: str) -> Stage:
     """The user signs up once; in later runs the same one logs in."""
-    form = {"email": "someone@example.com", "password": "correct horse"}
     profile = {"name": "Someone", "code": -1, "group": 1, "age": 40, "active": True, "tags": ["tag1", "tag2"]}
     with httpx2.Client(base_url=server.url, headers={"x-api-key": api_key}, timeout=30) as http:
-        response = http.post("/auth-collections/signup", json={**form, **profile})
+        response = http.post("/auth-collections/signup", json={**ACCOUNT, **profile})
         if response.status_code == 400:
-            response = http.post("/auth-collections/login", json=form)
+            response = http.post("/auth-collections/login", json=ACCOUNT)
         found = response.raise_for_status().json()
     return Stage(server, api_key, found["access_token"], found["user"]["id"])
 

@@ -8,8 +8,9 @@ there are none. Both over HTTP, on two workers; the costs are those of one proce
 import asyncio
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -25,6 +26,7 @@ from faults.processes import headers, make_key, running_service
 from service.app import Application, create_app
 from service.domain.sessions.sessions import PASSWORD, Client
 from service.embedded.mongod import embedded_mongodb
+from service.observe.logging import configure_logging
 from service.settings import Settings
 from service.storage.account_states import NEW_ACCOUNT
 
@@ -36,6 +38,7 @@ PROFILE, REFRESH = "/auth-collections/user", "/auth-collections/refresh"
 # A worker writes down within a second what was used.
 SETTLE_SECONDS = 3.0
 AT_ONCE = 4
+TRIES, LATER_SECONDS = 30, 0.2
 
 
 @dataclass
@@ -46,6 +49,18 @@ class Report:
     refreshes: int = 0
     lost: int = 0
     missed: int = 0
+    # Codes of answers that say to come back later, which a tab does.
+    later: Counter[str] = field(default_factory=Counter)
+
+    async def ask(self, client: httpx2.AsyncClient, method: str, path: str, **sent: Any) -> httpx2.Response:
+        """The answer, asked for again where the service was busy."""
+        for _ in range(TRIES):
+            answer = await client.request(method, path, **sent)
+            if answer.status_code != httpx2.codes.SERVICE_UNAVAILABLE:
+                break
+            self.later[answer.json()["code"]] += 1
+            await asyncio.sleep(LATER_SECONDS)
+        return answer
 
 
 async def storm(
@@ -67,8 +82,8 @@ async def storm(
 
     async def steal(parent: str, access: str) -> None:
         async with places:
-            stolen = await client.post(REFRESH, json={"refresh_token": parent})
-            used = await client.get(PROFILE, headers=_bearer(access))
+            stolen = await report.ask(client, "POST", REFRESH, json={"refresh_token": parent})
+            used = await report.ask(client, "GET", PROFILE, headers=_bearer(access))
             report.missed += (stolen.status_code, used.status_code) != (401, 401)
 
     await asyncio.gather(*(steal(*pair) for pair in pairs))
@@ -77,13 +92,14 @@ async def storm(
 
 async def _refresh_in_tabs(client: httpx2.AsyncClient, key: str, tabs: int, report: Report) -> tuple[str, str]:
     """The refresh token that was used, and the access token that came of it and was used, too."""
-    signed_in = (await client.post("/auth-collections/login", json=ACCOUNT, headers=headers(key))).json()
-    parent = signed_in["refresh_token"]
-    answers = await asyncio.gather(*(client.post(REFRESH, json={"refresh_token": parent}) for _ in range(tabs)))
+    signed_in = await report.ask(client, "POST", "/auth-collections/login", json=ACCOUNT, headers=headers(key))
+    parent: str = signed_in.json()["refresh_token"]
+    sent = {"refresh_token": parent}
+    answers = await asyncio.gather(*(report.ask(client, "POST", REFRESH, json=sent) for _ in range(tabs)))
     report.refreshes += len(answers)
     tokens = {answer.json().get("refresh_token") for answer in answers}
-    access = answers[0].json().get("access_token", "")
-    used = await client.get(PROFILE, headers=_bearer(access))
+    access = answers[0].json().get("access_token", "none")
+    used = await report.ask(client, "GET", PROFILE, headers=_bearer(access))
     good = len(tokens) == 1 and {answer.status_code for answer in [*answers, used]} == {200}
     report.lost += not good
     return parent, access
@@ -154,7 +170,8 @@ def main(
     """Refresh in many tabs at once, steal each session's token, and measure what a refresh costs."""
     report, cost = asyncio.run(_run(sessions, tabs))
     typer.echo(
-        f"{report.sessions} sessions, {report.refreshes} refreshes: {report.lost} lost; {report.missed} thefts missed"
+        f"{report.sessions} sessions, {report.refreshes} refreshes: {report.lost} lost; {report.missed} thefts missed; "
+        f"{report.later.total()} answers to come back later {dict(report.later)}"
     )
     millis = f"{cost.refresh * 1000:.2f} ms against {cost.profile * 1000:.2f} ms"
     typer.echo(f"processor time of a refresh against a profile's: {cost.ratio:.2f} ({millis})")
@@ -171,6 +188,8 @@ async def _run(sessions: int, tabs: int) -> tuple[Report, Cost]:
                 await client.post("/auth-collections/signup", json=ACCOUNT, headers=headers(key))
                 wait = partial(asyncio.sleep, SETTLE_SECONDS)
                 report = await storm(client, key, sessions=sessions, tabs=tabs, settle=wait)
+        # Lines for people would cost more than what is measured.
+        configure_logging("error", "json")
         app = create_app(Settings(mongodb_uri=SecretStr(uri), database_prefix=PREFIX, secret_key=SecretStr(KEY)))
         async with app.router.lifespan_context(app):
             cost = await measure_cost(app, key, requests=500, rounds=7)
