@@ -9,7 +9,21 @@ from pathlib import Path
 
 import typer
 
-from faults import batches, cost, freeze, hostile, idempotency, kills, limits, once, realtime, restarts, sessions, soak
+from faults import (
+    batches,
+    cost,
+    freeze,
+    hostile,
+    idempotency,
+    kills,
+    limits,
+    once,
+    privacy,
+    realtime,
+    restarts,
+    sessions,
+    soak,
+)
 from service.embedded.mongod import embedded_mongodb
 
 ON_ONE_SERVER: dict[str, Callable[[str], Awaitable[object]]] = {
@@ -24,6 +38,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "hostile": hostile.main,
     "soak": soak.main,
     "sessions": lambda: typer.run(sessions.main),
+    "privacy": lambda: typer.run(privacy.main),
     "once": lambda: typer.run(once.main),
     "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),

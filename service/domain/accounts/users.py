@@ -101,7 +101,7 @@ class Accounts:
         if violations:
             raise Invalid(violations)
         # The unique index decides; this only saves the hash where the answer is known already.
-        if await project.users.has_email(email):
+        if not project.settings.hides_accounts and await project.users.has_email(email):
             raise EmailTaken
         return NewAccount(email, password, data)
 
@@ -114,18 +114,22 @@ class Accounts:
         self, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
     ) -> User:
         """Stores a new user. Raises as `signup`. `keep` is called in the transaction of the write."""
-        project, account = caller.project, require_account(submission)
-        data = {**account.data, **submission.urls}
-        if submission.urls:
-            await self._check_files(caller, data, submission.urls)
-        hashed = await self._passwords.hash(account.password, project.id)
-        new = NewUser(account.email, hashed, data, submission.owner)
+        project, new = caller.project, await self.prepare(caller, submission)
         try:
             if keep is None:
                 return await project.users.insert(new, submission.upload)
             return await _insert_and_keep(project, new, submission.upload, keep)
         except DuplicateValue:
             raise EmailTaken from None
+
+    async def prepare(self, caller: KeyCaller, submission: Submission[NewAccount]) -> NewUser:
+        """The user to store, with a hash of the password. Raises Invalid, Busy."""
+        account = require_account(submission)
+        data = {**account.data, **submission.urls}
+        if submission.urls:
+            await self._check_files(caller, data, submission.urls)
+        hashed = await self._passwords.hash(account.password, caller.project.id)
+        return NewUser(account.email, hashed, data, submission.owner)
 
     async def open_first(self, project: Project, user_id: str, client: Client) -> Grant:
         """A session as the user's signup opens one; its tokens are good as long as that one's would be."""
@@ -144,7 +148,11 @@ class Accounts:
         async with self._guesses.judge(project, email):
             credentials = await project.users.find_credentials(email)
             if credentials is None:
-                raise UserNotFound
+                if not project.settings.hides_accounts:
+                    raise UserNotFound
+                # As long as a wrong password of somebody takes.
+                await self._passwords.verify(password, "", project.id)
+                raise WrongCredentials
             if not await self._passwords.verify(password, credentials.password, project.id):
                 refusal = WrongCredentials()
                 self._sessions.note_refusal(project, credentials.user.id, client, refusal)

@@ -10,21 +10,23 @@ from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose, Ticket, choose_redirect
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
-from service.errors import ServiceError
+from service.errors import EmailTaken, ServiceError
 from service.storage.databases import ProjectDatabase
 from service.storage.users import User
 
 # A signup that follows a request for the same mail has a mail of its own.
 APART = "/signup"
+# A notice to who signs up a second time.
+EXISTS = "account_exists"
 # Of EMAIL_VERIFICATION: who signs up is not mailed.
 UNASKED = "off"
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A new user, and what the code of the mail is good with."""
+    """A new user, None where there was one already, and what the code of the mail is good with."""
 
-    user: User
+    user: User | None
     ticket: Ticket
 
 
@@ -49,17 +51,15 @@ class Signups:
     ) -> Registered:
         """Stores a new user with the submission's files, and the mail. Raises EmailTaken, Invalid, Busy.
 
-        `keep` is called in the transaction of the write.
+        `keep` is called in the transaction of the write. In a project that hides its accounts who has one already is mailed
+        just that, by as many commands, and everybody is answered alike.
         """
         project, email = caller.project, require_account(submission).email
-        purpose = Purpose(
-            VERIFY,
-            email,
-            submission.owner,
-            apart=APART,
-            locale=locale,
-            redirect_to=choose_redirect(project, None),
-        )
+        is_hidden = project.settings.hides_accounts
+        if is_hidden and await project.users.has_email(email):
+            return await self._tell(caller, submission, locale, keep)
+        redirect_to = choose_redirect(project, None)
+        purpose = Purpose(VERIFY, email, submission.owner, apart=APART, locale=locale, redirect_to=redirect_to)
         draft = await self._flows.draft(project, purpose)
 
         async def mail(database: ProjectDatabase, user: User) -> None:
@@ -69,8 +69,46 @@ class Signups:
 
         try:
             user = await self._accounts.create(caller, submission, mail)
-        except ServiceError:
+        except ServiceError as error:
             await self._flows.discard(draft)
+            if is_hidden and isinstance(error, EmailTaken):
+                return await self._tell(caller, submission, locale, keep)
             raise
         await self._flows.settle(draft, draft.ticket)
         return Registered(user, draft.ticket)
+
+    async def _tell(
+        self,
+        caller: KeyCaller,
+        submission: Submission[NewAccount],
+        locale: str | None,
+        keep: Keep[Registered] | None,
+    ) -> Registered:
+        """Mails who has the address that there is an account. What is hashed and stored is of no use to anybody."""
+        project = caller.project
+        purpose = Purpose(
+            VERIFY,
+            require_account(submission).email,
+            is_open=True,
+            kind=EXISTS,
+            apart=APART,
+            locale=locale,
+            redirect_to=choose_redirect(project, None),
+        )
+        draft = await self._flows.draft(project, purpose)
+
+        async def write(database: ProjectDatabase) -> Ticket:
+            await self._flows.stand_in(project, database)
+            ticket = await self._flows.store(draft, database)
+            if keep is not None:
+                await keep(database, Registered(None, ticket))
+            return ticket
+
+        try:
+            await self._accounts.prepare(caller, submission)
+            ticket = await project.database.in_transaction(write)
+        except ServiceError:
+            await self._flows.discard(draft)
+            raise
+        await self._flows.settle(draft, ticket)
+        return Registered(None, ticket)

@@ -9,6 +9,7 @@ from service.errors import LimitExceeded
 QUARTER = 900
 MAILS_AN_HOUR = Policy("mail_hour", HOUR, "mails an hour to one address", lambda _: 5)
 MAILS_A_DAY = Policy("mail_day", DAY, "mails a day to one address", lambda _: 20)
+REFUSED = Policy("mail_refused", HOUR, "mails that are not sent", lambda _: 10**9)
 # Wrong codes of an account, over all its flows; a right one does not count (NIST SP 800-63B-4 section 3.2.2).
 MISTAKES = (
     Policy("mistakes", QUARTER, "wrong codes in 15 minutes for one account", lambda _: 10),
@@ -19,13 +20,17 @@ MISTAKES = (
 async def count_mail(limits: Limits, project: Project, account: str) -> Sequence[str] | None:
     """The counters that a mail was taken from; None where the address, or the project, has had enough for now."""
     taken: list[str] = []
+    is_refused = False
     policies = [MAILS_AN_HOUR, MAILS_A_DAY, *([MAILS_OF_PROJECT] if project.settings.mail_limit else ())]
     for policy in policies:
         try:
-            taken.append(await limits.take_one(project, policy, "" if policy is MAILS_OF_PROJECT else account))
+            # Whether an address is limited or not is not seen from how many commands there are.
+            wanted = REFUSED if is_refused else policy
+            key = await limits.take_one(project, wanted, "" if wanted is MAILS_OF_PROJECT else account)
+            taken += [] if is_refused else [key]
         except LimitExceeded:
-            return None
-    return taken
+            is_refused = True
+    return None if is_refused else taken
 
 
 async def count_mistake(limits: Limits, project: Project, account: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ from service.domain.projects.deletion import Deletions
 from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_key
 from service.domain.projects.lookup import PROJECT_ID, Project, Projects
 from service.domain.projects.secrets import SecretBox
-from service.domain.projects.settings import SECRET_SETTINGS, check_names, read_project_settings, stored
+from service.domain.projects.settings import SECRET_SETTINGS, check_names, check_together, read_project_settings, stored
 from service.domain.projects.signing_keys import new_signing_key
 from service.errors import ConfigurationError, ProjectNotFound
 from service.query.shapes import USERS
@@ -68,7 +68,7 @@ class ProjectAdmin:
         """
         project_id = project_id or secrets.token_hex(6)
         _check(name, project_id)
-        read_project_settings(settings)
+        check_together(read_project_settings(settings))
         await self._canary.check()
         # Nothing may be made in a database that is about to be dropped.
         if await self._store.is_deleting(project_id):
@@ -112,8 +112,10 @@ class ProjectAdmin:
         given = {name: value for name, value in changes.items() if value}
         removed = changes.keys() - given.keys()
         check_names(removed)
-        await self.find(project_id)
+        before = stored((await self.find(project_id)).settings)
         values = self._sealed(project_id, given)
+        kept = {name: value for name, value in before.items() if name not in changes}
+        check_together(read_project_settings(kept | given))
         await self._store.update_settings(project_id, {**values, **dict.fromkeys(removed)})
         project = await self.find(project_id)
         if "REALTIME_USERS" in changes:

@@ -139,6 +139,8 @@ class ProjectSettings(BaseModel):
     """Collections of the project; 0 is no limit."""
     email_verification: Literal["off", "optional", "required"] = "off"
     """`optional`: a signup is mailed a code to prove the address; `required`: without that nobody signs in by password."""
+    private_accounts: bool = False
+    """Whether nobody learns which addresses have accounts; needs `EMAIL_VERIFICATION` to be `required`."""
     mail_request_limit: Limit = 20
     """Requests an hour from one address that have somebody mailed; 0 is no limit."""
     code_limit: Limit = 60
@@ -172,6 +174,10 @@ class ProjectSettings(BaseModel):
     def has_refresh_tokens(self) -> bool:
         return self.access_token_lifetime < LONGEST_TOKEN
 
+    @property
+    def hides_accounts(self) -> bool:
+        return self.private_accounts and self.email_verification == "required"
+
     @cached_property
     def texts(self) -> Mapping[str, Mapping[str, Text]]:
         """`mail_texts`, by kind and locale."""
@@ -190,6 +196,12 @@ def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
     except ValidationError as error:
         faults = (describe_fault(each, "a project setting") for each in error.errors(include_url=False))
         raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
+
+
+def check_together(settings: ProjectSettings) -> None:
+    """Raises ConfigurationError for a setting that another one must go with."""
+    if settings.private_accounts and not settings.hides_accounts:
+        raise ConfigurationError("PRIVATE_ACCOUNTS needs EMAIL_VERIFICATION=required")
 
 
 def check_names(names: Iterable[str]) -> None:

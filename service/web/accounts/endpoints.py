@@ -16,6 +16,7 @@ from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
 from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
+from service.errors import UnsupportedMedia
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.services import Services
@@ -37,7 +38,7 @@ from service.web.accounts.bodies import (
 from service.web.auth.client import read_client
 from service.web.auth.grant import grant_view
 from service.web.http.conditional import find_known, read_if_match
-from service.web.http.forms import read_submission
+from service.web.http.forms import is_form, read_submission
 from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
@@ -53,6 +54,8 @@ async def signup(request: Request, caller: KeyCaller, services: Services) -> Res
     if (key := find_key(request)) is not None:
         return await _signup_once(request, caller, services, key)
 
+    if caller.project.settings.private_accounts and is_form(request):
+        raise UnsupportedMedia("Send JSON; files can be added once the address is proven")
     check = partial(_check_signup, accounts, caller)
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
         if caller.project.settings.email_verification != UNASKED:
@@ -67,7 +70,7 @@ async def _registered_response(
 ) -> Response:
     """A session, unless the address must be proven first."""
     ticket = registered.ticket
-    if must_prove(caller.project):
+    if must_prove(caller.project) or registered.user is None:
         return json_response(ticket_view(ticket), 202)
     client = read_client(request, services)
     signed_in = await services.accounts.sign_in(caller.project, registered.user, client)
@@ -112,7 +115,7 @@ def _kept_user(user: StoredUser) -> Answer:
 
 def _kept_registration(waits: bool, registered: Registered) -> Answer:
     ticket = registered.ticket
-    if waits:
+    if waits or registered.user is None:
         return Answer(202, bytes(json_response(ticket_view(ticket)).body).decode())
     shown = {"user": user_view(registered.user), "flow_id": ticket.flow_id}
     return Answer(201, bytes(json_response(shown).body).decode())
