@@ -76,6 +76,7 @@ from service.domain.sessions.sessions import Sessions
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
+from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.native import NativeSignIn
 from service.domain.sign_in.registration import ProviderClients, ProviderDefaults
 from service.providers import Gateway
@@ -259,6 +260,7 @@ def build_services(settings: Settings) -> Services:
     store = FlowStore(databases)
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
+    joining = Joining(flows, access)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
     sign_ins = SignIns(flows, exchange_codes, accounts, access)
@@ -296,8 +298,8 @@ def build_services(settings: Settings) -> Services:
         files=files,
         file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
-        sign_in=SignIn(gateway, states, sessions=sessions, clients=clients, codes=exchange_codes),
-        native_sign_in=NativeSignIn(gateway, states, sessions=sessions, clients=clients),
+        sign_in=SignIn(gateway, states, sessions=sessions, clients=clients, codes=exchange_codes, joining=joining),
+        native_sign_in=NativeSignIn(gateway, states, sessions=sessions, clients=clients, joining=joining),
         exchange_codes=exchange_codes,
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),

@@ -34,6 +34,7 @@ class EventType(StrEnum):
     SESSIONS_ENDED = "sessions_ended"
     REFRESH_TOKEN_REUSED = "refresh_token_reused"  # noqa: S105 - the name of a type
     LINK_MADE = "link_made"
+    IDENTITY_LINKED = "identity_linked"
 
 
 class Actor(StrEnum):

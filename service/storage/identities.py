@@ -60,6 +60,28 @@ class Identities:
         match = {"_id": user_id, "identities": {"$exists": False}}
         await self._records.update_one(match, {"$set": {"identities": [identity_document(identity)]}})
 
+    async def join(self, user: ExistingUser, identity: Identity, email: str) -> bool:
+        """Whether `user` is still as it was found, with a proven address and no second factor, and has the identity now.
+
+        Raises DuplicateValue where somebody else has it.
+        """
+        match: Document = {
+            "_id": user.id,
+            "email": email,
+            "email_verified": True,
+            "token_version": user.version,
+            "oauth_id": {"$exists": False},
+            "disabled": {"$ne": True},
+            "totp": {"$exists": False},
+            "passkeys": {"$exists": False},
+        }
+        changes: Document = {
+            "$set": {"oauth_id": identity.subject},
+            "$push": {"identities": identity_document(identity)},
+            "$inc": {"version": 1},
+        }
+        return await self._records.update_one(match, changes)
+
 
 def _first_known(rows: Sequence[Document]) -> ExistingUser | None:
     if not rows:

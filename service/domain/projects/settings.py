@@ -117,6 +117,8 @@ class ProjectSettings(BaseModel):
     """How the service names itself to the provider; the default is what the provider publishes."""
     idp_bind_browser: bool = False
     """Whether only the browser that asked for a sign-in can finish it."""
+    linking: Literal["never", "verified"] = "never"
+    """`verified`: a provider that is the authority for a proven address signs in to the account that has it."""
     password_min_length: int = Field(default=8, ge=1, le=72)
     """Characters a new password must have."""
     tier: Literal["free", "pro", "enterprise"] = "free"

@@ -15,6 +15,7 @@ from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
+from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.linking import link_or_create
 from service.domain.sign_in.registration import ProviderClients, check_page
 from service.errors import (
@@ -102,12 +103,14 @@ class SignIn:
         sessions: Sessions,
         clients: ProviderClients,
         codes: ExchangeCodes,
+        joining: Joining,
     ) -> None:
         self._gateway = gateway
         self._states = states
         self._sessions = sessions
         self._clients = clients
         self._codes = codes
+        self._joining = joining
         # A provider that hangs holds up nobody who signs in elsewhere.
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
@@ -183,7 +186,7 @@ class SignIn:
         if registration.quirks.posts_name and profile.name is None:
             profile = replace(profile, name=callback.name)
         identity, is_first = Identity(profile.issuer or provider, profile.subject), registration.name is None
-        user = await link_or_create(project, identity, profile, is_first=is_first)
+        user = await link_or_create(project, identity, profile, self._joining, is_first=is_first)
         if begun.challenge is not None:
             decide_sign_in(project.settings, user.state, proves_email=True)
             challenge = begun.challenge

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
+from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.usernames import username
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
 from service.providers import Profile
@@ -18,6 +19,13 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class UseExisting:
+    user: ExistingUser
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """An account to which the identity is joined, whose owner the provider knows."""
+
     user: ExistingUser
 
 
@@ -47,24 +55,34 @@ def verified_email(profile: Profile) -> str:
 
 
 def decide(
-    profile: Profile, email: str, *, by_subject: ExistingUser | None, by_email: ExistingUser | None
-) -> UseExisting | Create:
+    profile: Profile,
+    email: str,
+    *,
+    by_subject: ExistingUser | None,
+    by_email: ExistingUser | None,
+    links: bool = False,
+) -> UseExisting | Create | Join:
     """What a profile with the verified `email` leads to, given who has its subject and who the e-mail (specification 5.2).
 
     The subject decides alone: people change addresses, and an address can pass to another person (OpenID Connect Core
-    1.0 section 5.7). Raises EmailHasPassword, and SignInFailed for every other refusal.
+    1.0 section 5.7). Where the project `links`, an account with a password is joined if its address was proven to us and the
+    provider is the authority for it. Raises EmailHasPassword, and SignInFailed for every other refusal.
     """
     if by_subject is not None:
         return UseExisting(by_subject)
     if by_email is None:
         return Create(email, profile.subject, profile.name)
+    if links and profile.is_authoritative and by_email.oauth_id is None and by_email.state.email_verified:
+        if by_email.state.disabled:
+            raise SignInFailed("the account is disabled")
+        return Join(by_email)
     if by_email.oauth_id is None:
         raise EmailHasPassword("the e-mail address belongs to a user with a password")
     raise SignInFailed("the e-mail address belongs to another subject of the provider")
 
 
 async def link_or_create(
-    project: Project, identity: Identity, profile: Profile, *, is_first: bool = True
+    project: Project, identity: Identity, profile: Profile, joining: Joining, *, is_first: bool = True
 ) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
@@ -74,12 +92,21 @@ async def link_or_create(
     email, identities = verified_email(profile), project.identities
     for _ in range(ATTEMPTS):
         found = await identities.find(identity, email, with_older=is_first)
-        decision = decide(profile, email, by_subject=found.by_subject, by_email=found.by_email)
+        links = project.settings.linking == "verified"
+        decision = decide(profile, email, by_subject=found.by_subject, by_email=found.by_email, links=links)
         # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
         with suppress(DuplicateValue):
             if isinstance(decision, UseExisting):
                 return await _use(identities, decision.user, identity)
+            if isinstance(decision, Join):
+                joined = await joining.join(project, decision.user, identity, email)
+                if joined is not None:
+                    return joined
+                continue
             return await _create(project.users, decision, identity)
+    # Most likely an account with a second factor, of which the provider knows nothing.
+    if isinstance(decision, Join):
+        raise EmailHasPassword("the account cannot be joined")
     raise Unavailable
 
 

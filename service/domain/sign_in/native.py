@@ -11,6 +11,7 @@ from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
 from service.domain.sign_in.flow import LIFETIME, new_random
+from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.linking import link_or_create
 from service.domain.sign_in.registration import ProviderClients
 from service.errors import (
@@ -54,11 +55,14 @@ class NativeAnswer:
 class NativeSignIn:
     """A token is good with a nonce that was given out here, once, within LIFETIME."""
 
-    def __init__(self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, clients: ProviderClients) -> None:
+    def __init__(
+        self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, clients: ProviderClients, joining: Joining
+    ) -> None:
         self._gateway = gateway
         self._states = states
         self._sessions = sessions
         self._clients = clients
+        self._joining = joining
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
     async def begin(self, project: Project, provider: str) -> NativeStart:
@@ -108,7 +112,7 @@ class NativeSignIn:
             profile = await self._gateway.judge_token(registration, answer.id_token, begun.nonce)
         identity = Identity(profile.issuer or registration.provider_name, profile.subject)
         named = replace(profile, name=profile.name or answer.name)
-        found = await link_or_create(project, identity, named, is_first=False)
+        found = await link_or_create(project, identity, named, self._joining, is_first=False)
         user = await project.users.find_profile(found.id)
         if user is None:
             raise UserNotFound
