@@ -59,10 +59,11 @@ async def demo(
     key, report = seeded[pool.times]
     assert {kind: dict(counter) for kind, counter in report.counts.items()} == {
         "project": {"created": 1},
-        "collections": {"created": 4},
+        "collections": {"created": 5},
         "movies": {"created": 3201},
         "airports": {"created": 3376},
         "flights": {"created": 2000},
+        "cards": {"created": 7},
         "rules": {"created": 1},
         "aggregations": {"created": 1},
     }
