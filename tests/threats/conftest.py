@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.storage.databases import SESSIONS
+from service.storage.databases import EVENTS, SESSIONS
 from tests.conftest import Api, MakeApi
 from tests.pool import Pool
 
@@ -44,12 +44,12 @@ class Victim:
     before: dict[str, Any] = field(default_factory=dict)
 
     def stored(self) -> dict[str, Any]:
-        """Everything both projects hold, but sessions: each sign-in makes one."""
+        """Everything both projects hold, but sessions and events: each sign-in makes one, and a refused one an event."""
         return {
             f"{api.project.id}.{name}": list(api.database[name].find().sort("_id", 1))
             for api in (self.api, self.other)
             for name in api.database.list_collection_names()
-            if name != SESSIONS
+            if name not in {SESSIONS, EVENTS}
         }
 
     async def as_user(self, method: str, **kwargs: Any) -> httpx2.Response:
