@@ -17,5 +17,9 @@ async def seed_demo(services: Services, **parts: Any) -> tuple[str, Report]:
     if "collections" in parts:
         parts.setdefault("rules", None)
         parts.setdefault("aggregations", {})
+    elif not parts.get("users", True):
+        # Portraits are of users, who are not there.
+        empty = DEMO.collections["portraits"].model_copy(update={"documents": ()})
+        parts["collections"] = {**DEMO.collections, "portraits": empty}
     seeder = make_seeder(services, MANIFEST.parent, report)
     return (await seeder.seed_new(DEMO.model_copy(update=parts))).secret, report

@@ -1,5 +1,6 @@
 """Documents of a seed: by the fields that are their key. New ones go through the code that answers the API, in batches."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report
 
 RowData = dict[str, Any]
+UPLOADS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,32 +102,39 @@ async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Docu
 
 
 async def _create(target: Destination, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
+    attached = [document for document in new if document.paths]
     plain = [document for document in new if not document.paths]
     outcomes: Sequence[Document | ServiceError | None] = (
         [None] * len(plain)
         if dry_run or not plain or target.project is None
         else await target.documents.create_each(target.project, target.name, [document.data for document in plain])
     )
-    for document, outcome in zip(plain, outcomes, strict=True):
+    _report_created(target, plain, outcomes, report)
+    for start in range(0, len(attached), UPLOADS_AT_ONCE):
+        some = attached[start : start + UPLOADS_AT_ONCE]
+        refusals = await asyncio.gather(*(_upload(target, each, dry_run=dry_run) for each in some))
+        _report_created(target, some, refusals, report)
+
+
+def _report_created(
+    target: Destination, new: Sequence[SeedDocument], outcomes: Sequence[Document | ServiceError | None], report: Report
+) -> None:
+    for document, outcome in zip(new, outcomes, strict=True):
         if isinstance(outcome, ServiceError):
             report.refuse(target.name, document.place, reason(outcome))
         else:
             report.created(target.name, document.key)
-    for document in new:
-        if document.paths:
-            await _create_with_files(target, document, report, dry_run=dry_run)
 
 
-async def _create_with_files(target: Destination, document: SeedDocument, report: Report, *, dry_run: bool) -> None:
+async def _upload(target: Destination, document: SeedDocument, *, dry_run: bool) -> ServiceError | None:
+    """Why the document with its files was refused. In a dry run, too, a file that cannot be read is found."""
     try:
-        # In a dry run, too, a file that cannot be read is found.
         await target.attachments.find_changed(document.paths, {})
         if target.project is not None and not dry_run:
             await target.attachments.create(target.project, target.name, document.data, document.paths)
     except ServiceError as error:
-        report.refuse(target.name, document.place, reason(error))
-    else:
-        report.created(target.name, document.key)
+        return error
+    return None
 
 
 async def _update(

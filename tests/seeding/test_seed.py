@@ -1,5 +1,6 @@
 """Seeds on a real database: what they make, what a second run changes, what they refuse."""
 
+import io
 import json
 import textwrap
 from collections.abc import Awaitable, Callable
@@ -9,15 +10,18 @@ from typing import Any
 import pytest
 import yaml
 from argon2 import PasswordHasher
+from PIL import Image
 from pymongo import MongoClient
 
 from faults.samples import PNG, png
 from service.domain.accounts.passwords import Passwords
+from service.domain.files.signed_urls import Link
 from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, ProjectNotFound
 from service.seeding.aggregations import AggregationsSeeder
 from service.seeding.files import FileSeeder
 from service.seeding.manifest import read_manifest
+from service.seeding.references import user_id
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder
 from service.seeding.run import Seeder
@@ -375,6 +379,16 @@ async def test_a_password_longer_than_bcrypt_reads_keeps_its_argon2id_hash(api: 
     assert api.database["users"].find_one()["password"] == hashed  # type: ignore[index]
 
 
+async def thumbnail_size(services: Services) -> tuple[int, int]:
+    """Of one of the demo's portraits."""
+    project = await services.projects.by_id("demo")
+    valjean = {"user_id": [user_id("demo", "valjean@example.com")]}
+    (found,) = await services.documents.find_by_values(project, "portraits", valjean)
+    thumb, _ = await services.file_variants.find_readable(found.data["picture"], Link(variant="thumb"))
+    pieces = await services.files.read(project, thumb, 0, thumb.length)
+    return Image.open(io.BytesIO(b"".join([piece async for piece in pieces]))).size
+
+
 async def test_the_demo_appears_when_it_is_whole_and_what_was_cut_short_is_continued(
     services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,6 +405,8 @@ async def test_the_demo_appears_when_it_is_whole_and_what_was_cut_short_is_conti
     assert key.startswith("ac_demo_")
     assert counts(report)["users"] == {"unchanged": 77}
     assert counts(report)["movies"] == {"created": 3201}
+    assert counts(report)["portraits"] == {"created": 77}
+    assert await thumbnail_size(services) == (48, 48)
     with pytest.raises(Conflict):
         await seed_demo(services, files=())
 

@@ -59,7 +59,7 @@ async def demo(
     key, report = seeded[pool.times]
     assert {kind: dict(counter) for kind, counter in report.counts.items()} == {
         "project": {"created": 1},
-        "collections": {"created": 5},
+        "collections": {"created": 6},
         "movies": {"created": 3201},
         "airports": {"created": 3376},
         "flights": {"created": 2000},
