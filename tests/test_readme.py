@@ -52,7 +52,7 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
         "project: 1",
         "users: 77",
         "files: 77",
-        "collections: 5",
+        "collections: 6",
         "movies: 3201",
         "flights: 2000",
         "cards: 7",
