@@ -61,6 +61,9 @@ MAX_VIOLATIONS = Bound(
 )
 MAX_REFUSAL_BYTES = Bound(65_536, "bytes of a refusal's list", protects=MEMORY, past="as the row above")
 MAX_FILES = Bound(10, "files in a form", protects=MEMORY, past=INVALID)
+MAX_FIELD_FILES = Bound(
+    100, "files in one field of a document; one that has more keeps them", protects=LOOP, past=INVALID
+)
 MAX_FILE_BYTES = Bound(52_428_800, "bytes of a file", protects="the disk", past="413 too_large")
 MAX_SIGNING_KEYS = Bound(20, "earlier signing keys of a project whose tokens still live", protects=LOOP, past="refused")
 MAX_ENDED = Bound(

@@ -49,6 +49,7 @@ REASONS: Mapping[str, str] = {
     "MAX_ENDED": "prototypes read a user with 100 of them in 1.06 of the time",
     "MAX_LISTED_SESSIONS": ADDED_UP,
     "MAX_USER_AGENT": "a header, see the bytes of a request's headers",
+    "MAX_FIELD_FILES": "of many forms one after the other; 100 signatures take about 1 ms of an answer",
     "MAX_VARIANTS": ADDED_UP,
     "MAX_VARIANT_SIDE": "drawn in a process of its own, within its limits",
     "MAX_IMAGE_PIXELS": "decoded in a process of its own, within its limits: `tests/images`",

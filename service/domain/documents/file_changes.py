@@ -6,6 +6,7 @@ the document's, to be shown signed, and to be removed with it.
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from service.bounds import MAX_FIELD_FILES
 from service.domain.collections.catalog import Collection
 from service.domain.documents.writes import Create, Data, Update, Upsert, Write
 from service.errors import Invalid, Location, Violation
@@ -15,6 +16,7 @@ from service.storage.documents import Document, DocumentStore, ReplaceData
 from service.storage.files.of_documents import Place, adopt, condemn_lost
 
 LOC: Location = ("body", "data")
+TOO_MANY = f"A field may hold {MAX_FIELD_FILES} files"
 FOREIGN = "Not a file that this field has; send a new file as a part of a form"
 
 
@@ -33,6 +35,20 @@ def list_foreign(data: Data, files: Fields, own: Iterable[Place] = (), loc: Loca
     """What names, in `data`, a file that is none of `own`."""
     foreign = find_places(data, files) - set(own)
     return [Violation((*loc, field), FOREIGN, "foreign_file") for field in sorted({field for field, _ in foreign})]
+
+
+def list_overfull(data: Data, files: Fields, before: Data) -> list[Violation]:
+    """The fields of `data` with more files than there may be, and than there were: an answer may have to sign each."""
+    overfull = [
+        field
+        for field in sorted(files.keys() & data.keys())
+        if isinstance(data[field], list) and len(data[field]) > max(MAX_FIELD_FILES, _count(before.get(field)))
+    ]
+    return [Violation((*LOC, field), TOO_MANY, "too_many_files") for field in overfull]
+
+
+def _count(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
 
 
 def check_new_files(data: Data, collection: Collection, create: Create) -> None:
@@ -89,12 +105,15 @@ async def settle_files(
 ) -> None:
     """Condemns what documents named `before` and name no more; raises Invalid where they name what is not theirs.
 
-    `sent` are new files, which go as well where the document does not name them.
+    Nor may they name too many. `sent` are new files, which go as well where the document does not name them.
     """
     files, lost = collection.files, dict[str, set[Place]]()
     for id_, data in before.items():
         own, named = find_places(data, files) | set(sent), find_places(after.get(id_, {}), files)
-        if violations := list_foreign(after.get(id_, {}), files, own):
+        if violations := [
+            *list_foreign(after.get(id_, {}), files, own),
+            *list_overfull(after.get(id_, {}), files, data),
+        ]:
             raise Invalid(violations)
         if gone := own - named:
             lost[id_] = gone

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from faults.samples import FORM_TYPE, SCRIPTED_SVG, data_part, file_part, form, picture, png
+import httpx2
+
+from faults.samples import FORM_TYPE, SCRIPTED_SVG, data_part, file_part, form, picture, png, stored
+from service.bounds import MAX_FIELD_FILES, MAX_FILES
 from tests.conftest import BASE_URL, Api
 from tests.declared import declare
 
@@ -78,3 +81,34 @@ async def test_f3_names_of_the_files_of_documents_are_kept_but_never_used(api: A
         assert url.endswith(".png")
         answer = await api.http.get(url.removeprefix(BASE_URL))
         assert answer.headers["content-disposition"] == disposition
+
+
+async def test_a_field_holds_so_many_files_and_no_more(api: Api) -> None:
+    await declare(api, SCHEMA, "scans")
+    answer = await api.request("POST", DOCUMENTS, json={"data": {}})
+    path = f"{DOCUMENTS}/{answer.json()['id']}"
+
+    async def add(count: int, kept: list[str]) -> httpx2.Response:
+        parts = [data_part({"pages": kept}), *[file_part("pages")] * count]
+        return await api.request("PATCH", path, content=form(*parts), headers=FORM_TYPE)
+
+    kept: list[str] = []
+    for _ in range(MAX_FIELD_FILES // MAX_FILES):
+        answer = await add(MAX_FILES, kept)
+        assert answer.status_code == 200, answer.text
+        kept = answer.json()["data"]["pages"]
+    assert len(set(kept)) == MAX_FIELD_FILES
+    before = stored(api.database)
+    for refused in (await add(1, kept), await api.request("PATCH", path, json={"push": {"pages": kept[0]}})):
+        (error,) = refused.json()["detail"]
+        assert (refused.status_code, error["type"]) == (422, "too_many_files")
+        assert (error["loc"], error["msg"]) == (["body", "data", "pages"], "A field may hold 100 files")
+    assert stored(api.database) == before
+    # One that has more, from before there was a bound, keeps them and can lose some.
+    api.database["c_scans"].update_one(
+        {}, {"$set": {"data.pages": [name.rpartition("/")[2] for name in [*kept, *kept]]}}
+    )
+    assert (await add(1, [*kept, *kept])).status_code == 422
+    assert (await api.request("PATCH", path, json={"data": {"pages": [*kept, kept[0]]}})).status_code == 200
+    assert (await api.request("PATCH", path, json={"data": {"pages": kept[:3]}})).status_code == 200
+    assert stored(api.database)["files.files"] == 3
