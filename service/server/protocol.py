@@ -75,16 +75,18 @@ class TimedConnection(HttpToolsProtocol):
             self._send_rate.stop()
         self._upgraded = True
         self.connections.discard(self)
-        socket = LiveSocket(
-            self.config, self.server_state, self.app_state, on_lost=lambda: self._register.forget(socket)
-        )
-        self._register.hand_over(self, socket)
+        register = self._register
+        socket = LiveSocket(self.config, self.server_state, self.app_state, on_lost=lambda: register.forget(socket))
+        register.hand_over(self, socket)
         headers = [part for name, value in self.scope["headers"] for part in (name, b": ", value, b"\r\n")]
         transport = self.transport.beneath  # type: ignore[attr-defined]
         socket.connection_made(transport)
         socket.data_received(b"".join([b"GET ", self.url, b" HTTP/1.1\r\n", *headers, b"\r\n"]))
         transport.set_protocol(socket)
-        self.app = self.cycle = self.scope = self.headers = self._send_rate = None  # type: ignore[assignment]
+        # What leads back here would keep a parser and buffers in memory for as long as the socket is open.
+        self._extensions.clear()
+        self.parser = self._send_rate = None
+        self.app = self.cycle = self.scope = self.headers = None  # type: ignore[assignment]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Lets go of all that leads back here: what is a cycle stays in memory until the collector comes, which is seldom."""
