@@ -85,8 +85,7 @@ class TimedConnection(HttpToolsProtocol):
         transport.set_protocol(socket)
         # What leads back here would keep a parser and buffers in memory for as long as the socket is open.
         self._extensions.clear()
-        self.parser = self._send_rate = None
-        self.app = self.cycle = self.scope = self.headers = None  # type: ignore[assignment]
+        self.parser = self.app = self.cycle = self.scope = self.headers = self._send_rate = None  # type: ignore[assignment]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Lets go of all that leads back here: what is a cycle stays in memory until the collector comes, which is seldom."""
