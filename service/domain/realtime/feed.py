@@ -127,12 +127,12 @@ class ChangeFeed:
         try:
             while generation == self._generation:
                 moments, position, is_full = await ahead, stream.position, stream.is_full
-                if generation != self._generation:
-                    # Another one tells this again, from the same position on.
-                    return
                 # MongoDB reads what is next while this is told; by turns both would wait.
                 ahead = asyncio.create_task(stream.next_moments())
                 await asyncio.sleep(0)
+                if generation != self._generation:
+                    # Another one tells this again, from the same position on.
+                    return
                 self._tell(moments)
                 self.position = max(self.position, position)
                 if self.floods.note(moments, is_full=is_full):

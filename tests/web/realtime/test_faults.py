@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
+from pymongo import AsyncMongoClient, MongoClient
 
 from service.app import Application
+from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import FULL_REPLIES, Floods
 from service.domain.realtime.subscriptions import State
 from service.services import Services
@@ -176,6 +177,39 @@ async def test_w10_a_stream_that_breaks_goes_on_where_it_was(
         frame = await live.expect("changes")
         texts += [each["document"]["data"]["text"] for each in frame["changes"]]
     assert texts == [str(number) for number in range(10)]
+
+
+async def test_w10_who_comes_as_the_last_one_leaves_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stream of those who were there may not say where that of the next begins."""
+    notes, asked = ("p", "c_notes"), 0
+
+    async def next_moments(self: ChangeStream) -> list[Moment]:
+        nonlocal asked
+        asked += 1
+        self.position = 7
+        if asked == 2:
+            feed.forget([notes])
+        if asked >= 2:
+            await asyncio.sleep(SECONDS)
+        return []
+
+    async def find_now(_client: object) -> int:
+        return 5
+
+    monkeypatch.setattr(ChangeStream, "next_moments", next_moments)
+    monkeypatch.setattr("service.domain.realtime.feed.find_now", find_now)
+    floods = Floods(may_hold=lambda _: False, begin_again=lambda _: None)
+    client: Any = AsyncMongoClient(connect=False)
+    feed = ChangeFeed(lambda: client, "", deliver=lambda _: None, lose=lambda: None, floods=floods)
+    await feed.follow([notes])
+    async with asyncio.timeout(SECONDS):
+        while asked < 2:  # noqa: ASYNC110 - a state of the feed
+            await asyncio.sleep(0)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert feed.position == 0
+        await feed.follow([notes])
+    await feed.close()
 
 
 async def test_w10_history_that_is_gone_is_a_resync(
