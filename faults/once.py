@@ -17,6 +17,7 @@ import typer
 from pydantic import SecretStr
 
 from faults.commands import KEY
+from faults.mailed import Mailbox
 from faults.processes import headers, make_key
 from faults.provider import CLIENT_ID, Account, Provider, running_provider
 from faults.provider.accounts import person
@@ -102,7 +103,7 @@ def main(
     races: Annotated[int, typer.Option(help="How many races of each kind.", min=1)] = 10_000,
     at_once: Annotated[int, typer.Option(help="How many ask for the same at once.", min=2)] = 4,
 ) -> None:
-    """Race for codes of sign-ins and for nonces of ID tokens."""
+    """Race for codes of sign-ins, for nonces of ID tokens, and for codes and links of mails."""
     reports = asyncio.run(_run(races, at_once))
     for kind, report in reports.items():
         typer.echo(f"{kind}: {report}")
@@ -116,15 +117,22 @@ async def _run(races: int, at_once: int) -> dict[str, Report]:
         with running_provider() as provider:
             make = await make_tokens(app, key, provider)
             nonces = await race(http, key, make, races=races, at_once=at_once)
-        return {"svc-code": codes, "nonce": nonces}
+        mailbox = Mailbox(app, http, key)
+        mailed = await race(http, key, mailbox.make_code, races=races, at_once=at_once)
+        links = await race(http, key, mailbox.make_link, races=races, at_once=at_once)
+        return {"svc-code": codes, "nonce": nonces, "code of a mail": mailed, "link of a mail": links}
 
 
 @asynccontextmanager
 async def _served() -> AsyncIterator[tuple[Application, httpx2.AsyncClient, str]]:
     with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
-        _, key = await make_key(uri, PREFIX, **UNLIMITED)
+        _, key = await make_key(uri, PREFIX, **UNLIMITED, CODE_LIMIT="0", EMAIL_VERIFICATION="optional")
         settings = Settings(
-            mongodb_uri=SecretStr(uri), database_prefix=PREFIX, secret_key=SecretStr(KEY), bcrypt_cost=4
+            mongodb_uri=SecretStr(uri),
+            database_prefix=PREFIX,
+            secret_key=SecretStr(KEY),
+            bcrypt_cost=4,
+            log_level="error",
         )
         app = create_app(settings)
         transport = httpx2.ASGITransport(app=app)

@@ -86,7 +86,11 @@ async def _run(samples: int, cost: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         _, key = await make_key(uri, PREFIX, **SETTINGS)
         settings = Settings(
-            mongodb_uri=SecretStr(uri), database_prefix=PREFIX, secret_key=SecretStr(KEY), bcrypt_cost=cost
+            mongodb_uri=SecretStr(uri),
+            database_prefix=PREFIX,
+            secret_key=SecretStr(KEY),
+            bcrypt_cost=cost,
+            log_level="error",
         )
         app = create_app(settings)
         transport = httpx2.ASGITransport(app=app)

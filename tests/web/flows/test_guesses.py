@@ -3,7 +3,11 @@
 import asyncio
 from typing import Any
 
+from faults.mailed import Mailbox
+from faults.once import race
+from service.app import Application
 from service.services import Services
+from service.settings import Settings
 from tests.conftest import Api, MakeApi
 from tests.web.flows.mailbox import ask, newest
 
@@ -97,3 +101,14 @@ async def test_a_decoy_takes_guesses_like_any_other_flow(make_api: MakeApi) -> N
     flow_id = (await ask(api, "verify-email", email="nobody@example.com")).json()["flow_id"]
     answers = [outcome(await ask(api, "confirm", flow_id=flow_id, code="123456")) for _ in range(11)]
     assert answers == [INVALID] * 10 + [(429, "rate_limit_exceeded")]
+
+
+async def test_e2_races_for_codes_and_links_are_won_once(
+    make_api: MakeApi, services: Services, running_app: Application, settings: Settings
+) -> None:
+    """The small form of `scripts/faults once`."""
+    api = await make_api(EMAIL_VERIFICATION="optional")
+    mailbox = Mailbox(running_app, api.http, api.key, settings.secret)
+    for make in (mailbox.make_code, mailbox.make_link):
+        report = await race(api.http, api.key, make, races=6, at_once=4)
+        assert (report.races, report.twice, report.lost) == (6, 0, 0)
