@@ -6,9 +6,9 @@ there were kills. A lease is shorter here than in a service, which waits two min
 """
 
 import asyncio
+import logging
 import multiprocessing
 import random
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -17,8 +17,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import structlog
 import typer
 from pydantic import SecretStr
 
@@ -38,7 +39,7 @@ PREFIX = "f_mail_"
 BASE_URL = "http://service.test"
 QUICK = Timing(lease=3.0, delivery=2.0, poll=0.05, first_retry=0.2, longest_retry=1.0, pause=0.3)
 SENDERS = 3
-SECONDS = 300.0
+SECONDS = 120.0
 
 
 @dataclass
@@ -66,11 +67,11 @@ class Report:
         )
 
 
-def _settings(uri: str, prefix: str) -> Settings:
+def _settings(uri: str, prefix: str, secret_key: str = KEY) -> Settings:
     return Settings(
         mongodb_uri=SecretStr(uri),
         database_prefix=prefix,
-        secret_key=SecretStr(KEY),
+        secret_key=SecretStr(secret_key),
         base_url=BASE_URL,
         log_level="error",
     )
@@ -82,11 +83,11 @@ def make_outbox(services: Services, settings: Settings) -> Outbox:
     return Outbox(FlowStore(services.databases), services.projects, box, routes, timing=QUICK)
 
 
-def send(uri: str, prefix: str) -> None:
+def send(uri: str, prefix: str, secret_key: str) -> None:
     """One process that sends, until it is killed."""
 
     async def run() -> None:
-        settings = _settings(uri, prefix)
+        settings = _settings(uri, prefix, secret_key)
         outbox = make_outbox(build_services(settings), settings)
         while True:
             await outbox.run()
@@ -97,8 +98,8 @@ def send(uri: str, prefix: str) -> None:
 class Senders:
     """Some processes that send; who is killed is replaced."""
 
-    def __init__(self, uri: str, prefix: str) -> None:
-        self._arguments = (uri, prefix)
+    def __init__(self, uri: str, prefix: str, secret_key: str) -> None:
+        self._arguments = (uri, prefix, secret_key)
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["faults.mail"])
         self._running: list[BaseProcess] = []
@@ -124,7 +125,6 @@ class Post:
 
     report: Report
     port: int
-    away: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Handed]:
@@ -148,11 +148,13 @@ class Post:
             await asyncio.sleep(chance.uniform(0.2, 1.0))
 
 
-async def storm(uri: str, services: Services, project_id: str, *, prefix: str, mails: int, kills: int) -> Report:
+async def storm(settings: Settings, services: Services, project_id: str, *, mails: int, kills: int) -> Report:
     """Queues so many mails of the project, whose `SMTP_URL` is on this machine, among so many kills."""
     report, chance = Report(mails), random.Random(20_261_122)  # noqa: S311 - repeatable on purpose
     project = await services.admin.change(project_id, {"SMTP_URL": f"smtp://127.0.0.1:{(port := free_port())}"})
-    began, senders, is_over = time.monotonic(), Senders(uri, prefix), False
+    secret_key = settings.secret_key.get_secret_value() if settings.secret_key else KEY
+    senders = Senders(settings.database_uri, settings.database_prefix, secret_key)
+    began, is_over = time.monotonic(), False
     flows = services.databases.system["flows"]
     post = asyncio.create_task(Post(report, port).run(chance, lambda: is_over))
     try:
@@ -167,7 +169,7 @@ async def storm(uri: str, services: Services, project_id: str, *, prefix: str, m
                 report.kills += 1
                 senders.start()
         async with asyncio.timeout(SECONDS):
-            while await flows.count_documents({"project_id": project_id, "mail.status": {"$ne": "sent"}}):
+            while await flows.count_documents({"project_id": project_id, "mail.status": {"$ne": "sent"}}):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
     finally:
         is_over = True
@@ -182,6 +184,7 @@ def main(
     mails: Annotated[int, typer.Option(help="How many mails.", min=1)] = 400,
 ) -> None:
     """Kill the processes that send mails, with the mail server away now and then, and count what arrives."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     report = asyncio.run(_run(kills, mails))
     typer.echo(report)
     if report.lost or report.duplicates > report.kills:
@@ -191,12 +194,9 @@ def main(
 async def _run(kills: int, mails: int) -> Report:
     with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         project_id, _ = await make_key(uri, PREFIX)
-        services = build_services(_settings(uri, PREFIX))
+        settings = _settings(uri, PREFIX)
+        services = build_services(settings)
         try:
-            return await storm(uri, services, project_id, prefix=PREFIX, mails=mails, kills=kills)
+            return await storm(settings, services, project_id, mails=mails, kills=kills)
         finally:
             await services.close()
-
-
-if __name__ == "__main__":
-    sys.exit("usage: python -m faults mail")

@@ -5,6 +5,7 @@ those who send it get a token. Fails unless each is won by exactly one.
 """
 
 import asyncio
+import logging
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import httpx2
+import structlog
 import typer
 from pydantic import SecretStr
 
@@ -104,6 +106,7 @@ def main(
     at_once: Annotated[int, typer.Option(help="How many ask for the same at once.", min=2)] = 4,
 ) -> None:
     """Race for codes of sign-ins, for nonces of ID tokens, and for codes and links of mails."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     reports = asyncio.run(_run(races, at_once))
     for kind, report in reports.items():
         typer.echo(f"{kind}: {report}")

@@ -5,6 +5,7 @@ application in this process; the times of both are compared by a Mann-Whitney te
 """
 
 import asyncio
+import logging
 import math
 import tempfile
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import httpx2
+import structlog
 import typer
 from pydantic import SecretStr
 
@@ -75,6 +77,7 @@ def main(
     cost: Annotated[int, typer.Option(help="bcrypt's; the less it is, the more is seen.", min=4, max=14)] = 8,
 ) -> None:
     """Compare the times of answers about addresses with and without an account."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     found = asyncio.run(_run(samples, cost))
     for path, p in found.items():
         typer.echo(f"{path}: p = {p:.3f}")

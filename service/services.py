@@ -135,6 +135,7 @@ class Services:
     outbox: Outbox
     mails: Mails
     verification: Verification
+    flows: Flows
     signups: Signups
     sign_ins: SignIns
     email_changes: EmailChanges
@@ -304,6 +305,7 @@ def build_services(settings: Settings) -> Services:
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),
         verification=verification,
+        flows=flows,
         signups=Signups(accounts, flows),
         sign_ins=sign_ins,
         email_changes=email_changes,

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pymongo.collection import Collection
 
+from faults.mail import storm
 from faults.mail_server import PASSWORD, USER, mail_server
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose
@@ -25,6 +26,7 @@ from service.domain.mails.routes import read_routes
 from service.domain.projects.secrets import SecretBox
 from service.mail import smtp
 from service.services import Services
+from service.settings import Settings
 from service.storage.counters import Counters
 from service.storage.flows import FlowStore
 from tests.conftest import Api, MakeApi
@@ -282,3 +284,14 @@ async def test_a_login_that_is_refused_is_tried_again_later(
         postponed = {"mail.attempts": 1, "mail.next_at": {"$lt": later(120), "$gt": later(20)}}
         await until(lambda: flows.count_documents(postponed) == 1)
     assert handed.messages == []
+
+
+async def test_e11_no_mail_is_lost_when_those_who_send_are_killed(
+    services: Services, make_api: MakeApi, make_outbox: MakeOutbox, settings: Settings
+) -> None:
+    """The small form of `scripts/faults mail`, in which the server is away, hangs and postpones meanwhile."""
+    api = await make_api()
+    make_outbox()
+    report = await storm(settings, services, api.project.id, mails=8, kills=2)
+    assert (report.kills, report.lost) == (2, 0)
+    assert report.duplicates <= report.kills
