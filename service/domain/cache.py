@@ -63,10 +63,13 @@ class Cache(Generic[V]):
         return await asyncio.shield(task or self._start(name, load))
 
     def forget(self, name: str) -> None:
+        """What is asked for from now on is loaded from now on: a load under way is for those alone who wait for it."""
         self._entries.pop(name, None)
+        self._loads.pop(name, None)
 
     def clear(self) -> None:
         self._entries.clear()
+        self._loads.clear()
 
     def _start(self, name: str, load: Callable[[], Awaitable[V]]) -> asyncio.Task[V]:
         task = self._loads[name] = asyncio.create_task(self._load(name, load), context=Context())
@@ -74,11 +77,13 @@ class Cache(Generic[V]):
         return task
 
     async def _load(self, name: str, load: Callable[[], Awaitable[V]]) -> V:
-        read_at = monotonic()
+        read_at, task = monotonic(), asyncio.current_task()
         try:
-            return self.put(name, await load(), read_at=read_at)
+            value = await load()
+            return self.put(name, value, read_at=read_at) if self._loads.get(name) is task else value
         finally:
-            del self._loads[name]
+            if self._loads.get(name) is task:
+                del self._loads[name]
 
     async def _load_after(self, running: asyncio.Task[V], name: str, load: Callable[[], Awaitable[V]]) -> V:
         await asyncio.wait([running])

@@ -40,7 +40,10 @@ class Connection:
         self.subscriptions: dict[str, Subscription] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.is_open = True
-        self.was_warned = False
+        # Nothing is told of its token until the client was greeted.
+        self.was_warned = True
+        # How often something changed that may decide what the caller may read.
+        self.changes = 0
         self.slow_since: float | None = None
         self._sink = sink
         # What had been written when the last snapshot was: it may be larger than what may wait.
@@ -53,6 +56,10 @@ class Connection:
     @property
     def user_id(self) -> str | None:
         return self.caller.user_id if isinstance(self.caller, UserCaller) else None
+
+    def has(self, subscription: Subscription) -> bool:
+        """Whether it is still there; another one may have its id by now."""
+        return self.subscriptions.get(subscription.id) is subscription
 
     def follows(self) -> list[Namespace]:
         """What every connection is told of: its project's rules and definitions, and its user."""

@@ -47,6 +47,7 @@ from service.observe.metrics import RESYNCS, SOCKETS, SUBSCRIPTIONS
 from service.query.populate import show_rows
 from service.storage.change_feed import Change, Moment, Namespace
 from service.storage.client import Client
+from service.storage.collections import mongo_collection_name
 from service.storage.moments import find_at
 
 log = structlog.get_logger()
@@ -116,6 +117,7 @@ class Realtime:
         if connection.user_id is not None and self._count_of_user(connection) >= MAX_USER_SOCKETS:
             raise TooManySockets
         # Counted before anything is waited for, so that many at once are not each the last one.
+        is_first = connection.database_name not in self._of_project
         self._of_project[connection.database_name].add(connection)
         SOCKETS.inc()
         try:
@@ -123,6 +125,18 @@ class Realtime:
         except BaseException:
             self._forget(connection)
             raise
+        if is_first:
+            await self._refresh_rules(connection)
+
+    async def _refresh_rules(self, connection: Connection) -> None:
+        """What is remembered is of a time when nobody was told of changes. Raises Unavailable."""
+        try:
+            await self._access.refresh(connection.caller.project)
+        except BaseException:
+            self.leave(connection)
+            raise
+        # Others may have come meanwhile.
+        self._note_stale(each for each in self._of_project[connection.database_name] if each is not connection)
 
     def leave(self, connection: Connection) -> None:
         connection.is_open = False
@@ -169,12 +183,13 @@ class Realtime:
             self._load(connection, subscription)
 
     def unsubscribe(self, connection: Connection, subscription: Subscription) -> None:
-        if connection.subscriptions.pop(subscription.id, None) is not None:
+        if connection.has(subscription):
+            del connection.subscriptions[subscription.id]
             SUBSCRIPTIONS.dec()
             self._unbind(connection, subscription)
 
     def _refuse(self, connection: Connection, subscription: Subscription, told: dict[str, object]) -> None:
-        if subscription.id in connection.subscriptions:
+        if connection.has(subscription):
             self.unsubscribe(connection, subscription)
             connection.write(frame("closed", id=subscription.id, **told))
 
@@ -185,19 +200,54 @@ class Realtime:
             raise Unavailable from None
 
     async def _bind(self, connection: Connection, subscription: Subscription) -> None:
-        """Joins the channel of what the caller may read now. Raises ServiceError."""
-        bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
-        await self._follow(_namespaces(bound))
+        """Joins the channel of what the caller may read now. Raises ServiceError.
+
+        What is remembered may be older than all that the feed will tell, so it is read once more when everything that
+        decides about it is followed. What changes while it is read has the connection looked at again.
+        """
+        changes = connection.changes
+        known = await self._bind_known(connection, subscription)
+        try:
+            self._access.forget_caller(connection.caller)
+            bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
+            await self._follow(_namespaces(bound))
+        finally:
+            self._unwatch(connection, subscription, known)
         self._unbind(connection, subscription)
-        if subscription.id not in connection.subscriptions:
+        if not connection.has(subscription):
             self.feed.forget(_namespaces(bound))
             return
         index = self._channels.setdefault(bound.namespace, ChannelIndex())
         subscription.bound, subscription.channel = bound, index.join(bound.make_channel(), subscription)
         subscription.sign = make_sign(self._key, connection.caller, bound.key)
+        self._watch(connection, subscription, bound)
+        if changes != connection.changes:
+            self._note_stale((connection,))
+
+    async def _bind_known(self, connection: Connection, subscription: Subscription) -> Bound:
+        """By what is remembered; from now on what decides about it is followed."""
+        name = subscription.name
+        if (connection.database_name, mongo_collection_name(name)) not in self._channels:
+            await self._refresh_collection(connection, name)
+        known = await self._binder.bind(connection.caller, name, subscription.parse)
+        await self._follow(_namespaces(known))
+        self._watch(connection, subscription, known)
+        return known
+
+    def _watch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
         for watched in bound.sets:
             self._by_set[watched.namespace].add((connection, subscription))
             self.feed.insist(watched.namespace)
+
+    def _unwatch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
+        """What the subscription is bound to, if anything, stays watched."""
+        for watched in bound.sets:
+            self._by_set[watched.namespace].discard((connection, subscription))
+            if not self._by_set[watched.namespace]:
+                del self._by_set[watched.namespace]
+        if subscription.bound is not None and subscription.bound is not bound:
+            self._watch(connection, subscription, subscription.bound)
+        self.feed.forget(_namespaces(bound))
 
     def _unbind(self, connection: Connection, subscription: Subscription) -> None:
         bound, channel = subscription.bound, subscription.channel
@@ -207,11 +257,7 @@ class Realtime:
         self._channels[bound.namespace].leave(channel, subscription)
         if not self._channels[bound.namespace].by_key:
             del self._channels[bound.namespace]
-        for watched in bound.sets:
-            self._by_set[watched.namespace].discard((connection, subscription))
-            if not self._by_set[watched.namespace]:
-                del self._by_set[watched.namespace]
-        self.feed.forget(_namespaces(bound))
+        self._unwatch(connection, subscription, bound)
 
     def _begin_again(self, connection: Connection, subscription: Subscription, reason: str) -> None:
         RESYNCS.labels(reason).inc()
@@ -305,9 +351,10 @@ class Realtime:
             ids = {change.id for change in changes}
             self._note_stale(each for each in self._of_project.get(database, ()) if each.user_id in ids)
         for connection, subscription in self._by_set.get(namespace, ()):
-            if subscription.bound is not None and any(
-                watched.namespace == namespace and any(map(watched.is_concerned, changes))
-                for watched in subscription.bound.sets
+            bound = subscription.bound
+            # One that is being bound may be bound by what was there before.
+            if bound is None or any(
+                watched.namespace == namespace and any(map(watched.is_concerned, changes)) for watched in bound.sets
             ):
                 self._note_stale((connection,))
 
@@ -320,7 +367,9 @@ class Realtime:
             channel.resync(TOO_LARGE)
 
     def _note_stale(self, connections: Iterable[Connection]) -> None:
-        self._stale.update(dict.fromkeys(connections))
+        for connection in connections:
+            connection.changes += 1
+            self._stale[connection] = None
         if self._stale:
             self._has_stale.set()
 
@@ -395,7 +444,7 @@ class Realtime:
         except ServiceError as error:
             self._refuse(connection, subscription, subscription.render(error))
             return
-        if subscription.id in connection.subscriptions:
+        if connection.has(subscription):
             self._begin_again(connection, subscription, ACCESS)
 
     async def _keep_pace(self) -> None:

@@ -69,6 +69,7 @@ async def _follow(request: Request, caller: ProjectCaller, services: Services, n
         await sink.wait()
         if sink.refusal is not None:
             raise sink.refusal
+        connection.was_warned = False
         return EventStream(sink, stack.pop_all())
 
 

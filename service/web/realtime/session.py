@@ -124,6 +124,7 @@ class Session:
                 },
             )
         )
+        connection.was_warned = False
         warn_or_expire(connection, datetime.now(UTC).timestamp())
 
     async def _subscribe(self, connection: Connection, message: Message) -> None:
@@ -183,7 +184,7 @@ class Session:
         if found.project.id != caller.project.id:
             raise Refused(UNAUTHENTIC)
         connection.caller, connection.credential = found, token
-        connection.expires_at, connection.was_warned = expiry(token), False
+        connection.expires_at = expiry(token)
         self._write_ready(connection)
 
 
