@@ -12,8 +12,7 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -125,20 +124,17 @@ class Post:
 
     report: Report
     port: int
+    opened: list[Handed] = field(default_factory=list)
 
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[Handed]:
-        """Everything that is taken meanwhile is counted."""
-        async with mail_server(port=self.port) as (handed, _):
-            try:
-                yield handed
-            finally:
-                self.report.times.update(message["Message-ID"] for message in handed.messages)
+    def count(self) -> None:
+        """What was taken in all. Only at the end, for a server that closes still takes what it is just being handed."""
+        self.report.times.update(message["Message-ID"] for handed in self.opened for message in handed.messages)
 
     async def run(self, chance: random.Random, done: Callable[[], bool]) -> None:
         """Open, then away, and so on; while it is open it hangs at first, or answers 4xx, or works."""
         while not done():
-            async with self.open() as handed:
+            async with mail_server(port=self.port) as (handed, _):
+                self.opened.append(handed)
                 handed.hangs = chance.random() < 0.2
                 handed.refuses_recipients = ["451 later"] * chance.randrange(6)
                 await asyncio.sleep(chance.uniform(0.2, 0.6))
@@ -156,7 +152,8 @@ async def storm(settings: Settings, services: Services, project_id: str, *, mail
     senders = Senders(settings.database_uri, settings.database_prefix, secret_key)
     began, is_over = time.monotonic(), False
     flows = services.databases.system["flows"]
-    post = asyncio.create_task(Post(report, port).run(chance, lambda: is_over))
+    post = Post(report, port)
+    running = asyncio.create_task(post.run(chance, lambda: is_over))
     try:
         for _ in range(SENDERS):
             senders.start()
@@ -174,7 +171,8 @@ async def storm(settings: Settings, services: Services, project_id: str, *, mail
     finally:
         is_over = True
         await asyncio.to_thread(senders.stop)
-        await post
+        await running
+    post.count()
     report.seconds = time.monotonic() - began
     return report
 
