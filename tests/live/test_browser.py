@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
-from faults.samples import SCRIPTED_SVG, SVG, account, file_part, form, picture
+from faults.samples import FORM_TYPE, SCRIPTED_SVG, SVG, account, file_part, form, picture
 from faults.server import Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
@@ -69,10 +69,22 @@ def test_f8_a_styled_svg_keeps_its_colour(server: Server, page: Page) -> None:
     assert shot.getpixel((10, 5)) == (0, 0, 255)
 
 
-def test_f8_opening_an_svg_offers_it_as_a_download(server: Server, page: Page) -> None:
-    url = uploaded(server, "scripted.svg", SCRIPTED_SVG)
+@pytest.fixture(params=["of a user", "of a document"])
+def scripted(request: pytest.FixtureRequest, server: Server) -> str:
+    """The URL of an image with a script."""
+    if request.param == "of a user":
+        return uploaded(server, "scripted.svg", SCRIPTED_SVG)
+    made = server.request("POST", "/api/collections", json={"name": "drawings", "schema": {"a": {"type": "file"}}})
+    assert made.status_code == 201, made.text
+    body = form(file_part("a", "scripted.svg", SCRIPTED_SVG))
+    answer = server.request("POST", "/api/collections/drawings/documents", content=body, headers=FORM_TYPE)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["data"]["a"])
+
+
+def test_f8_opening_an_svg_offers_it_as_a_download(scripted: str, page: Page) -> None:
     with page.expect_download() as started:
-        page.evaluate(f"location.href = '{url}'")
+        page.evaluate(f"location.href = '{scripted}'")
     assert started.value.suggested_filename == "scripted.svg"
     assert page.url == "about:blank"
 
@@ -92,9 +104,8 @@ def without(*names: str) -> Any:
     [(["content-disposition"], None), (["content-disposition", "content-security-policy"], "yes")],
     ids=["the policy alone holds", "without it the script runs"],
 )
-def test_f8_no_script_of_an_opened_svg_runs(server: Server, page: Page, taken_out: list[str], ran: str | None) -> None:
-    url = uploaded(server, "scripted.svg", SCRIPTED_SVG)
+def test_f8_no_script_of_an_opened_svg_runs(scripted: str, page: Page, taken_out: list[str], ran: str | None) -> None:
     page.route("**/files/*", without(*taken_out))
-    page.goto(url)
+    page.goto(scripted)
     assert page.evaluate("document.documentElement.nodeName") == "svg"
     assert page.evaluate("document.documentElement.getAttribute('data-ran')") == ran
