@@ -148,12 +148,17 @@ class ChangeFeed:
             self._deliver(moment)
             self.position = moment.at
 
-    async def find_between(self, namespace: Namespace, after: int, *, most: int) -> list[Moment] | None:
-        """What was told of a collection later than `after`; None where that is too much, or not known any more."""
+    async def find_between(self, namespace: Namespace, after: int, until: int, *, most: int) -> list[Moment] | None:
+        """What was told of a collection later than `after` and up to `until`; None where that is too much, or not known
+
+        any more.
+        """
+        if after >= until:
+            return []
         if self._client is None:
             return None
         try:
-            return await find_between(self._client, namespace, after, self.position, most=most, prefix=self._prefix)
+            return await find_between(self._client, namespace, after, until, most=most, prefix=self._prefix)
         except HistoryLost:
             return None
         except Exception as error:

@@ -296,10 +296,10 @@ class Realtime:
         if bound is None or channel is None or at is None:
             return False
         subscription.load()
-        # What is later than this comes by the feed, and waits.
-        position = self.feed.position
         async with self._resumes:
-            moments = await self.feed.find_between(bound.namespace, at, most=MAX_MISSED) if at < position else []
+            # What is later than this comes by the feed, and waits; others may have been read before, for a while.
+            position = self.feed.position
+            moments = await self.feed.find_between(bound.namespace, at, position, most=MAX_MISSED)
         if moments is None or subscription.bound is not bound or subscription.spoilt is not None:
             return False
         missed = read_missed(channel, moments)

@@ -1,10 +1,14 @@
 """Going on where another socket ended."""
 
+import asyncio
+from collections import defaultdict
 from typing import Any
 
 import pytest
 
+from service.bounds import MAX_RESUMES
 from service.services import Services
+from service.storage import change_feed
 from service.storage.change_feed import HistoryLost
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, merge, put_rules, sign_up
@@ -66,6 +70,38 @@ async def test_w10_each_of_many_reconnects_ends_with_what_is_there(messages: Api
         texts += [each["document"]["data"]["text"] for each in frame["changes"]]
         cursor = frame["cursor"]
     assert texts == [f"{number} {when}" for number in range(8) for when in ("before", "between")]
+
+
+async def test_w10_many_who_come_back_at_once_are_told_once(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some wait until others were read; what is told meanwhile is no part of what they missed."""
+    live = await greeted(messages, open_socket)
+    cursor = (await live.subscribe("messages"))["cursor"]
+    await create(messages, text="missed")
+    await live.expect("changes")
+    find_between, has_read = change_feed.find_between, asyncio.Event()
+
+    async def reading(*arguments: Any, **options: Any) -> Any:
+        found = await find_between(*arguments, **options)
+        await has_read.wait()
+        return found
+
+    monkeypatch.setattr("service.domain.realtime.feed.find_between", reading)
+    again, count = await greeted(messages, open_socket), int(MAX_RESUMES) + 1
+    for number in range(count):
+        await again.send(type="subscribe", id=str(number), collection="messages", after=cursor)
+    await again.send(type="ping")
+    await again.expect("pong")
+    await create(messages, text="told meanwhile")
+    await live.expect("changes")
+    has_read.set()
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    while any(len(texts[str(number)]) < 2 for number in range(count)):
+        frame = await again.expect("changes")
+        texts[frame["id"]] += [each["document"]["data"]["text"] for each in frame["changes"]]
+    await again.nothing()
+    assert list(texts.values()) == [["missed", "told meanwhile"]] * count
 
 
 @pytest.mark.parametrize("kind", ["of another user", "edited", "of another filter", "no cursor", "of another key"])
