@@ -68,7 +68,7 @@ class Seeder:
     async def _fill(self, project: Project | None, manifest: Manifest, settings: Mapping[str, Any]) -> None:
         in_force, rules = read_project_settings(settings), read_manifest_rules(manifest, self.folder)
         for number, source in enumerate(manifest.users):
-            await self._users(project, source, f"users[{number}]", in_force)
+            await self._users(project, source, f"users[{number}]", manifest.project.name, in_force)
         await self.files.seed(project, manifest.files)
         for name, part in manifest.collections.items():
             await self._collection(project, name, part)
@@ -94,11 +94,12 @@ class Seeder:
         self.report.updated("project", project.id, _masked(before), _masked(changes))
         return project if self.report.dry_run else await self.admin.change(project.id, changes), None
 
-    async def _users(self, project: Project | None, source: Source, place: str, settings: ProjectSettings) -> None:
-        minimum = settings.password_min_length
+    async def _users(
+        self, project: Project | None, source: Source, place: str, name: str, settings: ProjectSettings
+    ) -> None:
         batches = RowBatches(source, self.folder, place, kind=USERS, report=self.report)
         async for batch in batches.read(project, {}):
-            users = batches.wanted(batch, lambda at, fields: read_user(at, fields, minimum), "email")
+            users = batches.wanted(batch, lambda at, fields: read_user(at, fields, settings, name), "email")
             await seed_users(project, users, self.passwords, self.report, dry_run=self.report.dry_run)
             self.report.observe(USERS, len(batch))
 

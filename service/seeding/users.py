@@ -8,9 +8,11 @@ from typing import Any
 
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
+from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.users import RESERVED, check_password, check_profile
+from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.projects.lookup import Project
+from service.domain.projects.settings import ProjectSettings
 from service.errors import ServiceError, TooLarge
 from service.schema.values import now
 from service.seeding.changes import find_changes
@@ -38,16 +40,18 @@ class SeedUser:
     data: RowData
 
 
-def read_user(place: str, fields: RowData, min_length: int) -> SeedUser | str:
-    """The user that a row means, or why it means none."""
+def read_user(place: str, fields: RowData, settings: ProjectSettings, project: str) -> SeedUser | str:
+    """The user that a row means, or why it means none. `project` is its name."""
     try:
         email = normalize_email(_text(fields.get("email", "")))
     except ValueError as error:
         return f"email: {error}"
     password, hashed = fields.get("password"), fields.get("password_hash")
     data = {name: value for name, value in fields.items() if name not in CREDENTIALS}
-    if fault := _credential_fault(password, hashed, min_length):
+    if fault := _credential_fault(password, hashed):
         return fault
+    if password is not None and (broken := check_password(password, settings, project, email)):
+        return broken[0].msg
     if violations := check_profile(data, reserved=RESERVED, loc=()):
         return f"{'.'.join(map(str, violations[0].loc))}: {violations[0].msg}"
     return SeedUser(place, email, password, hashed, data)
@@ -59,7 +63,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _credential_fault(password: Any, hashed: Any, min_length: int) -> str | None:
+def _credential_fault(password: Any, hashed: Any) -> str | None:
     if (password is None) == (hashed is None):
         return "give either password or password_hash"
     if not isinstance(password if hashed is None else hashed, str):
@@ -67,8 +71,7 @@ def _credential_fault(password: Any, hashed: Any, min_length: int) -> str | None
     if hashed is not None:
         fault = hash_fault(hashed)
         return f"password_hash: {fault}" if fault else None
-    violations = check_password(password, min_length)
-    return violations[0].msg if violations else None
+    return None
 
 
 async def seed_users(

@@ -422,3 +422,12 @@ async def test_a_user_larger_than_the_bound_is_refused_and_the_others_are_stored
     (refusal,) = report.refusals["users"]
     assert "The data of a user may have at most 1048576 bytes" in refusal
     assert counts(report)["users"] == {"created": 1, "refused": 1}
+
+
+@pytest.mark.parametrize("password", ["password1", "ann@example.com", "LIBRARY"])
+async def test_a_password_that_the_project_refuses_is_refused_in_a_seed(run: Run, password: str) -> None:
+    checking = BOOKS.replace("PASSWORD_MIN_LENGTH: 6", "PASSWORD_MIN_LENGTH: 6, PASSWORD_CHECK: common")
+    report = await run(
+        checking.replace("email: Ann@Example.com, password: secret", f"email: Ann@Example.com, password: {password}")
+    )
+    assert counts(report)["users"] == {"created": 1, "refused": 1}

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field, replace
 
 from service.domain.access.caller import UserCaller
 from service.domain.accounts.password_hashes import is_hash
+from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal, check_in_force
-from service.domain.accounts.users import Accounts, SignedIn, check_password
+from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose
+from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.sessions import Client
 from service.domain.sessions.step_up import require_recent
@@ -46,9 +48,9 @@ class OwnAccount:
         was no password and the token is not recent, LimitExceeded, EmailNotVerified, Busy.
         """
         project = caller.project
-        if violations := check_password(change.password, project.settings.password_min_length):
-            raise Invalid(violations)
+        _check(project, change.password)
         credentials = await self._recognize(caller, change.present, client)
+        _check(project, change.password, credentials.user.email)
         hashed = await self._passwords.hash(change.password, project.id)
         user = credentials.user
         notice = Purpose(NOTICE, user.email, user.id, locale=change.locale)
@@ -83,6 +85,11 @@ class OwnAccount:
     async def delete(self, caller: UserCaller, client: Client) -> None:
         """Raises InvalidToken."""
         await self._removal.remove(caller.project, _event(EventType.USER_DELETED, caller, client), caller)
+
+
+def _check(project: Project, password: str, email: str | None = None) -> None:
+    if violations := check_password(password, project.settings, project.name, email):
+        raise Invalid(violations)
 
 
 def _event(type_: EventType, caller: UserCaller, client: Client) -> Event:

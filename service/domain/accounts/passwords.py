@@ -31,7 +31,7 @@ class Passwords:
         self._decoy = bcrypt.gensalt(cost) + b"." * 31
 
     async def hash(self, password: str, project_id: str = "") -> str:
-        """The bcrypt hash of a password that passed `users.check_password`. Raises Busy.
+        """The bcrypt hash of a password that passed `password_rules.check_password`. Raises Busy.
 
         Projects take turns; a command has no project to share with.
         """

@@ -10,7 +10,8 @@ from service.domain.access.control import AccessControl, require
 from service.domain.access.visible import VisibleUsers
 from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.password_hashes import is_argon2id
-from service.domain.accounts.passwords import MAX_PASSWORD_BYTES, Passwords
+from service.domain.accounts.password_rules import check_length, check_password
+from service.domain.accounts.passwords import Passwords
 from service.domain.files.files import Submission
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
@@ -94,7 +95,7 @@ class Accounts:
     async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> NewAccount:
         """The account, which `signup` can store; `email` is normalized. Raises EmailTaken, Invalid."""
         project = caller.project
-        violations = check_password(password, project.settings.password_min_length)
+        violations = check_password(password, project.settings, project.name, email)
         violations += check_profile(data, reserved=RESERVED)
         if isinstance(caller, PublishableKeyCaller):
             violations += await self._not_writable(project, data)
@@ -163,7 +164,7 @@ class Accounts:
 
     async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
         """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
-        if not check_password(password, 0):
+        if not check_length(password, 0):
             with suppress(Busy):
                 hashed = await self._passwords.hash(password, project.id)
                 await project.users.replace_password(credentials, hashed)
@@ -346,17 +347,6 @@ async def _insert_and_keep(project: Project, new: NewUser, upload: Upload | None
         return user
 
     return await (project.database.in_transaction(insert) if upload is None else upload.publish(insert))
-
-
-def check_password(password: str, min_length: int, loc: Location = ("body", "password")) -> list[Violation]:
-    """The rules a new password breaks. bcrypt reads no further than 72 bytes: more would be for show."""
-    if len(password) < min_length:
-        return [Violation(loc, f"Password must have at least {min_length} characters", "string_too_short")]
-    if len(password.encode()) > MAX_PASSWORD_BYTES:
-        return [Violation(loc, f"Password must have at most {MAX_PASSWORD_BYTES} bytes in UTF-8", "string_too_long")]
-    if "\0" in password:
-        return [Violation(loc, "Password must not contain a NUL character", "value_error")]
-    return []
 
 
 def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:

@@ -8,15 +8,16 @@ from typing import Any
 
 from service.bounds import MAX_CLAIMS_BYTES
 from service.domain.accounts.password_hashes import hash_fault
+from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
-from service.domain.accounts.users import RESERVED, check_password, check_profile
+from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.files.protection import FileProtection
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose, choose_redirect
 from service.domain.limits.limiter import MAILS_OF_PROJECT, Limits
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, EmailInUse, Invalid, Violation
+from service.errors import DuplicateValue, EmailInUse, Invalid, UserNotFound, Violation
 from service.query.populate import Row
 from service.schema.values import check_data
 from service.storage.account_states import AccountState, read_state
@@ -80,7 +81,7 @@ class UserAdministration:
 
     async def create(self, project: Project, draft: UserDraft) -> Row:
         """The new user. Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded where the project may mail no more today."""
-        violations = _check_password(draft.password, project.settings.password_min_length)
+        violations = _check_password(project, draft.password, draft.email)
         _check(draft.data, draft.state.claims, violations)
         # What is no hash matches no password; the specification keeps the address there for users of a provider.
         hashed = await self._hash(project, draft.password) or draft.email
@@ -139,7 +140,10 @@ class UserAdministration:
         """Gives a user another password, which ends the user's sessions. Raises UserNotFound, Invalid, Busy."""
         if password == NO_PASSWORD:
             raise Invalid.one(("body", "password"), "Field required", type_="missing")
-        if violations := _check_password(password, project.settings.password_min_length):
+        violations = _check_password(project, password)
+        if not violations and password.password is not None and project.settings.refuses_common:
+            violations = _check_password(project, password, await _find_email(project, user_id))
+        if violations:
             raise Invalid(violations)
         hashed = await self._hash(project, password)
 
@@ -187,11 +191,19 @@ def _find_events(changed: ChangedUser) -> list[tuple[EventType, Mapping[str, Any
     return found
 
 
-def _check_password(password: NewPassword, min_length: int) -> list[Violation]:
+async def _find_email(project: Project, user_id: str) -> str:
+    """Raises UserNotFound."""
+    credentials = await project.users.find_own_credentials(user_id)
+    if credentials is None:
+        raise UserNotFound
+    return credentials.user.email
+
+
+def _check_password(project: Project, password: NewPassword, email: str | None = None) -> list[Violation]:
     if password.password is not None and password.hashed is not None:
         return [Violation(("body", "password_hash"), "Give either password or password_hash", "value_error")]
     if password.password is not None:
-        return check_password(password.password, min_length)
+        return check_password(password.password, project.settings, project.name, email)
     fault = hash_fault(password.hashed) if password.hashed is not None else None
     return [Violation(("body", "password_hash"), f"This {fault}", "value_error")] if fault else []
 

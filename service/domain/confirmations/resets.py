@@ -1,8 +1,8 @@
 """A new password for who proves the address of an account: by the code or the link of a mail."""
 
 from service.domain.access.control import AccessControl
+from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.users import check_password
 from service.domain.confirmations.verification import MailRequest
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
@@ -43,19 +43,21 @@ class Resets:
         self.check(project, password)
         await self.finish(project, await self._flows.find_by_token(token, (RESET, INVITE), project), password)
 
-    def check(self, project: Project, password: str) -> None:
+    def check(self, project: Project, password: str, email: str | None = None) -> None:
         """Raises Invalid for a password that the project does not take."""
-        if violations := check_password(password, project.settings.password_min_length):
+        if violations := check_password(password, project.settings, project.name, email):
             raise Invalid(violations)
 
     async def finish(self, project: Project, flow: Flow, password: str) -> None:
-        """Stores the password, which has been checked; ends all sessions, voids the user's other flows, and tells the user.
+        """Stores the password; ends all sessions, voids the user's other flows, and tells the user.
 
-        All of it in one transaction. Raises InvalidCode where the flow was spent, or the user has another address now.
+        All of it in one transaction. Raises InvalidCode where the flow was spent, or the user has another address now; Invalid,
+        which spends nothing, where the password is the address.
         """
         user_id = flow.user_id
         if user_id is None:
             raise InvalidCode
+        self.check(project, password, flow.address)
         hashed = await self._passwords.hash(password, project.id)
         notice = Purpose(PASSWORD_CHANGED, flow.address, user_id, locale=flow.locale)
 

@@ -121,6 +121,8 @@ class ProjectSettings(BaseModel):
     """`verified`: a provider that is the authority for a proven address signs in to the account that has it."""
     password_min_length: int = Field(default=8, ge=1, le=72)
     """Characters a new password must have."""
+    password_check: Literal["off", "common"] = "off"  # noqa: S105 - a way of checking
+    """`common`: refuses new passwords that are on a list of common ones, or are the address or the project's name."""
     tier: Literal["free", "pro", "enterprise"] = "free"
     """`free`: 1,000 requests a day; `pro`: 100,000; `enterprise`: `DAILY_LIMIT`."""
     daily_limit: Limit = 0
@@ -175,6 +177,10 @@ class ProjectSettings(BaseModel):
     @property
     def has_refresh_tokens(self) -> bool:
         return self.access_token_lifetime < LONGEST_TOKEN
+
+    @property
+    def refuses_common(self) -> bool:
+        return self.password_check == "common"  # noqa: S105 - a way of checking
 
     @property
     def hides_accounts(self) -> bool:

@@ -15,7 +15,7 @@ NewPassword = Annotated[
     str,
     Field(
         description=f"At least {MIN_PASSWORD} characters, unless the project's PASSWORD_MIN_LENGTH is another number, and "
-        f"at most {MAX_PASSWORD_BYTES} bytes in UTF-8",
+        f"at most {MAX_PASSWORD_BYTES} bytes in UTF-8; PASSWORD_CHECK may refuse common ones",
         json_schema_extra={
             "format": "password",
             "minLength": MIN_PASSWORD,
