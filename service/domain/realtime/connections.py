@@ -14,6 +14,8 @@ SLOW_SECONDS = 30.0
 # When a client is told that its token is about to expire.
 EXPIRY_SECONDS = 60.0
 USERS = "users"
+# Why a socket is closed: its credential is no good any more, or it did not read.
+UNAUTHENTIC, TOO_SLOW = 4401, 4408
 
 
 class Sink(Protocol):

@@ -11,8 +11,8 @@ from starlette.types import Receive, Scope
 from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS
 from service.domain.access.caller import UserCaller
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, Sink
-from service.domain.realtime.realtime import warn_or_expire
 from service.domain.realtime.subscriptions import frame
+from service.domain.realtime.upkeep import warn_or_expire
 from service.errors import Invalid, LimitExceeded
 from service.schema.values import write_time
 from service.services import Services

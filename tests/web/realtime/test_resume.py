@@ -145,7 +145,7 @@ async def test_w6_a_cursor_of_rules_that_found_something_else_is_a_snapshot(mess
 async def test_w10_more_than_may_be_missed_is_a_snapshot(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.domain.realtime.realtime.MAX_MISSED", 2)
+    monkeypatch.setattr("service.domain.realtime.snapshots.MAX_MISSED", 2)
     live = await greeted(messages, open_socket)
     cursor = (await live.subscribe("messages"))["cursor"]
     await live.connection.close()

@@ -1,0 +1,168 @@
+"""What is followed: each subscription is bound by its caller's rights, and joins the channel of all who find the same."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from service.domain.access.control import AccessControl
+from service.domain.collections.catalog import Catalogs
+from service.domain.realtime.binding import Binder, Bound
+from service.domain.realtime.channels import TOO_LARGE, ChannelIndex
+from service.domain.realtime.connections import Connection
+from service.domain.realtime.cursors import make_sign
+from service.domain.realtime.feed import ChangeFeed
+from service.domain.realtime.stale import Stale
+from service.domain.realtime.subscriptions import Subscription, frame
+from service.errors import CollectionNotFound, ServiceError, Unavailable
+from service.observe.metrics import SUBSCRIPTIONS
+from service.storage.change_feed import Change, Namespace
+from service.storage.collections import mongo_collection_name
+
+
+class Following:
+    """The channels of a worker, and what the sets of their rules are taken from. `key` is that of cursors."""
+
+    def __init__(
+        self,
+        feed: ChangeFeed,
+        stale: Stale,
+        *,
+        binder: Binder,
+        access: AccessControl,
+        catalogs: Catalogs,
+        key: bytes,
+    ) -> None:
+        self._feed = feed
+        self._stale = stale
+        self._binder = binder
+        self._access = access
+        self._catalogs = catalogs
+        self._key = key
+        self._channels: dict[Namespace, ChannelIndex] = {}
+        self._by_set: defaultdict[Namespace, set[tuple[Connection, Subscription]]] = defaultdict(set)
+
+    async def follow(self, namespaces: Iterable[Namespace]) -> None:
+        """Raises Unavailable."""
+        try:
+            await self._feed.follow(namespaces)
+        except TimeoutError:
+            raise Unavailable from None
+
+    def begin(self, connection: Connection, subscription: Subscription) -> None:
+        """It is there from now on, bound to nothing yet."""
+        connection.subscriptions[subscription.id] = subscription
+        SUBSCRIPTIONS.inc()
+
+    def end(self, connection: Connection, subscription: Subscription) -> None:
+        if connection.has(subscription):
+            del connection.subscriptions[subscription.id]
+            SUBSCRIPTIONS.dec()
+            self._unbind(connection, subscription)
+
+    def refuse(self, connection: Connection, subscription: Subscription, error: ServiceError) -> None:
+        told = subscription.render(error)
+        if connection.has(subscription):
+            self.end(connection, subscription)
+            connection.write(frame("closed", id=subscription.id, **told))
+
+    async def bind(self, connection: Connection, subscription: Subscription) -> None:
+        """Joins the channel of what the caller may read now. Raises ServiceError.
+
+        What is remembered may be older than all that the feed will tell, so it is read once more when everything that
+        decides about it is followed. What changes while it is read has the connection looked at again.
+        """
+        changes = connection.changes
+        known = await self._bind_known(connection, subscription)
+        try:
+            self._access.forget_caller(connection.caller)
+            bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
+            await self.follow(_namespaces(bound))
+        finally:
+            self._unwatch(connection, subscription, known)
+        self._unbind(connection, subscription)
+        if not connection.has(subscription):
+            self._feed.forget(_namespaces(bound))
+            return
+        index = self._channels.setdefault(bound.namespace, ChannelIndex())
+        subscription.bound, subscription.channel = bound, index.join(bound.make_channel(), subscription)
+        subscription.sign = make_sign(self._key, connection.caller, bound.key)
+        self._watch(connection, subscription, bound)
+        if changes != connection.changes:
+            self._stale.note((connection,))
+
+    async def bind_again(self, connection: Connection, subscription: Subscription) -> bool:
+        """Whether something else is found than before. Raises ServiceError."""
+        before = subscription.bound
+        if before is None:
+            return False
+        bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
+        if bound.key == before.key and _namespaces(bound) == _namespaces(before):
+            return False
+        await self.bind(connection, subscription)
+        return connection.has(subscription)
+
+    async def refresh_collection(self, connection: Connection, name: str) -> None:
+        try:
+            await self._catalogs.refresh(connection.caller.project, name)
+        except CollectionNotFound:
+            return
+
+    async def _bind_known(self, connection: Connection, subscription: Subscription) -> Bound:
+        """By what is remembered; from now on what decides about it is followed."""
+        name = subscription.name
+        if (connection.database_name, mongo_collection_name(name)) not in self._channels:
+            await self.refresh_collection(connection, name)
+        known = await self._binder.bind(connection.caller, name, subscription.parse)
+        await self.follow(_namespaces(known))
+        self._watch(connection, subscription, known)
+        return known
+
+    def _watch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
+        for watched in bound.sets:
+            self._by_set[watched.namespace].add((connection, subscription))
+            self._feed.insist(watched.namespace)
+
+    def _unwatch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
+        """What the subscription is bound to, if anything, stays watched."""
+        for watched in bound.sets:
+            self._by_set[watched.namespace].discard((connection, subscription))
+            if not self._by_set[watched.namespace]:
+                del self._by_set[watched.namespace]
+        if subscription.bound is not None and subscription.bound is not bound:
+            self._watch(connection, subscription, subscription.bound)
+        self._feed.forget(_namespaces(bound))
+
+    def _unbind(self, connection: Connection, subscription: Subscription) -> None:
+        bound, channel = subscription.bound, subscription.channel
+        if bound is None or channel is None:
+            return
+        subscription.bound = subscription.channel = None
+        self._channels[bound.namespace].leave(channel, subscription)
+        if not self._channels[bound.namespace].by_key:
+            del self._channels[bound.namespace]
+        self._unwatch(connection, subscription, bound)
+
+    def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> None:
+        if (index := self._channels.get(namespace)) is not None:
+            index.tell(at, changes)
+
+    def find_concerned(self, namespace: Namespace, changes: Sequence[Change]) -> Iterator[Connection]:
+        """Those whose sets may have other values now."""
+        for connection, subscription in self._by_set.get(namespace, ()):
+            bound = subscription.bound
+            # One that is being bound may be bound by what was there before.
+            if bound is None or any(
+                watched.namespace == namespace and any(map(watched.is_concerned, changes)) for watched in bound.sets
+            ):
+                yield connection
+
+    def may_hold(self, namespace: Namespace) -> bool:
+        """Not what rights follow from: users, rules, definitions and the sources of sets."""
+        return namespace in self._channels and namespace not in self._by_set and namespace[1] != "users"
+
+    def resync_all(self, namespace: Namespace) -> None:
+        for channel in list(self._channels[namespace].by_key.values()):
+            channel.resync(TOO_LARGE)
+
+
+def _namespaces(bound: Bound) -> list[Namespace]:
+    return [bound.namespace, *(watched.namespace for watched in bound.sets)]

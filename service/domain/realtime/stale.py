@@ -1,0 +1,34 @@
+"""Whose rights may have changed: noted as the feed tells of it, and looked at again one after the other."""
+
+import asyncio
+from collections.abc import Iterable
+
+from service.domain.realtime.connections import Connection
+
+
+class Stale:
+    """Connections that must be looked at again, and databases whose rules or definitions have changed."""
+
+    def __init__(self) -> None:
+        self._stale: dict[Connection, None] = {}
+        self._changed: set[str] = set()
+        self._has_stale = asyncio.Event()
+
+    def note(self, connections: Iterable[Connection], *, changed: Iterable[str] = ()) -> None:
+        self._changed.update(changed)
+        for connection in connections:
+            connection.changes += 1
+            self._stale[connection] = None
+        if self._stale:
+            self._has_stale.set()
+
+    def forget(self, connection: Connection) -> None:
+        self._stale.pop(connection, None)
+
+    async def take(self) -> tuple[list[Connection], set[str]]:
+        """Waits until there are any; they are noted no more."""
+        await self._has_stale.wait()
+        self._has_stale.clear()
+        stale, changed = list(self._stale), self._changed
+        self._stale, self._changed = {}, set()
+        return stale, changed

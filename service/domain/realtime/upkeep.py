@@ -1,0 +1,117 @@
+"""What is looked at again and again while sockets are open: slow clients, credentials that end, and ticks."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from service.domain.access.caller import KeyCaller
+from service.domain.projects.lookup import Project, Projects
+from service.domain.realtime.connections import EXPIRY_SECONDS, TOO_SLOW, UNAUTHENTIC, Connection
+from service.domain.realtime.feed import ChangeFeed
+from service.domain.realtime.snapshots import Snapshots
+from service.domain.realtime.stale import Stale
+from service.domain.realtime.subscriptions import SLOW, State, frame
+from service.errors import InvalidApiKey, ProjectNotFound, ServiceError
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 0.25
+# How often it is looked whose key or project is gone, and which tokens expire.
+CREDENTIAL_SECONDS = 1.0
+TICK_SECONDS = 25.0
+
+
+class Upkeep:
+    """Looks after slow clients, credentials that end, and ticks. `find_connections` says which there are."""
+
+    def __init__(
+        self,
+        find_connections: Callable[[], list[Connection]],
+        *,
+        feed: ChangeFeed,
+        stale: Stale,
+        snapshots: Snapshots,
+        projects: Projects,
+    ) -> None:
+        self._find_connections = find_connections
+        self._feed = feed
+        self._stale = stale
+        self._snapshots = snapshots
+        self._projects = projects
+        self._looked_at = self._ticked_at = time.monotonic()
+
+    async def keep(self) -> None:
+        await asyncio.sleep(LOOK_SECONDS)
+        moment, connections = time.monotonic(), self._find_connections()
+        for connection in connections:
+            self._look_after_slow(connection)
+        if moment - self._looked_at >= CREDENTIAL_SECONDS:
+            self._looked_at = moment
+            await self._look_at_credentials(connections)
+        if moment - self._ticked_at >= TICK_SECONDS:
+            self._ticked_at = moment
+            for connection in connections:
+                self._tick(connection)
+
+    def _look_after_slow(self, connection: Connection) -> None:
+        slow = connection.slow()
+        if slow and connection.is_drained():
+            for subscription in slow:
+                self._snapshots.begin_again(connection, subscription, SLOW)
+        elif connection.is_too_slow:
+            connection.close(TOO_SLOW)
+
+    async def _look_at_credentials(self, connections: Iterable[Connection]) -> None:
+        projects: dict[str, Project | None] = {}
+        for connection in connections:
+            warn_or_expire(connection, time.time())
+            is_key = isinstance(connection.caller, KeyCaller)
+            name = connection.credential if is_key else connection.caller.project.id
+            if name not in projects:
+                projects[name] = await self._find_project(connection, is_key=is_key)
+            if (project := projects[name]) is None:
+                connection.close(UNAUTHENTIC)
+            elif connection.follows_users and not project.settings.realtime_users:
+                self._stale.note((connection,))
+
+    async def _find_project(self, connection: Connection, *, is_key: bool) -> Project | None:
+        """None where it, or the key, is not there any more; it is as it was where nobody can tell now."""
+        project, key = connection.caller.project, connection.credential
+        try:
+            return await (self._projects.by_api_key(key) if is_key else self._projects.by_id(project.id))
+        except (InvalidApiKey, ProjectNotFound):
+            return None
+        except ServiceError:
+            return project
+
+    def _tick(self, connection: Connection) -> None:
+        live = [each for each in connection.subscriptions.values() if each.state is State.LIVE]
+        cursors = {each.id: each.sign(each.reached(self._feed.position)) for each in live}
+        connection.write(frame("tick", cursors=cursors), next(iter(cursors.values()), None))
+
+
+def warn_or_expire(connection: Connection, now: float) -> None:
+    """Tells who has a token that it is about to expire, once; and closes when it has."""
+    if connection.expires_at is None:
+        return
+    left = connection.expires_at - now
+    if left <= 0:
+        connection.close(UNAUTHENTIC)
+    elif left < EXPIRY_SECONDS and not connection.was_warned:
+        connection.was_warned = True
+        connection.write(frame("token_expiring", **{"in": max(1, int(left))}))
+
+
+def start_forever(name: str, work: Callable[[], object]) -> asyncio.Task[None]:
+    return asyncio.create_task(_forever(work), name=f"background: realtime {name}")
+
+
+async def _forever(work: Callable[[], object]) -> None:
+    while True:
+        try:
+            await work()  # type: ignore[misc]
+        except Exception:
+            log.exception("realtime_failed")
+            await asyncio.sleep(LOOK_SECONDS)
