@@ -52,9 +52,16 @@ async def form(go_on: asyncio.Event, begun: asyncio.Event) -> AsyncIterator[byte
 
 
 async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
-    api: Api, admin: ProjectAdmin, services: Services, mongo: MongoClient[Any], database_prefix: str
+    api: Api,
+    admin: ProjectAdmin,
+    services: Services,
+    mongo: MongoClient[Any],
+    database_prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A signup with a file meets the drop half-way; a sign-in and a document come when all was dropped already."""
+    # What is written late here is so within this time, on a busy machine as well.
+    monkeypatch.setattr(deletion, "QUIET_SECONDS", 4.0)
     go_on, begun = asyncio.Event(), asyncio.Event()
     body = {"name": "things", "schema": {"a": {"type": "integer"}}}
     assert (await api.request("POST", "/api/collections", json=body)).status_code == 201

@@ -1,5 +1,6 @@
 """Requests that fit a route take a path of their own; whatever else comes is answered in the same form."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +72,7 @@ def spellings(path: str) -> Iterator[str]:
     """A path of the table as clients may write it, and what is nearly one."""
     plain = path.replace("{", "").replace("}", "")
     yield from (plain, f"{plain}/", f"/{plain}", f"{plain}/more", plain.rpartition("/")[0] or "/", plain.upper())
-    yield from (path.format(project_id=odd, name=odd, id=odd, file_name=odd, asset=odd) for odd in ("a%2Fb", "é", "."))
+    yield from (re.sub(r"\{[a-z_]+\}", odd, path) for odd in ("a%2Fb", "é", "."))
 
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get")

@@ -232,7 +232,8 @@ async def test_without_rules_a_change_looks_for_them_and_at_nothing_else(api: Ap
     commands.commands.clear()
     assert (await change(api, {"status": None}, name="posts")).status_code == 200
     about_rules = [name for name, command in commands.commands if "rules" in command.values()]
-    assert about_rules == ["find"] * 3
+    # Three for the agreement of both, and one for whether sets of users are taken from the collection.
+    assert about_rules == ["find"] * 4
     assert not [name for name, command in commands.commands if name == "aggregate" and command[name] == "collections"]
 
 
