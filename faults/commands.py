@@ -5,14 +5,19 @@ import json
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from subprocess import PIPE
 from typing import Any
 
 import httpx2
 
-from faults.starts import Process, run_command, start_command
+from faults.starts import STOP_SECONDS, Process, run_command, start_command, stop
 
 READY_SECONDS = 90.0
+# So much of a log is shown.
+LOGGED = 4_000
 KEY = base64.b64encode(b"s" * 32).decode()
 
 
@@ -37,9 +42,20 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def serving(shell: Shell, *arguments: str, **changes: str) -> Process:
+@contextmanager
+def serving(shell: Shell, *arguments: str, **changes: str) -> Iterator[Process]:
+    """`serve`, gone afterwards. Where the block fails, the error says what it logged."""
     environment = shell.environment | changes
-    return start_command(["serve", *arguments], environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with start_command(["serve", *arguments], environment, stdout=PIPE, stderr=PIPE) as process:
+        try:
+            yield process
+        except BaseException as error:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                error.add_note(process.communicate(timeout=STOP_SECONDS)[1][-LOGGED:])
+            raise
+        finally:
+            stop(process)
 
 
 def await_ready(url: str) -> None:
@@ -50,5 +66,6 @@ def await_ready(url: str) -> None:
             if httpx2.get(f"{url}/health/ready").status_code == 200:
                 return
         except httpx2.TransportError:
-            time.sleep(0.02)
+            pass
+        time.sleep(0.02)
     raise AssertionError(f"not ready within {READY_SECONDS:.0f} s")

@@ -20,7 +20,7 @@ from pymongo.database import Database
 
 from faults.commands import KEY, free_port
 from faults.samples import FORM_TYPE
-from faults.starts import NOWHERE, Process, run_command, start_command
+from faults.starts import NOWHERE, Process, run_command, start_command, stop
 
 START_SECONDS = 90.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0", "FILE_LIMIT=0")
@@ -140,15 +140,6 @@ def start(environment: dict[str, str], port: int, workers: int, stop_seconds: in
     command = [sys.executable, "-c", IMPATIENT, str(port), str(workers), str(stop_seconds)]
     impatient = environment | {"BASE_URL": f"http://127.0.0.1:{port}"}
     return subprocess.Popen(command, env=impatient, stdout=NOWHERE, stderr=NOWHERE)  # noqa: S603
-
-
-def stop(process: Process) -> None:
-    process.terminate()
-    try:
-        process.wait(35)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def run(environment: dict[str, str], *arguments: str) -> str:

@@ -8,16 +8,40 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Self
 
 ROOT = Path(__file__).parent.parent
 RUN_SECONDS = 120.0
+# How long a command has to end when it is asked to, and how long what it had started may live after it was killed.
+STOP_SECONDS = 35.0
+LEFT_SECONDS = 5.0
 NOWHERE = subprocess.DEVNULL
 # An open file, or a constant of subprocess.
 Output = int | IO[Any]
+
+
+class Reader:
+    """Reads a pipe to its end in a thread of its own, and closes it.
+
+    What a process has started can keep its pipes open after it: then the thread waits for the end, and nobody for the thread.
+    """
+
+    def __init__(self, pipe: IO[str] | None) -> None:
+        self._text: str | None = None if pipe else ""
+        self._thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _read(self, pipe: IO[str] | None) -> None:
+        if pipe:
+            with pipe:
+                self._text = pipe.read()
+
+    def text(self, timeout: float | None) -> str | None:
+        """None where the end does not come in time."""
+        self._thread.join(timeout)
+        return self._text
 
 
 class Forked:
@@ -29,6 +53,8 @@ class Forked:
         self.returncode: int | None = None
         self._reply = reply
         self.pid = self._read_number(RUN_SECONDS)
+        self.stdout: IO[str] | None
+        self.stderr: IO[str] | None
         self.stdout, self.stderr = [None if pipe is None else os.fdopen(pipe, encoding="utf-8") for pipe in pipes]
 
     def __enter__(self) -> Self:
@@ -64,16 +90,18 @@ class Forked:
             raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
-        """All that it writes until it ends. One that takes longer is killed."""
-        with ThreadPoolExecutor() as readers:
-            texts = [readers.submit(pipe.read if pipe else str) for pipe in (self.stdout, self.stderr)]
-            try:
-                self.wait(timeout)
-            except subprocess.TimeoutExpired:
-                self.kill()
-                raise
-        self._close()
-        out, err = (text.result() for text in texts)
+        """All that it writes until it ends. One that takes longer is killed; the error has what it wrote until then."""
+        readers = [Reader(pipe) for pipe in (self.stdout, self.stderr)]
+        self.stdout = self.stderr = None
+        try:
+            self.wait(timeout)
+        except subprocess.TimeoutExpired as late:
+            self.kill()
+            out, err = [reader.text(LEFT_SECONDS) for reader in readers]
+            raise subprocess.TimeoutExpired(late.cmd, late.timeout, out, err) from None
+        out, err = [reader.text(timeout) for reader in readers]
+        if out is None or err is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0, out, err)
         return out, err
 
     def send_signal(self, number: int) -> None:
@@ -166,3 +194,13 @@ def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> sub
     with start_command(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         out, err = process.communicate(timeout=RUN_SECONDS)
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)
+
+
+def stop(process: Process) -> None:
+    """Asks it to end where it still runs, and kills it where it does not."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

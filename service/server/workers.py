@@ -18,6 +18,9 @@ from service.server.draining import DrainingServer, ServerConfig
 # How often a worker looks for its parent, and how long it may go on without one.
 LOOK_SECONDS = 0.5
 ORPHAN_SECONDS = 3
+# How long a worker may say nothing, at its start or later, before another takes its place. On a machine with much else to
+# do the imports alone can take longer than uvicorn's five seconds, and one that was killed for that would begin again.
+SILENT_SECONDS = 30.0
 
 
 class Worker(multiprocess.Process):
@@ -25,6 +28,7 @@ class Worker(multiprocess.Process):
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
         self._parent = os.getpid()
+        self._answered, self._is_asked = time.monotonic(), False
         super().__init__(config, sockets)
 
     @property
@@ -40,6 +44,18 @@ class Worker(multiprocess.Process):
             if config.mongod_folder is not None:
                 kept.enter_context(keep_mongod(config.mongod_folder))
             super().target(sockets)
+
+    def is_alive(self, timeout: float = 0) -> bool:  # noqa: ARG002 - uvicorn's
+        """Whether it runs and has answered lately. It is not waited for: the parent looks again twice a second."""
+        if not self.process.is_alive():
+            return False
+        if not self._is_asked:
+            self.parent_conn.send(b"ping")
+            self._is_asked = True
+        if self.parent_conn.poll(timeout=0):
+            self.parent_conn.recv()
+            self._answered, self._is_asked = time.monotonic(), False
+        return time.monotonic() - self._answered < SILENT_SECONDS
 
     def _end_with_parent(self) -> None:
         while os.getppid() == self._parent:

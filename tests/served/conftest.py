@@ -77,26 +77,23 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
     api_key = make_project(served_settings, PROJECT_ID)
     port = free_port()
     base_url = f"http://127.0.0.1:{port}"
-    with serving(Shell({**os.environ, **served_settings}), "--port", str(port)) as process:
-        try:
-            await_ready(base_url)
-            body = {"email": "ann@example.com", "password": "correct horse", "name": "Ann"}
-            answer = httpx2.post(f"{base_url}/auth-collections/signup", json=body, headers={"x-api-key": api_key})
-            key = {"x-api-key": api_key}
-            books = {"name": "books", "schema": {"title": {"type": "string"}, "year": {"type": "integer"}}}
-            httpx2.post(f"{base_url}/api/collections", json=books, headers=key)
-            documents = f"{base_url}/api/collections/books/documents"
-            book = httpx2.post(documents, json={"data": {"title": "Les Misérables"}}, headers=key)
-            token = answer.json()["access_token"]
-            signed_in = {"authorization": f"Bearer {token}"}
-            kept = httpx2.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
-            file_name = kept.json()["data"]["kept"].rpartition("/")[2]
-            other = httpx2.post(f"{base_url}/auth-collections/users", json={"email": "bob@example.com"}, headers=key)
-            third = body | {"email": "cleo@example.com"}
-            spare = httpx2.post(f"{base_url}/auth-collections/signup", json=third, headers=key).json()["access_token"]
-            yield Served(base_url, api_key, token, spare, book.json()["id"], file_name, other.json()["id"])
-        finally:
-            process.terminate()
+    with serving(Shell({**os.environ, **served_settings}), "--port", str(port)):
+        await_ready(base_url)
+        body = {"email": "ann@example.com", "password": "correct horse", "name": "Ann"}
+        answer = httpx2.post(f"{base_url}/auth-collections/signup", json=body, headers={"x-api-key": api_key})
+        key = {"x-api-key": api_key}
+        books = {"name": "books", "schema": {"title": {"type": "string"}, "year": {"type": "integer"}}}
+        httpx2.post(f"{base_url}/api/collections", json=books, headers=key)
+        documents = f"{base_url}/api/collections/books/documents"
+        book = httpx2.post(documents, json={"data": {"title": "Les Misérables"}}, headers=key)
+        token = answer.json()["access_token"]
+        signed_in = {"authorization": f"Bearer {token}"}
+        kept = httpx2.put(f"{base_url}/auth-collections/user", files={"kept": ("me.png", PNG)}, headers=signed_in)
+        file_name = kept.json()["data"]["kept"].rpartition("/")[2]
+        other = httpx2.post(f"{base_url}/auth-collections/users", json={"email": "bob@example.com"}, headers=key)
+        third = body | {"email": "cleo@example.com"}
+        spare = httpx2.post(f"{base_url}/auth-collections/signup", json=third, headers=key).json()["access_token"]
+        yield Served(base_url, api_key, token, spare, book.json()["id"], file_name, other.json()["id"])
     for name in mongo.list_database_names():
         if name.startswith(served_settings["DATABASE_PREFIX"]):
             mongo.drop_database(name)

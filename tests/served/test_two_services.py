@@ -27,16 +27,13 @@ def both(served: Served, served_settings: dict[str, str]) -> Iterator[Pair]:
     """A client of each; what they share is the database, SECRET_KEY and BASE_URL."""
     port = free_port()
     shared = {**os.environ, **served_settings, "BASE_URL": served.base_url}
-    with serving(Shell(shared), "--port", str(port)) as process:
-        try:
-            await_ready(f"http://127.0.0.1:{port}")
-            with (
-                httpx2.Client(base_url=served.base_url) as one,
-                httpx2.Client(base_url=f"http://127.0.0.1:{port}") as other,
-            ):
-                yield one, other
-        finally:
-            process.terminate()
+    with serving(Shell(shared), "--port", str(port)):
+        await_ready(f"http://127.0.0.1:{port}")
+        with (
+            httpx2.Client(base_url=served.base_url) as one,
+            httpx2.Client(base_url=f"http://127.0.0.1:{port}") as other,
+        ):
+            yield one, other
 
 
 def test_a_token_of_one_is_good_at_the_other(both: Pair, served: Served) -> None:

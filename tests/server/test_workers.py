@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -14,8 +15,13 @@ from pymongo import MongoClient
 from faults.commands import free_port
 from faults.processes import START_SECONDS, Service, wait_live
 from service.embedded.mongod import embedded_mongodb, keep_mongod
+from service.server import workers
+from service.server.draining import ServerConfig
+from service.server.workers import SILENT_SECONDS, Worker
 
 GONE_SECONDS = 30.0
+# So long uvicorn's own parent waits for an answer.
+UVICORN_SECONDS = 5.0
 
 
 def _serve(folder: Path, port: int) -> Service:
@@ -101,3 +107,28 @@ def test_n24_nobody_stops_mongodb_under_a_worker(tmp_path: Path) -> None:
     worker.__exit__(None, None, None)
     with embedded_mongodb(tmp_path):
         pass
+
+
+def test_a_worker_that_is_slow_to_start_is_not_killed_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the imports take longer than its parent waits, each of its successors would be killed as well."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
+    monkeypatch.setattr(worker.process, "is_alive", lambda: True)
+    assert worker.is_alive()
+    clock.now += UVICORN_SECONDS + 1
+    assert worker.is_alive()
+    worker.child_conn.recv()
+    assert not worker.child_conn.poll()
+    worker.child_conn.send(False)
+    assert worker.is_alive()
+    clock.now += SILENT_SECONDS - 1
+    assert worker.is_alive()
+    clock.now += 2
+    assert not worker.is_alive()
+
+
+def test_a_worker_that_has_ended_is_not_asked() -> None:
+    worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
+    assert not worker.is_alive()
+    assert not worker.child_conn.poll()

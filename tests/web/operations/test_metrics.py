@@ -22,14 +22,12 @@ def service(shell: Shell, *arguments: str) -> Iterator[tuple[httpx2.Client, list
     """A served project with its key in every request; when it has stopped, the lines it logged."""
     key = shell.json("project", "create", "P", "--id", "p")["api_key"]
     port, lines = free_port(), list[str]()
-    process = serving(shell, "--port", str(port), *arguments, METRICS_TOKEN=TOKEN)
-    try:
+    with serving(shell, "--port", str(port), *arguments, METRICS_TOKEN=TOKEN) as process:
         await_ready(f"http://127.0.0.1:{port}")
         # A connection for each request, so that every worker gets some.
         headers = {"x-api-key": key, "connection": "close"}
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as http:
             yield http, lines
-    finally:
         process.send_signal(signal.SIGTERM)
         lines += process.communicate(timeout=30)[1].splitlines()
 
