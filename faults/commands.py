@@ -15,7 +15,7 @@ import httpx2
 
 from faults.starts import STOP_SECONDS, Process, run_command, start_command, stop
 
-READY_SECONDS = 90.0
+READY_SECONDS = 180.0
 # So much of a log is shown.
 LOGGED = 4_000
 KEY = base64.b64encode(b"s" * 32).decode()
