@@ -1,0 +1,112 @@
+"""The judge of passkeys. fido2 reads what browsers send and checks signatures; what is asked of it is decided here.
+
+Its own server part is not used: it judges neither `crossOrigin` nor counters nor backups, and brings the list of public
+suffixes along, six of its nine megabytes.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hmac import compare_digest
+
+from cryptography.exceptions import InvalidSignature
+from fido2 import cbor
+from fido2.cose import RS256, CoseKey
+from fido2.webauthn import AttestationObject, AuthenticatorData, CollectedClientData
+
+from service.passkeys.answers import Assertion, Passkey, Refused, Registration, RelyingParty, Use
+from service.passkeys.options import ALGORITHMS
+
+CREATE, GET = "webauthn.create", "webauthn.get"
+# WebAuthn's own bound.
+MAX_CREDENTIAL_ID = 1_023
+# 4,096 bits and 65,537: what costs more to check is nobody's passkey.
+MAX_MODULUS, MAX_EXPONENT = 512, 4
+
+
+def read_registration(party: RelyingParty, challenge: bytes, answer: Registration) -> Passkey:
+    """The new passkey. Who made the device is not asked, so its attestation is not read. Raises Refused."""
+    with _refusing():
+        _check_client(CollectedClientData(answer.client_data), CREATE, party, challenge)
+        data = AttestationObject(answer.attestation).auth_data
+        _check_authenticator(data, party)
+        credential = data.credential_data
+        if credential is None or credential.credential_id != answer.credential_id:
+            raise Refused("another credential")
+        if not 0 < len(answer.credential_id) <= MAX_CREDENTIAL_ID:
+            raise Refused("length of the credential's id")
+        if data.is_backed_up() and not data.is_backup_eligible():
+            raise Refused("backed up without being eligible")
+        _check_key(credential.public_key)
+        key = cbor.encode(credential.public_key)
+        return Passkey(answer.credential_id, key, data.counter, data.is_backup_eligible())
+
+
+def judge_assertion(party: RelyingParty, challenge: bytes, passkey: Passkey, answer: Assertion) -> Use:
+    """Whether whoever answers has the passkey, now and on a page of ours. Raises Refused.
+
+    Whose passkey it is, and whether the counter is still the stored one, is for the caller to see to.
+    """
+    with _refusing():
+        if answer.credential_id != passkey.credential_id:
+            raise Refused("another credential")
+        client, data = CollectedClientData(answer.client_data), AuthenticatorData(answer.authenticator_data)
+        _check_client(client, GET, party, challenge)
+        _check_authenticator(data, party)
+        _read_key(passkey.public_key).verify(data + client.hash, answer.signature)
+        if data.is_backed_up():
+            if not passkey.is_syncable:
+                raise Refused("backed up without being eligible")
+            # Devices that share a passkey do not share a counter.
+            return Use(data.counter, is_counting=False)
+        if (data.counter or passkey.counter) and data.counter <= passkey.counter:
+            raise Refused("counter")
+        return Use(data.counter, is_counting=True)
+
+
+def _read_key(encoded: bytes) -> CoseKey:
+    key, _ = cbor.decode_from(encoded)
+    return CoseKey.parse(key)
+
+
+def _check_client(client: CollectedClientData, ceremony: str, party: RelyingParty, challenge: bytes) -> None:
+    if client.type != ceremony:
+        raise Refused("type")
+    if not compare_digest(client.challenge, challenge):
+        raise Refused("challenge")
+    if client.origin not in party.origins:
+        raise Refused("origin")
+    # A page of ours in a frame of somebody else's.
+    if client.cross_origin is not False:
+        raise Refused("crossOrigin")
+
+
+def _check_authenticator(data: AuthenticatorData, party: RelyingParty) -> None:
+    if not compare_digest(data.rp_id_hash, hashlib.sha256(party.id.encode()).digest()):
+        raise Refused("rpId")
+    if not (data.is_user_present() and data.is_user_verified()):
+        raise Refused("user verification")
+
+
+def _check_key(key: CoseKey) -> None:
+    """That it is one of the kinds we asked for, and a point or a modulus with which something can be signed."""
+    if key[3] not in ALGORITHMS:
+        raise Refused("algorithm")
+    if isinstance(key, RS256) and (len(key[-1]) > MAX_MODULUS or len(key[-2]) > MAX_EXPONENT):
+        raise Refused("length of the key")
+    try:
+        key.verify(b"", bytes(64))
+    except InvalidSignature:
+        # As it should be: what is no key at all raises something else.
+        return
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Whatever the library stumbles over in what strangers sent is one and the same to them."""
+    try:
+        yield
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(type(error).__name__) from None
