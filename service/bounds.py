@@ -110,6 +110,7 @@ MAX_SIGN_INS = Bound(
 )
 MAX_SIGN_INS_WAITING = Bound(32, "sign-ins that wait for one provider", protects=MEMORY, past="503 busy")
 MAX_PROVIDERS = Bound(20, "providers of a project beside the one of its IDP settings", protects=MEMORY, past="refused")
+MAX_IDENTITIES = Bound(20, "identities of a user at providers", protects=MONGODB, past="409 identity_limit")
 MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP, past="the rest are passed over")
 
 # Of mails.

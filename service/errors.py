@@ -5,10 +5,10 @@ ServiceError
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, StepUpRequired
 ├── NotFound 404 ── UserNotFound, SessionNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound,
-│                ProviderNotFound, AggregationNotFound, MailNotFound
+│                ProviderNotFound, IdentityNotFound, AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
-│                  CountChanged, EmailInUse, EmailOfPasswordUser
+│                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -262,6 +262,13 @@ class ProviderNotFound(NotFound):
     detail = "Provider not found"
 
 
+class IdentityNotFound(NotFound):
+    """No identity of this user has this id."""
+
+    code = "identity_not_found"
+    detail = "Identity not found"
+
+
 class AggregationNotFound(NotFound):
     """No such saved aggregation in this project, or none that its definition lets this caller run."""
 
@@ -316,6 +323,27 @@ class EmailInUse(Conflict):
 
     code = EmailTaken.code
     detail = EmailTaken.detail
+
+
+class IdentityInUse(Conflict):
+    """A user wants an identity that somebody else has."""
+
+    code = "identity_in_use"
+    detail = "Somebody else signs in with this"
+
+
+class IdentityLimit(Conflict):
+    """A user has as many identities as one may have."""
+
+    code = "identity_limit"
+    detail = "There are too many identities; remove one first"
+
+
+class LastSignInMethod(Conflict):
+    """Without it the user could not sign in any more: there is no password, no other identity and no other passkey."""
+
+    code = "last_sign_in_method"
+    detail = "This is the last way to sign in"
 
 
 class EmailOfPasswordUser(Conflict):

@@ -78,6 +78,7 @@ from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.native import NativeSignIn
+from service.domain.sign_in.own_identities import OwnIdentities
 from service.domain.sign_in.registration import ProviderClients, ProviderDefaults
 from service.providers import Gateway
 from service.schema.file_urls import FileUrls
@@ -131,6 +132,8 @@ class Services:
     link_administration: LinkAdministration
     sign_in: SignIn
     native_sign_in: NativeSignIn
+    own_identities: OwnIdentities
+    provider_clients: ProviderClients
     exchange_codes: ExchangeCodes
     outbox: Outbox
     mails: Mails
@@ -266,6 +269,7 @@ def build_services(settings: Settings) -> Services:
     removal = Removal(access, store)
     sign_ins = SignIns(flows, exchange_codes, accounts, access)
     email_changes = EmailChanges(flows, limits, access)
+    sign_in = SignIn(gateway, states, sessions=sessions, clients=clients, codes=exchange_codes, joining=joining)
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -299,8 +303,10 @@ def build_services(settings: Settings) -> Services:
         files=files,
         file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
-        sign_in=SignIn(gateway, states, sessions=sessions, clients=clients, codes=exchange_codes, joining=joining),
+        sign_in=sign_in,
         native_sign_in=NativeSignIn(gateway, states, sessions=sessions, clients=clients, joining=joining),
+        own_identities=OwnIdentities(sign_in, exchange_codes, flows),
+        provider_clients=clients,
         exchange_codes=exchange_codes,
         outbox=outbox,
         mails=Mails(store, projects, base.secret_box, outbox),

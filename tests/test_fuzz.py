@@ -65,6 +65,8 @@ NEVER_GOOD = {
     # The provider of the IDP settings has no ID tokens, and no form.
     "/auth-collections/login-id-token/options",
     "POST /auth-collections/auth-idp-redirect/{project_id}/{provider}",
+    # The code of a link cannot be made up, nor the id of an identity.
+    *("/auth-collections/user/identities/confirm", "/auth-collections/user/identities/{id}"),
     # To the address that it is already: five others an hour are all that a user may have.
     "/auth-collections/user/email",
 }

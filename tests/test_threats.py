@@ -120,6 +120,13 @@ THREATS = {
     "X13": "a publishable key where it does not belong",
     "X14": "protected files",
     "X15": "rules and queries that are too large",
+    "P1": "an answer of another provider",
+    "P2": "an e-mail address that anybody may have written",
+    "P3": "an ID token of somebody else, or one that comes twice",
+    "P4": "an account that was planted",
+    "P5": "a victim who ends an attacker's link",
+    "P6": "two identities removed at once",
+    "P7": "a code that comes twice, and tokens in URLs",
     "D1": "a publishable key where only the secret key may",
     "D3": "a disabled user",
 }

@@ -28,6 +28,7 @@ REASONS: Mapping[str, str] = {
     "MAX_SIGN_INS": MANY,
     "MAX_SIGN_INS_WAITING": MANY,
     "MAX_PROVIDERS": COMMAND,
+    "MAX_IDENTITIES": "each is linked by a sign-in of its own, and adds about 300 bytes to a record",
     "MAX_PROVIDER_KEYS": "of a provider's answer: row N42",
     "MAX_DELIVERIES": "of servers that do not answer: row E11",
     "MAX_HOST_DELIVERIES": "of servers that do not answer: row E11",

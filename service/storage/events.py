@@ -35,6 +35,7 @@ class EventType(StrEnum):
     REFRESH_TOKEN_REUSED = "refresh_token_reused"  # noqa: S105 - the name of a type
     LINK_MADE = "link_made"
     IDENTITY_LINKED = "identity_linked"
+    IDENTITY_REMOVED = "identity_removed"
 
 
 class Actor(StrEnum):

@@ -1,12 +1,19 @@
-"""Whom a sign-in through an identity provider may lead to."""
+"""The identities of users at providers: whom a sign-in may lead to, and what belongs to whom."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from service.bounds import MAX_IDENTITIES
+from service.schema.values import now
 from service.storage.account_states import NEW_ACCOUNT, AccountState, read_state
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
+from service.storage.sign_in_ways import another_way
 from service.storage.users import FIRST_VERSION, STATE, Identity, identity_document
+
+ID_LETTERS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,16 @@ class SignInMatch:
     by_email: ExistingUser | None
 
 
+@dataclass(frozen=True, slots=True)
+class OwnIdentity:
+    """An identity as its user sees it. Of one that was not used for long, less is known."""
+
+    id: str
+    identity: Identity
+    created_at: datetime | None
+    last_used_at: datetime | None
+
+
 class Identities:
     """The identities of one project's users. Raises the errors of `records.translated`."""
 
@@ -38,27 +55,62 @@ class Identities:
 
     async def find(self, identity: Identity, email: str, *, with_older: bool = True) -> SignInMatch:
         """In one round trip. `with_older` a user from before there were identities is found by the subject alone."""
-        known = {"identities": {"$elemMatch": {"issuer": identity.issuer, "subject": identity.subject}}}
-        older = {"oauth_id": identity.subject, "identities": {"$exists": False}}
+        known = {"identities": {"$elemMatch": _key(identity)}}
+        # Who has an identity with that subject has it at another issuer.
+        older = {"oauth_id": identity.subject, "identities.subject": {"$ne": identity.subject}}
         fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1, **STATE}
         stages: list[Document] = [
             {"$match": {"$or": [known, *([older] if with_older else []), {"email": email}]}},
             {"$project": fields},
         ]
         rows = await self._records.aggregate(stages, size=3)
-        mine = {"issuer": identity.issuer, "subject": identity.subject}
-        by_identity = [row for row in rows if mine in row.get("identities", ())]
-        older_rows = [row for row in rows if with_older and "identities" not in row]
-        by_subject = [row for row in older_rows if row.get("oauth_id") == identity.subject]
+        by_identity = [row for row in rows if _has(row, identity)]
+        by_subject = [row for row in rows if with_older and _is_older(row, identity.subject)]
         return SignInMatch(
-            by_subject=_first_known([*by_identity, *by_subject]),
-            by_email=_first_known([row for row in rows if row["email"] == email]),
+            by_subject=_first_known([*by_identity, *by_subject], identity),
+            by_email=_first_known([row for row in rows if row["email"] == email], identity),
         )
 
-    async def add_first(self, user_id: str, identity: Identity) -> None:
-        """Unless the user has one. Raises DuplicateValue where somebody else has it."""
-        match = {"_id": user_id, "identities": {"$exists": False}}
-        await self._records.update_one(match, {"$set": {"identities": [identity_document(identity)]}})
+    async def list_of(self, user_id: str) -> Sequence[OwnIdentity]:
+        """In the order in which they were added."""
+        record = await self._records.find({"_id": user_id}, {"identities": 1})
+        return [_read(each) for each in (record or {}).get("identities", ())]
+
+    async def add(self, user_id: str, identity: Identity, *, used: datetime | None = None) -> bool:
+        """Whether the user has it now and had it not before; False also where there are as many as may be.
+
+        Raises DuplicateValue where somebody else has it.
+        """
+        match: Document = {
+            "_id": user_id,
+            "identities": {"$not": {"$elemMatch": _key(identity)}},
+            f"identities.{MAX_IDENTITIES - 1}": {"$exists": False},
+        }
+        new = identity_document(identity, now(), used=used)
+        return await self._records.update_one(match, {"$push": {"identities": new}})
+
+    async def use(self, user_id: str, identity: Identity) -> None:
+        """Somebody signs in by it, and what is said of it is what the provider says now."""
+        said = {"provider": identity.provider, "email": identity.email, "last_used_at": now()}
+        changes = {f"identities.$.{name}": value for name, value in said.items()}
+        match = {"_id": user_id, "identities": {"$elemMatch": _key(identity)}}
+        await self._records.update_one(match, {"$set": changes})
+
+    async def remove(self, user_id: str, identity: Identity) -> bool:
+        """Whether it is gone: it stays where the user has no other way to sign in. One command decides."""
+        mine = _key(identity)
+        match: Document = {"_id": user_id, "identities": {"$elemMatch": mine}, **another_way(identity=mine)}
+        is_it = {"$and": [{"$eq": [f"$$this.{name}", {"$literal": value}]} for name, value in mine.items()]}
+        others = {"$filter": {"input": "$identities", "cond": {"$not": is_it}}}
+        # The index would take two empty lists for the same identity.
+        kept = {"$cond": [{"$eq": ["$identities", []]}, "$$REMOVE", "$identities"]}
+        next_subject = {"$ifNull": [{"$first": "$identities.subject"}, "$$REMOVE"]}
+        was_first = {"$eq": ["$oauth_id", {"$literal": identity.subject}]}
+        changes: list[Document] = [
+            {"$set": {"identities": others}},
+            {"$set": {"oauth_id": {"$cond": [was_first, next_subject, "$oauth_id"]}, "identities": kept}},
+        ]
+        return await self._records.update(match, changes, {"_id": 1}) is not None
 
     async def join(self, user: ExistingUser, identity: Identity, email: str) -> bool:
         """Whether `user` is still as it was found, with a proven address and no second factor, and has the identity now.
@@ -74,17 +126,41 @@ class Identities:
             "disabled": {"$ne": True},
             "totp": {"$exists": False},
             "passkeys": {"$exists": False},
+            f"identities.{MAX_IDENTITIES - 1}": {"$exists": False},
         }
+        moment = now()
         changes: Document = {
             "$set": {"oauth_id": identity.subject},
-            "$push": {"identities": identity_document(identity)},
+            "$push": {"identities": identity_document(identity, moment, used=moment)},
             "$inc": {"version": 1},
         }
         return await self._records.update_one(match, changes)
 
 
-def _first_known(rows: Sequence[Document]) -> ExistingUser | None:
+def _key(identity: Identity) -> Document:
+    return {"issuer": identity.issuer, "subject": identity.subject}
+
+
+def _has(row: Document, identity: Identity) -> bool:
+    mine = _key(identity).items()
+    return any(mine <= each.items() for each in row.get("identities", ()))
+
+
+def _is_older(row: Document, subject: str) -> bool:
+    known = [each["subject"] for each in row.get("identities", ())]
+    return row.get("oauth_id") == subject and subject not in known
+
+
+def _first_known(rows: Sequence[Document], identity: Identity) -> ExistingUser | None:
     if not rows:
         return None
     row = rows[0]
-    return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"], "identities" in row, read_state(row))
+    has_identity = _has(row, identity)
+    return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"], has_identity, read_state(row))
+
+
+def _read(each: Document) -> OwnIdentity:
+    identity = Identity(each["issuer"], each["subject"], each.get("provider"), each.get("email"))
+    # The subject is nobody's business, and what names it stays the same.
+    id_ = hashlib.sha256(f"{identity.issuer}\n{identity.subject}".encode()).hexdigest()[:ID_LETTERS]
+    return OwnIdentity(id_, identity, each.get("created_at"), each.get("last_used_at"))

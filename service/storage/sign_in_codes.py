@@ -4,11 +4,12 @@ They are kept with the sign-ins that were begun, under names of their own. The T
 decides.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 
 from service.storage.databases import Databases
 from service.storage.records import translated
+from service.storage.users import Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class SignInCode:
     """Who was recognized, how (`amr`), and who may use the code: whoever has what `challenge` was made of.
 
     `id` is a digest of the code, `version` the user's at the time. Where somebody followed the link of a mail there is its
-    `flow_id` in place of the user, who is recognized by the use of the code only.
+    `flow_id` in place of the user, who is recognized by the use of the code only. With an `identity` nobody was recognized:
+    it is what the user, who asked for it, may have.
     """
 
     id: str = field(repr=False)
@@ -27,6 +29,7 @@ class SignInCode:
     version: int = 0
     amr: tuple[str, ...] = ()
     flow_id: str | None = None
+    identity: Identity | None = None
 
 
 class SignInCodes:
@@ -49,6 +52,7 @@ class SignInCodes:
                     "challenge": code.challenge,
                     "expires_at": code.expires_at,
                     "flow_id": code.flow_id,
+                    "identity": asdict(code.identity) if code.identity else None,
                 }
             )
 
@@ -69,4 +73,5 @@ class SignInCodes:
             challenge=found["challenge"],
             expires_at=found["expires_at"],
             flow_id=found.get("flow_id"),
+            identity=Identity(**identity) if (identity := found.get("identity")) else None,
         )

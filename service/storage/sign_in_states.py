@@ -14,7 +14,7 @@ class SignInState:
 
     `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it. With a
     `challenge` a code is made in place of a token, for the page `redirect_to`. `provider` is the one whose ID token an app will
-    send, by its name.
+    send, by its name. `user_id` is who wants the identity, and is signed in.
     """
 
     id: str = field(repr=False)
@@ -28,6 +28,7 @@ class SignInState:
     challenge: str | None = field(default=None, repr=False)
     redirect_to: str | None = None
     provider: str | None = None
+    user_id: str | None = None
 
 
 class SignInStates:
@@ -64,11 +65,13 @@ class SignInStates:
             challenge=found.get("challenge"),
             redirect_to=found.get("redirect_to"),
             provider=found.get("provider"),
+            user_id=found.get("user_id"),
         )
 
 
 def _document(state: SignInState) -> Document:
-    more = {"challenge": state.challenge, "redirect_to": state.redirect_to, "provider": state.provider}
+    names = ("challenge", "redirect_to", "provider", "user_id")
+    more = {name: getattr(state, name) for name in names}
     return {
         "_id": state.id,
         "project_id": state.project_id,

@@ -59,10 +59,18 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A person at a provider: `subject` is unique at `issuer` and nowhere else."""
+    """A person at a provider: `subject` is unique at `issuer` and nowhere else.
+
+    `provider` is what the project calls it, `email` the person's address there.
+    """
 
     issuer: str
     subject: str
+    provider: str | None = None
+    email: str | None = None
+
+    def is_same(self, other: "Identity") -> bool:
+        return (self.issuer, self.subject) == (other.issuer, other.subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +225,10 @@ class Users:
             **write_state(new.state),
         }
         if new.identity is not None:
-            record |= {"oauth_id": new.identity.subject, "identities": [identity_document(new.identity)]}
+            record |= {
+                "oauth_id": new.identity.subject,
+                "identities": [identity_document(new.identity, new.created_at, used=new.created_at)],
+            }
         return record
 
 
@@ -253,5 +264,13 @@ def encode_data(data: Mapping[str, Any]) -> bytes:
     return raw
 
 
-def identity_document(identity: Identity) -> Document:
-    return {"issuer": identity.issuer, "subject": identity.subject}
+def identity_document(identity: Identity, made: datetime, *, used: datetime | None) -> Document:
+    """`used` is when somebody signed in by it for the last time."""
+    return {
+        "issuer": identity.issuer,
+        "subject": identity.subject,
+        "provider": identity.provider,
+        "email": identity.email,
+        "created_at": made,
+        "last_used_at": used,
+    }

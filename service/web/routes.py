@@ -53,8 +53,8 @@ from service.web.rules import openapi as describe_rules
 from service.web.sessions import endpoints as sessions
 from service.web.sessions import openapi as describe_sessions
 from service.web.sign_in import endpoints as sign_in
+from service.web.sign_in import identities, posted, tokens
 from service.web.sign_in import openapi as describe_sign_in
-from service.web.sign_in import posted, tokens
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
@@ -65,6 +65,7 @@ READ, IGNORED = Query.READ, Query.IGNORED
 
 PROFILE = "/auth-collections/user"
 SESSIONS = f"{PROFILE}/sessions"
+IDENTITIES = f"{PROFILE}/identities"
 USERS = "/auth-collections/users"
 ONE_USER = f"{USERS}/{{id}}"
 QUERY_USERS = f"{USERS}/query"
@@ -159,6 +160,15 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("POST", "/auth-collections/login-id-token", tokens.login_by_id_token, ANY_KEY, CODES,
              describe_sign_in.LOGIN_ID_TOKEN, max_body=MAX_JSON_BYTES,
              answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
+    ApiRoute("GET", IDENTITIES, identities.list_identities, USER, AUTH, describe_sign_in.LIST_IDENTITIES),
+    ApiRoute("POST", IDENTITIES, identities.link_identity, RECENT_USER, AUTH, describe_sign_in.LINK_IDENTITY,
+             max_body=MAX_JSON_BYTES, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
+    ApiRoute("POST", f"{IDENTITIES}/confirm", identities.confirm_identity, USER, CODES,
+             describe_sign_in.CONFIRM_IDENTITY, max_body=MAX_JSON_BYTES),
+    ApiRoute("DELETE", f"{IDENTITIES}/{{id}}", identities.remove_identity, RECENT_USER, AUTH,
+             describe_sign_in.REMOVE_IDENTITY),
+    ApiRoute("GET", "/auth-collections/sign-in-methods", identities.sign_in_methods, OPTIONAL_KEY, AUTH,
+             describe_sign_in.SIGN_IN_METHODS, query=READ),
     # The specification's configuration example has the callback without the prefix.
     ApiRoute("GET", CALLBACK, sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.SHORT_CALLBACK,
              query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),

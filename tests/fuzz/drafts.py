@@ -240,6 +240,10 @@ def _by_provider(path: str) -> Any:
             return {"provider": "staff"}
         case "/auth-collections/login-id-token":
             return {"flow_id": "made-up", "id_token": "a.b.c", "name": "Ann"}
+        case "/auth-collections/user/identities":
+            return {"provider": "default", "code_challenge": "A" * 43, "client_state": "/me"}
+        case "/auth-collections/user/identities/confirm":
+            return {"code": "made-up", "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"}
         case "/auth-collections/auth-idp-redirect/{project_id}/{provider}":
             return {"state": "made-up", "code": "made-up"}
     return None

@@ -10,6 +10,7 @@ from service.domain.projects.lookup import Project
 from service.errors import InvalidCode
 from service.schema.values import now
 from service.storage.sign_in_codes import SignInCode, SignInCodes
+from service.storage.users import Identity
 
 LIFE = timedelta(seconds=60)
 RANDOM_BYTES = 32
@@ -36,8 +37,29 @@ class ExchangeCodes:
         await self._store.insert(SignInCode(id_, project.id, challenge, now() + LIFE, flow_id=flow_id))
         return code
 
+    async def issue_for_link(self, project: Project, user_id: str, identity: Identity, challenge: str) -> str:
+        """A code for a user who wants that identity. It signs nobody in."""
+        code, id_ = _new_code()
+        end = now() + LIFE
+        await self._store.insert(SignInCode(id_, project.id, challenge, end, user_id, identity=identity))
+        return code
+
     async def redeem(self, project: Project, code: str, verifier: str | None) -> SignInCode:
-        """What the code was issued for. It is spent by this, whatever happens. Raises InvalidCode."""
+        """What a code was issued for that signs somebody in. It is spent by this, whatever happens. Raises InvalidCode."""
+        found = await self._take(project, code, verifier)
+        if found.identity is not None:
+            raise InvalidCode
+        return found
+
+    async def redeem_link(self, project: Project, code: str, verifier: str, user_id: str) -> Identity:
+        """The identity that this user asked for. The code is spent by this, whatever happens. Raises InvalidCode."""
+        found = await self._take(project, code, verifier)
+        # Whoever was sent into the flow of somebody else does nothing for them, and nothing to the own account.
+        if found.identity is None or found.user_id != user_id:
+            raise InvalidCode
+        return found.identity
+
+    async def _take(self, project: Project, code: str, verifier: str | None) -> SignInCode:
         found = await self._store.take(_digest(code), project_id=project.id, moment=now())
         if found is None or not is_verifier(verifier, found.challenge):
             raise InvalidCode

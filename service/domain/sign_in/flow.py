@@ -16,7 +16,7 @@ from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
 from service.domain.sign_in.joining import Joining
-from service.domain.sign_in.linking import link_or_create
+from service.domain.sign_in.linking import identify, link_or_create
 from service.domain.sign_in.registration import ProviderClients, check_page
 from service.errors import (
     Busy,
@@ -31,7 +31,6 @@ from service.errors import (
 from service.providers import AuthorizationResponse, FlowSecrets, Gateway, Registration
 from service.schema.values import now
 from service.storage.sign_in_states import SignInState, SignInStates
-from service.storage.users import Identity
 
 log = structlog.get_logger()
 
@@ -53,7 +52,7 @@ class SignInWish:
     """What whoever begins a sign-in asks for. `browser` is the value with which an earlier one was bound.
 
     `provider` is the name of one of the project's, None that of the IDP settings. With a `challenge` (RFC 7636) the page
-    `redirect_to` is given a code and no token.
+    `redirect_to` is given a code and no token. With a `user_id` nobody is signed in: that user may have the identity.
     """
 
     provider: str | None = None
@@ -61,6 +60,7 @@ class SignInWish:
     browser: str | None = field(default=None, repr=False)
     challenge: str | None = field(default=None, repr=False)
     redirect_to: str | None = None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class SignIn:
         """
         registration = self._clients.find(project, wish.provider)
         if wish.redirect_to is not None:
-            check_page(project, wish.redirect_to)
+            check_page(project, wish.redirect_to, "query" if wish.user_id is None else "body")
         proofs = FlowSecrets(state=new_random(), nonce=new_random(), code_verifier=new_random())
         # A browser keeps its value, so that two sign-ins at once in two tabs both work.
         browser = (wish.browser or new_random()) if project.settings.idp_bind_browser else None
@@ -139,6 +139,7 @@ class SignIn:
                 expires_at=now() + LIFETIME,
                 challenge=wish.challenge,
                 redirect_to=wish.redirect_to,
+                user_id=wish.user_id,
             )
         )
         return AuthorizationStart(url, browser)
@@ -185,8 +186,11 @@ class SignIn:
             raise SignInFailed("too many sign-ins wait for the provider") from None
         if registration.quirks.posts_name and profile.name is None:
             profile = replace(profile, name=callback.name)
-        identity, is_first = Identity(profile.issuer or provider, profile.subject), registration.name is None
-        user = await link_or_create(project, identity, profile, self._joining, is_first=is_first)
+        if begun.user_id is not None:
+            identity = identify(registration, profile)
+            challenge = begun.challenge or ""
+            return SignInResult(code=await self._codes.issue_for_link(project, begun.user_id, identity, challenge))
+        user = await link_or_create(project, registration, profile, self._joining)
         if begun.challenge is not None:
             decide_sign_in(project.settings, user.state, proves_email=True)
             challenge = begun.challenge

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
+from service.domain.projects.providers import DEFAULT
 from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.usernames import username
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
-from service.providers import Profile
+from service.providers import Profile, Registration
+from service.schema.values import now
 from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
 from service.storage.users import Identity, NewUser, Users
@@ -81,17 +83,24 @@ def decide(
     raise SignInFailed("the e-mail address belongs to another subject of the provider")
 
 
+def identify(registration: Registration, profile: Profile) -> Identity:
+    """Whose identity `profile` shows. Raises as `verified_email`."""
+    issuer = profile.issuer or registration.provider_name
+    return Identity(issuer, profile.subject, registration.name or DEFAULT, verified_email(profile))
+
+
 async def link_or_create(
-    project: Project, identity: Identity, profile: Profile, joining: Joining, *, is_first: bool = True
+    project: Project, registration: Registration, profile: Profile, joining: Joining
 ) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
-    `is_first` is the one provider that there was before users had identities. Raises what `verified_email` and `decide` raise,
-    and the errors of the database.
+    Raises what `identify` and `decide` raise, and the errors of the database.
     """
-    email, identities = verified_email(profile), project.identities
+    identity, identities = identify(registration, profile), project.identities
+    email = identity.email or ""
     for _ in range(ATTEMPTS):
-        found = await identities.find(identity, email, with_older=is_first)
+        # Before users had identities there was the provider of the IDP settings alone.
+        found = await identities.find(identity, email, with_older=registration.name is None)
         links = project.settings.linking == "verified"
         decision = decide(profile, email, by_subject=found.by_subject, by_email=found.by_email, links=links)
         # A unique index refuses the slower of two who do this at once: most likely one person with two tabs.
@@ -111,9 +120,11 @@ async def link_or_create(
 
 
 async def _use(identities: Identities, user: ExistingUser, identity: Identity) -> ExistingUser:
-    """A user from before there were identities gets the first one: that of the only provider there was."""
-    if not user.has_identity:
-        await identities.add_first(user.id, identity)
+    """A user from before there were identities gets this one: that of the only provider there was."""
+    if user.has_identity:
+        await identities.use(user.id, identity)
+    else:
+        await identities.add(user.id, identity, used=now())
     return user
 
 

@@ -27,7 +27,6 @@ from service.errors import (
 from service.providers import Gateway
 from service.schema.values import now
 from service.storage.sign_in_states import SignInState, SignInStates
-from service.storage.users import Identity
 
 log = structlog.get_logger()
 
@@ -110,9 +109,8 @@ class NativeSignIn:
             raise SignInFailed("the project's provider was changed in the meantime")
         async with self._shares.take(registration.provider_name):
             profile = await self._gateway.judge_token(registration, answer.id_token, begun.nonce)
-        identity = Identity(profile.issuer or registration.provider_name, profile.subject)
         named = replace(profile, name=profile.name or answer.name)
-        found = await link_or_create(project, identity, named, self._joining, is_first=False)
+        found = await link_or_create(project, registration, named, self._joining)
         user = await project.users.find_profile(found.id)
         if user is None:
             raise UserNotFound

@@ -1,11 +1,12 @@
 """A project's clients at its identity providers, put together from the project's settings and the environment's."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from service.domain.projects.lookup import Project
 from service.domain.projects.provider_administration import redirect_url
-from service.domain.projects.providers import Provider, ProviderSettings
+from service.domain.projects.providers import DEFAULT, Provider, ProviderSettings
 from service.domain.projects.settings import ProjectSettings
 from service.errors import ConfigurationMissing, Invalid, ProviderNotFound
 from service.providers import Endpoints, Registration, is_allowed_url
@@ -42,6 +43,17 @@ class ProviderClients:
         if provider is None:
             return registration_of(project.settings, self._defaults)
         return named_registration(project, provider, self._base_url)
+
+    def usable(self, project: Project) -> dict[str, str]:
+        """Name → what people call it, of the providers at which a browser can sign in: those that miss no setting."""
+        names: dict[str | None, str] = {None: DEFAULT}
+        names |= {name: provider.title for name, provider in project.providers.items()}
+        found: dict[str, str] = {}
+        for name, title in names.items():
+            with suppress(ConfigurationMissing):
+                self.find(project, name)
+                found[name or DEFAULT] = title
+        return found
 
     def find_native(self, project: Project, provider: str) -> Registration:
         """The client whose ID tokens apps of the project send.
@@ -159,10 +171,10 @@ def is_posted(project: Project, provider: str | None) -> bool:
     return found is not None and (found.settings.response_mode or found.preset.response_mode) == FORM_POST
 
 
-def check_page(project: Project, page: str) -> None:
+def check_page(project: Project, page: str, place: str = "query") -> None:
     """Raises Invalid for none of the project's REDIRECT_URLS. On this machine any port will do (RFC 8252 section 7.3)."""
     if _without_port(page) not in map(_without_port, project.settings.redirect_urls):
-        raise Invalid.one(("query", "redirect_to"), "This is none of the project's REDIRECT_URLS")
+        raise Invalid.one((place, "redirect_to"), "This is none of the project's REDIRECT_URLS")
 
 
 def _without_port(page: str) -> str:

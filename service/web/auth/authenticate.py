@@ -123,13 +123,15 @@ async def authenticate_optional_user(request: Request, services: Services) -> Us
         return SERVICE_CALLER
 
 
-async def authenticate_optional_key(request: Request, services: Services) -> SecretKeyCaller | AnonymousCaller:
-    """The holder of the key where one is sent, else somebody in the project that the query names, else in the default one.
+async def authenticate_optional_key(
+    request: Request, services: Services
+) -> SecretKeyCaller | PublishableKeyCaller | AnonymousCaller:
+    """The holder of the key, of either kind, where one is sent; else somebody in the project that the query names.
 
-    Raises InvalidApiKey, ProjectNotFound, and Invalid where no project is named and there is no default.
+    Where none is named it is the default one. Raises InvalidApiKey, ProjectNotFound, and Invalid where there is no default.
     """
     if headers_of(request, b"x-api-key"):
-        return await authenticate_key(request, services)
+        return await authenticate_any_key(request, services)
     projects, project_id = services.projects, _project_id(request)
     project = await projects.default() if project_id is None else await projects.by_id(project_id)
     if project is None:

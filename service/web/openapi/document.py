@@ -79,7 +79,7 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.NONE: [],
     Credential.PROJECT_IN_PATH: [],
     Credential.FILE_NAME: [],
-    Credential.OPTIONAL_API_KEY: [{}, {Credential.API_KEY.value: []}],
+    Credential.OPTIONAL_API_KEY: [{}, {Credential.API_KEY.value: []}, {PUBLISHABLE_KEY: []}],
     Credential.API_KEY: [{Credential.API_KEY.value: []}],
     Credential.ANY_KEY: [{Credential.API_KEY.value: []}, {PUBLISHABLE_KEY: []}],
     Credential.BY_RULE: [{Credential.API_KEY.value: []}, {Credential.USER_TOKEN.value: []}, {PUBLISHABLE_KEY: []}],

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
-from service.domain.access.caller import AnonymousCaller, SecretKeyCaller
+from service.domain.access.caller import AnonymousCaller, PublishableKeyCaller, SecretKeyCaller
 from service.domain.projects.providers import DEFAULT
 from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback, SignInResult, SignInWish
 from service.domain.sign_in.registration import completion_page
@@ -20,15 +20,13 @@ from service.services import Services
 from service.web.auth.authenticate import MAX_PROJECT_ID
 from service.web.auth.client import read_client
 from service.web.http.render import json_response
-from service.web.sign_in.bodies import MAX_PROVIDER
+from service.web.sign_in.bodies import MAX_CLIENT_STATE, MAX_PROVIDER, MAX_REDIRECT_TO
 
 # A SHA-256 in base64url (RFC 7636 section 4.2).
 CHALLENGE_LENGTH = 43
 CHALLENGE = re.compile(rf"[A-Za-z0-9_-]{{{CHALLENGE_LENGTH}}}")
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
-MAX_CLIENT_STATE = 512
-MAX_REDIRECT_TO = 2048
 PARAMETERS = {
     "project_id": MAX_PROJECT_ID,
     "client_state": MAX_CLIENT_STATE,
@@ -53,9 +51,11 @@ class AuthorizationUrl(TypedDict):
     url: Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
-async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller, services: Services) -> Response:
+async def login_idp(
+    request: Request, caller: SecretKeyCaller | PublishableKeyCaller | AnonymousCaller, services: Services
+) -> Response:
     """Get the identity provider's authorization URL."""
-    parameters = _parameters(request)
+    parameters = read_parameters(request, PARAMETERS)
     wish = SignInWish(
         provider=name_provider(parameters.get("provider")),
         client_state=parameters.get("client_state"),
@@ -63,7 +63,7 @@ async def login_idp(request: Request, caller: SecretKeyCaller | AnonymousCaller,
         challenge=_challenge(parameters),
         redirect_to=parameters.get("redirect_to"),
     )
-    return _begun(await services.sign_in.begin(caller.project, wish))
+    return begun_response(await services.sign_in.begin(caller.project, wish))
 
 
 async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
@@ -90,20 +90,20 @@ def _challenge(parameters: Mapping[str, str]) -> str | None:
     return challenge
 
 
-def _parameters(request: Request) -> dict[str, str]:
-    """The query of login-idp. Raises Invalid for a name that is not a parameter, and for an empty or long value."""
+def read_parameters(request: Request, lengths: Mapping[str, int]) -> dict[str, str]:
+    """Those of the query, by name → how long one may be. Raises Invalid for another name, and an empty or long value."""
     pairs = parse_pairs(request.scope["query_string"])
-    violations = [fault for name, value in pairs if (fault := _fault(name, value))]
+    violations = [fault for name, value in pairs if (fault := _fault(name, value, lengths))]
     if violations:
         raise Invalid(violations)
     return dict(pairs)
 
 
-def _fault(name: str, value: str) -> Violation | None:
-    if name not in PARAMETERS:
+def _fault(name: str, value: str, lengths: Mapping[str, int]) -> Violation | None:
+    if name not in lengths:
         return Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden")
-    if not 1 <= len(value) <= PARAMETERS[name]:
-        return Violation(("query", name), f"This must have 1 to {PARAMETERS[name]} characters", "value_error")
+    if not 1 <= len(value) <= lengths[name]:
+        return Violation(("query", name), f"This must have 1 to {lengths[name]} characters", "value_error")
     return None
 
 
@@ -113,7 +113,8 @@ def read_browser(request: Request) -> str | None:
     return found[-1] if found else None
 
 
-def _begun(begun: AuthorizationStart) -> Response:
+def begun_response(begun: AuthorizationStart) -> Response:
+    """The URL, and the cookie that binds the sign-in to this browser where the project wants that."""
     answer: AuthorizationUrl = {"url": begun.url}
     response = json_response(answer)
     if begun.browser:

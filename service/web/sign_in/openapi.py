@@ -7,8 +7,12 @@ from service.errors import (
     Busy,
     ConfigurationMissing,
     EmailOfPasswordUser,
+    IdentityInUse,
+    IdentityLimit,
+    IdentityNotFound,
     InvalidCode,
     InvalidIdToken,
+    LastSignInMethod,
     NoEmail,
     ProjectNotFound,
     ProviderNotFound,
@@ -20,19 +24,25 @@ from service.web.http.urlencoded import URLENCODED
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
+from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME
 from service.web.sign_in.bodies import (
+    EXAMPLE_CHALLENGE,
     EXAMPLE_SVC_CODE,
     EXAMPLE_VERIFIER,
+    IdentityList,
+    IdentityView,
     IdTokenForm,
+    LinkForm,
+    LinkProofForm,
     NativeStartView,
     ProviderForm,
+    SignInMethodsView,
     TokenForm,
 )
 from service.web.sign_in.endpoints import CHALLENGE, PARAMETERS, AuthorizationUrl
 
 EXAMPLE_URL = "https://provider.example/authorize?response_type=code&client_id=app&state=Yk3v"
 PAGE = Content(schema={"type": "string"}, media_type="text/html")
-EXAMPLE_CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
 CODES = ", ".join(f"`{ending.code}`" for ending in ENDINGS)
 
@@ -181,4 +191,88 @@ LOGIN_ID_TOKEN = Operation(
     ),
     answers=(SuccessResponse(description="The user's token", content=(SIGNED_IN,)),),
     errors=(InvalidIdToken, NoEmail, EmailOfPasswordUser, AccountDisabled, Unavailable, Busy),
+)
+EXAMPLE_IDENTITY = {
+    "id": EXAMPLE_ID,
+    "provider": "google",
+    "email": "ann@gmail.com",
+    "created_at": EXAMPLE_TIME,
+    "last_used_at": None,
+}
+LIST_IDENTITIES = Operation(
+    id="listIdentities",
+    tag=tags.SIGN_IN,
+    answers=(
+        SuccessResponse(
+            description="The user's identities, in the order in which they came",
+            content=(Content(type=IdentityList, examples={"one": {"identities": [EXAMPLE_IDENTITY]}}),),
+        ),
+    ),
+)
+LINK_IDENTITY = Operation(
+    id="linkIdentity",
+    tag=tags.SIGN_IN,
+    description="For ten minutes after a sign-in or a step-up. Send the browser to `url`; it comes back with `svc-code`, or "
+    "with `svc-error` as a sign-in does. Nothing is linked before `/auth-collections/user/identities/confirm`.",
+    body=(
+        Content(type=LinkForm, examples={"a provider": {"provider": "google", "code_challenge": EXAMPLE_CHALLENGE}}),
+    ),
+    answers=(
+        SuccessResponse(
+            description="Where to send the browser",
+            content=(Content(type=AuthorizationUrl, examples={"a provider": {"url": EXAMPLE_URL}}),),
+            headers={"Set-Cookie": "Binds the flow to this browser, where one asks over https"},
+        ),
+    ),
+    errors=(ConfigurationMissing("CLIENT_SECRET key missing"), ProviderNotFound, Busy),
+)
+CONFIRM_IDENTITY = Operation(
+    id="confirmIdentity",
+    tag=tags.SIGN_IN,
+    description="With a token of the user who asked for it: whoever was sent into the flow of somebody else links nothing. A "
+    "code is good for 60 seconds and once, whatever comes of it.",
+    body=(
+        Content(type=LinkProofForm, examples={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}}),
+    ),
+    answers=(
+        SuccessResponse(
+            status=201,
+            description="The identity, with which the user can sign in from now on",
+            content=(Content(type=IdentityView, examples={"linked": EXAMPLE_IDENTITY}),),
+        ),
+    ),
+    errors=(InvalidCode, IdentityInUse, IdentityLimit, IdentityNotFound),
+)
+REMOVE_IDENTITY = Operation(
+    id="removeIdentity",
+    tag=tags.SIGN_IN,
+    description="For ten minutes after a sign-in or a step-up. The last way to sign in stays: of passwords, identities and "
+    "passkeys. Sessions go on.",
+    answers=(SuccessResponse(status=204, description="Nobody signs in to this account with it any more"),),
+    errors=(IdentityNotFound, LastSignInMethod),
+)
+SIGN_IN_METHODS = Operation(
+    id="signInMethods",
+    tag=tags.SIGN_IN,
+    description="What a page needs for its buttons. The project is found as for `/auth-collections/login-idp`.",
+    parameters=(LOGIN.parameters[0],),
+    answers=(
+        SuccessResponse(
+            description="The ways to sign in",
+            content=(
+                Content(
+                    type=SignInMethodsView,
+                    examples={
+                        "two": {
+                            "password": True,
+                            "email": True,
+                            "passkey": False,
+                            "providers": [{"id": "google", "name": "Google"}],
+                        }
+                    },
+                ),
+            ),
+        ),
+    ),
+    errors=(ProjectNotFound,),
 )

@@ -10,7 +10,7 @@ import httpx2
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from service.services import Services
 from tests.conftest import Api
-from tests.web.sign_in.site import Ending, ending
+from tests.web.sign_in.site import WITHOUT_USES, Ending, ending
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Providers:
         return ending(await self.follow(await self.answer(await self.begin(name, **parameters), account)))
 
     def users(self) -> list[dict[str, Any]]:
-        """The users as they are stored."""
-        return list(self.api.database["users"].find().sort("created_at", 1))
+        """The users as they are stored; of identities whose they are, without what their last use said."""
+        return list(self.api.database["users"].find({}, WITHOUT_USES).sort("created_at", 1))
 
 
 def query_of(url: str) -> dict[str, str]:

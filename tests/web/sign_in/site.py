@@ -13,6 +13,7 @@ from tests.threats.conftest import INTERNALS
 
 CALLBACK = "http://service.test/callback"
 COMPLETE = "https://app.example.com/done?keep=1"
+WITHOUT_USES = {f"identities.{name}": 0 for name in ("provider", "email", "created_at", "last_used_at")}
 TOKEN, ERROR = "svc-super-token", "svc-error"
 
 
@@ -84,5 +85,5 @@ class Site:
         return str(ACCOUNTS[account].claims["sub"])
 
     def users(self) -> list[dict[str, Any]]:
-        """The users as they are stored."""
-        return list(self.api.database["users"].find())
+        """The users as they are stored; of identities whose they are, without what their last use said."""
+        return list(self.api.database["users"].find({}, WITHOUT_USES))
