@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 from pydantic import SecretStr
 
-from faults.commands import KEY, free_port
+from faults.commands import KEY, NO_TLS, free_port
 from faults.starts import Process, start_command
 from service.domain.projects.admin import ProjectAdmin
 from service.services import build_services
@@ -104,7 +104,7 @@ def wait_live(service: Service) -> None:
         if service.process.poll() is not None or time.monotonic() > deadline:
             raise AssertionError(f"The service did not start: {service.log.read_text()[-2000:]}")
         with suppress(httpx2.TransportError):
-            if httpx2.get(f"{service.url}/health/live", timeout=5).status_code == 200:
+            if httpx2.get(f"{service.url}/health/live", timeout=5, verify=NO_TLS).status_code == 200:
                 return
         time.sleep(0.02)
 

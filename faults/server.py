@@ -18,7 +18,7 @@ import httpx2
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from faults.commands import KEY, free_port
+from faults.commands import KEY, NO_TLS, free_port
 from faults.samples import FORM_TYPE
 from faults.starts import NOWHERE, Process, run_command, start_command, stop
 
@@ -54,7 +54,7 @@ class Server:
 
     def request(self, method: str, path: str, **kwargs: Any) -> httpx2.Response:
         headers = {"x-api-key": self.key, **kwargs.pop("headers", {})}
-        return httpx2.request(method, f"{self.url}{path}", headers=headers, timeout=60, **kwargs)
+        return httpx2.request(method, f"{self.url}{path}", headers=headers, timeout=60, verify=NO_TLS, **kwargs)
 
     def signup(self, body: bytes) -> httpx2.Response:
         """A signup with the form `body`."""

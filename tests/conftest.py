@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import fcntl
+import functools
 import gc
 import os
 import shutil
@@ -16,7 +17,8 @@ from typing import Any
 import httpx2
 import pytest
 import structlog
-from httpx2._config import DEFAULT_TIMEOUT_CONFIG
+from httpx2._config import DEFAULT_TIMEOUT_CONFIG, create_ssl_context
+from httpx2._transports import default
 from pydantic import SecretStr
 from pymongo import MongoClient, monitoring
 from pymongo.database import Database
@@ -40,6 +42,8 @@ BASE_URL = "http://service.test"
 # An answer may be late on a busy machine; the five seconds of the client are no promise of the service.
 for _part in ("connect", "read", "write", "pool"):
     setattr(DEFAULT_TIMEOUT_CONFIG, _part, 60.0)
+# Each client would read the machine's certificates anew, which takes longer than most requests of these tests.
+default.create_ssl_context = functools.cache(create_ssl_context)  # type: ignore[attr-defined]
 # What many ask for at once takes long on a busy machine; tests of deadlines have their own.
 PATIENT = Deadlines(answer=120.0)
 # Nearly as long as `storage.driver` still takes its own way.

@@ -1,7 +1,6 @@
 """What the test provider holds: its keys, the codes and tokens it gave out, and how often it was called."""
 
 import secrets
-import ssl
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import httpx2
 
+from faults.commands import NO_TLS
 from faults.provider.accounts import ACCOUNTS, Account
 from faults.provider.tokens import TWISTS, SigningKey, new_key, signed
 
@@ -18,9 +18,6 @@ CLIENT_ID = "demo-client"
 CLIENT_SECRET = "demo:secret+100%/é"
 # `standard` is a usual issuer; each other name is one with a peculiarity, under the path of that name.
 ISSUERS = ("standard", "named", "post", "mislabelled", "outside", "down", "bare", "hanging")
-
-# Reading the system's certificates anew would take longer than all else in a sign-in.
-NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from faults.commands import free_port
+from faults.commands import NO_TLS, free_port
 from faults.once import CHALLENGE, VERIFIER
-from faults.provider.state import NO_TLS
 from tests.conftest import BASE_URL
 from tests.web.sign_in.providers import Providers, query_of
 from tests.web.sign_in.site import ending
