@@ -4,6 +4,7 @@ It knows nothing of the service but how it runs uvicorn: no routes, no credentia
 headers beyond the two that HTTP needs. It reads by plain commands, which cost the driver less than its cursors do.
 """
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ Database = Any
 Operation = Callable[[Database, bytes], Awaitable[object]]
 
 USER = {"email": 1, "data": 1, "created_at": 1, "updated_at": 1}
+STANDING = {"token_version": 1}
 LISTED = {"email": 1, "data": 1, "created_at": 1}
 RELATED = ("_id", "email", "data")
 ORDER = {"created_at": 1, "_id": 1}
@@ -97,6 +99,22 @@ async def _change(database: Database, body: bytes) -> object:
     )
 
 
+async def _refresh(database: Database, body: bytes) -> object:
+    """The least that a refresh asks of MongoDB: a small change of one record, and one other record."""
+    known = {"_id": os.environ["FLOOR_USER"]}
+    user, changed = await asyncio.gather(
+        _read(database, {"find": "users", "filter": known, "projection": STANDING, "limit": 1, "singleBatch": True}),
+        database.command(
+            {
+                "update": "floor_sessions",
+                "updates": [{"q": {"_id": orjson.loads(body)["id"]}, "u": {"$inc": {"count": 1}}}],
+                "writeConcern": {"w": "majority"},
+            }
+        ),
+    )
+    return [user, changed["nModified"]]
+
+
 async def _ready(_database: Database, _body: bytes) -> object:
     return {}
 
@@ -110,6 +128,7 @@ OPERATIONS: dict[str, Operation] = {
     "/get": _get,
     "/documents": _list_documents,
     "/change": _change,
+    "/refresh": _refresh,
     "/health/ready": _ready,
 }
 

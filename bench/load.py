@@ -28,15 +28,20 @@ class Request:
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + self.body
 
 
-async def send_many(
-    server: Server, request: Request | Sequence[Request], count: int, *, connections: int = CONNECTIONS
-) -> list[float]:
-    """The milliseconds that each answer took; of several requests each in turn is sent.
+# The same again and again, several in turn, or each once: then every call goes on where the one before it ended.
+Requests = Request | Sequence[Request] | Iterator[Request]
+
+
+async def send_many(server: Server, request: Requests, count: int, *, connections: int = CONNECTIONS) -> list[float]:
+    """The milliseconds that each answer took.
 
     Raises RuntimeError for an answer that is not a success.
     """
-    requests = [request] if isinstance(request, Request) else request
-    left = islice(cycle([each.encoded() for each in requests]), count)
+    if isinstance(request, Iterator):
+        left = iter([each.encoded() for each in islice(request, count)])
+    else:
+        requests = [request] if isinstance(request, Request) else request
+        left = islice(cycle([each.encoded() for each in requests]), count)
     found = await asyncio.gather(*(_converse(server, left) for _ in range(connections)))
     return [milliseconds for times in found for milliseconds in times]
 

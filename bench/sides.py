@@ -11,7 +11,7 @@ from pymongo import MongoClient
 from rich.console import Console
 from rich.table import Table
 
-from bench.load import Request, send_many
+from bench.load import Requests, send_many
 from bench.processes import Server
 from service.settings import Settings
 
@@ -36,7 +36,7 @@ class Side:
     """A running server, and what to send it for each operation."""
 
     server: Server
-    requests: Mapping[str, Request | Sequence[Request]]
+    requests: Mapping[str, Requests]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ async def interleave(
     return {name: {side: Costs(found) for side, found in each.items()} for name, each in costs.items()}
 
 
-async def _measure(server: Server, mongodb: Server, request: Request | Sequence[Request], count: int) -> Cost:
+async def _measure(server: Server, mongodb: Server, request: Requests, count: int) -> Cost:
     before = server.cpu_seconds(), mongodb.cpu_seconds()
     await send_many(server, request, count)
     after = server.cpu_seconds(), mongodb.cpu_seconds()

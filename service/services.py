@@ -280,7 +280,7 @@ def build_services(settings: Settings) -> Services:
         tokens=tokens,
         sessions=sessions,
         refresh_tokens=refresh_tokens,
-        refreshing=Refreshing(sessions, projects, access, flows),
+        refreshing=Refreshing(sessions, projects, access, flows, tokens.owners),
         sightings=sightings,
         journal=journal,
         passwords=passwords,

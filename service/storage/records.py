@@ -15,7 +15,7 @@ from typing import Any
 
 from pymongo import ReturnDocument, timeout
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import AutoReconnect, BulkWriteError
+from pymongo.errors import AutoReconnect, BulkWriteError, WriteConcernError
 
 from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
@@ -138,6 +138,20 @@ class Records:
             return await self.collection.find_one_and_update(
                 match, changes, projection=fields, return_document=ReturnDocument.AFTER, session=self.session
             )
+
+    async def update_again(self, match: Document, changes: Changes) -> Document | None:
+        """As `update`, for changes that do no harm when they are made twice; no part of a transaction.
+
+        Of these MongoDB writes nothing down by which the driver could repeat them, which takes as long as the change.
+        """
+        command: Document = {"findAndModify": self.name, "query": match, "update": changes, "new": True}
+        command["writeConcern"] = {"w": "majority"}
+        with translated("change a record"):
+            reply = await _try_twice(self.collection, None, command, None)
+            if failed := reply.get("writeConcernError"):
+                raise WriteConcernError(failed["errmsg"], failed["code"], failed)
+        found: Document | None = reply["value"]
+        return found
 
     async def update_and_return_old(self, match: Document, changes: Document) -> Document | None:
         """As `update`, but returns the whole record as it was before."""
@@ -293,12 +307,18 @@ async def read(
     no reason to try again, and a transaction is tried again as a whole.
     """
     with translated("find records", known):
-        try:
-            return await _run(collection, session, command, seconds)
-        except AutoReconnect as error:
-            if error.timeout or session is not None:
-                raise
-            return await _run(collection, session, command, seconds)
+        return await _try_twice(collection, session, command, seconds)
+
+
+async def _try_twice(
+    collection: AsyncCollection[Document], session: ClientSession | None, command: Document, seconds: float | None
+) -> Document:
+    try:
+        return await _run(collection, session, command, seconds)
+    except AutoReconnect as error:
+        if error.timeout or session is not None:
+            raise
+        return await _run(collection, session, command, seconds)
 
 
 async def _run(

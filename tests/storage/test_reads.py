@@ -111,3 +111,12 @@ async def test_readers_who_are_cancelled_twice_leave_the_connections_to_others(m
             await asyncio.gather(*readers, return_exceptions=True)
             async with asyncio.timeout(30):
                 await records.find({"_id": 1})
+
+
+async def test_a_change_that_may_be_made_twice_is_tried_again(
+    records: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = Refusals(monkeypatch, AutoReconnect("connection closed"))
+    assert await records.update_again({"_id": "a"}, {"$set": {"n": 2}}) == {"_id": "a", "data": {"n": 1}, "n": 2}
+    assert await records.update_again({"_id": "b"}, {"$set": {"n": 2}}) is None
+    assert refusals.calls == 3

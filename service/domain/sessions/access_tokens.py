@@ -26,6 +26,8 @@ ISSUED_LEEWAY_SECONDS = 60
 # One of ours has about 400 characters, and 1,070 more where it has as many claims as may be; longer ones are not looked at.
 MAX_TOKEN = 3_072
 CACHED_TOKENS = 10_000
+# It never changes whose a session is.
+OWNER_SECONDS = 86_400
 
 
 class _Claims(JWTClaimsRegistry):
@@ -41,7 +43,7 @@ class Tokens:
     """Issues and verifies user tokens. `issuer` is the service's base URL.
 
     `verified` has the callers of tokens that were verified, for as long as what their projects are is remembered: a caller
-    of it need not ask again.
+    of it need not ask again. `owners` has whose session is whose, of all whose tokens were issued or verified here.
     """
 
     def __init__(self, issuer: str, projects: Projects, sightings: Sightings) -> None:
@@ -50,11 +52,13 @@ class Tokens:
         self._sightings = sightings
         self.verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
         projects.forget_with(self.verified)
+        self.owners: Cache[str] = Cache(CACHED_TOKENS, OWNER_SECONDS)
 
     def issue(
         self, project: Project, session: Session, *, issued: datetime, until: datetime, custom: Mapping[str, Any]
     ) -> str:
         """A token of the session. With `custom` claims as its `claims`, if any."""
+        self.owners.put(session.id, session.user_id)
         claims: dict[str, Any] = {
             "iss": self._issuer,
             "aud": project.id,
@@ -101,6 +105,8 @@ class Tokens:
             claims.get("aal", 1),
         )
         self._sightings.note(project, claims)
+        if caller.sid is not None:
+            self.owners.put(caller.sid, caller.user_id)
         # A token about to expire is verified each time, so that its last second is its last.
         if claims["exp"] - time.time() > CACHE_SECONDS:
             # What the token says stays true; what its project is may have changed since that was read.

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from service.domain.access.control import AccessControl
+from service.domain.cache import Cache
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose
 from service.domain.limits.limiter import HOUR, Policy, Quota, exceeded, seconds_until, window_end
@@ -19,7 +20,7 @@ from service.schema.values import now
 from service.storage.databases import ProjectDatabase
 from service.storage.endings import end_session
 from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.rotations import Rotation, Terms, Verdict, find_standing, rotate
+from service.storage.rotations import Rotation, Standing, Terms, Verdict, find_standing, rotate
 from service.storage.sessions import Session, SessionRecords
 from service.storage.users import Users
 
@@ -40,10 +41,16 @@ class Refreshed:
 
 
 class Refreshing:
-    """Judges refresh tokens. Raises the errors of the database."""
+    """Judges refresh tokens. Raises the errors of the database.
 
-    def __init__(self, sessions: Sessions, projects: Projects, access: AccessControl, flows: Flows) -> None:
+    `owners` has the users of sessions that this worker knows: such a one is read while the session is rotated.
+    """
+
+    def __init__(
+        self, sessions: Sessions, projects: Projects, access: AccessControl, flows: Flows, owners: Cache[str]
+    ) -> None:
         self._sessions = sessions
+        self._owners = owners
         self._projects = projects
         self._access = access
         self._flows = flows
@@ -63,9 +70,7 @@ class Refreshing:
         """
         for _ in range(LOOKS):
             terms = _terms(project, now())
-            rotation, standing = await asyncio.gather(
-                rotate(project.database, token.sid, token.count, terms), find_standing(project.database, token.sid)
-            )
+            rotation, standing = await self._rotate(project, token, terms)
             session = rotation.session
             if session is None or rotation.verdict is Verdict.REFUSED:
                 raise InvalidRefreshToken
@@ -80,6 +85,16 @@ class Refreshing:
                 grant = self._sessions.grant(project, session, standing.state, issued=terms.moment)
                 return Refreshed(grant, _quotas(terms, rotation))
         raise InvalidRefreshToken
+
+    async def _rotate(self, project: Project, token: RefreshToken, terms: Terms) -> tuple[Rotation, Standing | None]:
+        """The user is read at the same time where the worker knows whose the session is, else after it."""
+        database, owner = project.database, self._owners.get(token.sid)
+        rotating = rotate(database, token.sid, token.count, terms)
+        if owner is not None:
+            return await asyncio.gather(rotating, find_standing(database, owner))
+        rotation = await rotating
+        session = rotation.session
+        return rotation, None if session is None else await find_standing(database, session.user_id)
 
     async def _end_reused(self, project: Project, session: Session, client: Client) -> None:
         """Ends the session and tells the user, in one transaction: of many who come with such a token one does."""

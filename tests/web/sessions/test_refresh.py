@@ -67,7 +67,7 @@ async def test_a_refresh_is_two_commands_at_once(site: Site, commands: CommandRe
     before = await site.sign_in()
     commands.commands.clear()
     await site.renew(before.refresh)
-    assert sorted(of_the_account(commands)) == ["aggregate", "findAndModify"]
+    assert sorted(of_the_account(commands)) == ["find", "findAndModify"]
 
 
 async def test_no_token_is_stored(site: Site) -> None:

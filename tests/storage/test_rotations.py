@@ -1,0 +1,144 @@
+"""A refresh is tried as a plain step first, and decided about where that found nothing: nobody can tell."""
+
+import asyncio
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+
+from service.errors import Unavailable
+from service.schema.values import now
+from service.storage import rotations
+from service.storage.client import Database
+from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.records import Records
+from service.storage.rotations import Terms, Verdict, rotate
+
+GRACE, LIMIT, HOUR = 30, 5, 3_600
+# What MongoDB took down as its own time of the write.
+CLOCK = ("rotated_at", "last_used_at", "reused_at")
+
+
+def terms(moment: datetime, **different: Any) -> Terms:
+    given: dict[str, Any] = {"moment": moment, "grace_seconds": GRACE, "limit": LIMIT, "hour_end": HOUR}
+    return Terms(**{**given, "tokens_until": moment + timedelta(seconds=900), **different})
+
+
+def session(moment: datetime, **different: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {"_id": "s", "user_id": "u", "ver": 1, "ip": "", "user_agent": "", "amr": [], "aal": 1}
+    given |= dict.fromkeys(("created_at", "auth_time", "tokens_until", "last_used_at"), moment - timedelta(seconds=60))
+    return {**given, "expires_at": moment + timedelta(days=1), "count": 1, **different}
+
+
+def states(moment: datetime) -> list[dict[str, Any]]:
+    """Sessions that differ in all that a verdict depends on."""
+    asked: list[dict[str, Any]] = [{}, *({"asked": {"until": HOUR, "n": n}} for n in (1, LIMIT - 1, LIMIT))]
+    asked += [{"asked": {"until": HOUR - 3_600, "n": LIMIT}}]
+    rotated: list[dict[str, Any]] = [{}, *({"rotated_at": moment - timedelta(seconds=ago)} for ago in (1, 300))]
+    seen: list[dict[str, Any]] = [{}, {"seen": 0}, {"seen": 2}]
+    over: list[dict[str, Any]] = [{}, {"reused_at": moment}, {"last_used_at": moment - timedelta(hours=2)}]
+    over += [{"expires_at": moment + timedelta(seconds=left)} for left in (-1, 60)]
+    over += [{"tokens_until": moment + timedelta(hours=9)}]
+    return [{**a, **b, **c, **d} for a, b, c, d in product(asked, rotated, seen, over)]
+
+
+async def outcome(database: ProjectDatabase, record: dict[str, Any], presented: int, by: Terms) -> tuple[Any, ...]:
+    """What was answered, and what is stored then but for MongoDB's clock."""
+    records = database.records(SESSIONS)
+    await records.put(record)
+    rotation = await rotate(database, "s", presented, by)
+    stored = await records.find({"_id": "s"}) or {}
+    moved = {name for name in CLOCK if stored.get(name) != record.get(name)}
+    rest = {name: value for name, value in stored.items() if name not in CLOCK}
+    return rotation.verdict, rotation.asked, rest, moved
+
+
+async def test_the_step_does_what_the_decision_would(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment, project, verdicts = now(), ProjectDatabase(database), Counter[Verdict]()
+    cases = [(state, presented) for state in states(moment) for presented in (0, 1, 2)]
+    for by in (terms(moment), terms(moment, limit=0, idle_since=moment - timedelta(hours=1))):
+        tried = [await outcome(project, session(moment, **state), n, by) for state, n in cases]
+        with monkeypatch.context() as patched:
+            patched.setattr(rotations, "_step", lambda *_: ({"_id": "nobody"}, [{"$set": {"count": 0}}]))
+            decided = [await outcome(project, session(moment, **state), n, by) for state, n in cases]
+        assert tried == decided
+        verdicts.update(found[0] for found in tried)
+    assert verdicts.keys() == set(Verdict)
+
+
+class Pause:
+    """Holds the first who found nothing to step until somebody else is through."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.reached, self.go_on = asyncio.Event(), asyncio.Event()
+        original = Records.update_again
+
+        async def update_again(records: Records, *arguments: Any) -> Any:
+            found = await original(records, *arguments)
+            if found is None and not self.reached.is_set():
+                self.reached.set()
+                await self.go_on.wait()
+            return found
+
+        monkeypatch.setattr(Records, "update_again", update_again)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "expected"),
+    [
+        # The same token: one rotates, and the other is given the same.
+        (1, (1,), (Verdict.GRANTED, 2)),
+        # The parent, whose successor was used up meanwhile: a grandparent by then.
+        (0, (1,), (Verdict.REFUSED, 2)),
+        # Nobody had the count when the step was tried, and somebody had gone past it when it was decided.
+        (2, (1, 2), (Verdict.GRANTED, 3)),
+    ],
+)
+async def test_s1_who_comes_between_the_step_and_the_decision(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    first: int,
+    others: tuple[int, ...],
+    expected: tuple[Verdict, int],
+) -> None:
+    moment, project = now(), ProjectDatabase(database)
+    # So near its end that no step finds it.
+    await project.records(SESSIONS).put(session(moment, expires_at=moment + timedelta(seconds=60)))
+    pause, by = Pause(monkeypatch), terms(moment)
+    waiting = asyncio.create_task(rotate(project, "s", first, by))
+    await pause.reached.wait()
+    assert {(await rotate(project, "s", each, by)).verdict for each in others} == {Verdict.GRANTED}
+    pause.go_on.set()
+    found = await waiting
+    assert (found.verdict, found.session.count if found.session else None) == expected
+
+
+@pytest.mark.parametrize("left", [60, 86_400])
+@pytest.mark.parametrize(("limit", "granted"), [(0, 40), (LIMIT, LIMIT)])
+async def test_s1_of_many_at_once_one_rotates_and_as_many_are_granted_as_may_be(
+    database: Database, left: int, limit: int, granted: int
+) -> None:
+    moment, project = now(), ProjectDatabase(database)
+    await project.records(SESSIONS).put(session(moment, expires_at=moment + timedelta(seconds=left)))
+    found = await asyncio.gather(*(rotate(project, "s", 1, terms(moment, limit=limit)) for _ in range(40)))
+    assert Counter(each.verdict for each in found)[Verdict.GRANTED] == granted
+    stored = await project.records(SESSIONS).find({"_id": "s"}) or {}
+    assert (stored["count"], stored["asked"]["n"]) == (2, 40)
+
+
+async def test_a_write_whose_majority_is_unknown_is_no_answer(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = Records(database["things"])
+    await records.insert({"_id": "a"})
+    original = type(database).command
+
+    async def command(*arguments: Any, **named: Any) -> Any:
+        reply: dict[str, Any] = await original(*arguments, **named)
+        return {**reply, "writeConcernError": {"code": 11602, "errmsg": "InterruptedDueToReplStateChange"}}
+
+    monkeypatch.setattr(type(database), "command", command)
+    with pytest.raises(Unavailable):
+        await records.update_again({"_id": "a"}, {"$set": {"n": 1}})
