@@ -2,20 +2,23 @@
 
 ServiceError
 ├── BadRequest 400 ── EmailTaken, NoEmail, ConfigurationMissing, InvalidCode
-├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials
-├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, StepUpRequired
-├── NotFound 404 ── UserNotFound, SessionNotFound, CollectionNotFound, DocumentNotFound, FileNotFound, ProjectNotFound,
-│                ProviderNotFound, IdentityNotFound, AggregationNotFound, MailNotFound
+├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials,
+│                     FactorRequired, InvalidFactor
+├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired
+├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
+│                ProjectNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
-│                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod
+│                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
+│                  FactorExists, NoFactor
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
 ├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
 ├── LimitExceeded 429
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
-├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored
+├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
+│                    FactorMissing
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
 
@@ -161,6 +164,31 @@ class WrongCredentials(Unauthorized):
     detail = "Invalid email or password"
 
 
+class FactorRequired(Unauthorized):
+    """Somebody was recognized whose account has a second factor: the body says by which `flow_id` to go on, and how.
+
+    `methods` are those of `totp`, `passkey` and `recovery_code` that the user has; the flow lives `expires_in` seconds.
+    """
+
+    code = "mfa_required"
+    detail = "Second factor required"
+
+    def __init__(self, flow_id: str, methods: Sequence[str], expires_in: int) -> None:
+        self.flow_id, self.methods, self.expires_in = flow_id, tuple(methods), expires_in
+        super().__init__()
+
+    def body(self) -> dict[str, Any]:
+        more = {"flow_id": self.flow_id, "methods": list(self.methods), "expires_in": self.expires_in}
+        return super().body() | more
+
+
+class InvalidFactor(Unauthorized):
+    """A second factor that is wrong, or was used before; or its flow is unknown, spent or too old."""
+
+    code = "invalid_factor"
+    detail = "Invalid second factor"
+
+
 class Forbidden(ServiceError):
     """Whoever asks is known, and may not do this."""
 
@@ -190,8 +218,32 @@ class EmailNotVerified(Forbidden):
     detail = "Email not verified"
 
 
+class EnrolmentRequired(Forbidden):
+    """Somebody was recognized who must have a second factor, and has none: with the body's `flow_id` one can be added."""
+
+    code = "mfa_enrolment_required"
+    detail = "A second factor must be added first"
+
+    def __init__(self, flow_id: str) -> None:
+        self.flow_id = flow_id
+        super().__init__()
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | {"flow_id": self.flow_id}
+
+
+class FactorsOff(Forbidden):
+    """The project has no second factors: its setting `MFA` is `off`."""
+
+    code = "mfa_off"
+    detail = "This project has no second factors"
+
+
 class StepUpRequired(Forbidden):
-    """The user was recognized too long ago for this. `/auth-collections/user/step-up` gives a token with which it goes."""
+    """The user was recognized too long ago for this, or without the second factor that the account has.
+
+    `/auth-collections/user/step-up` gives a token with which it goes.
+    """
 
     code = "step_up_required"
     detail = "Sign in again to do this"
@@ -225,6 +277,13 @@ class SessionNotFound(NotFound):
 
     code = "session_not_found"
     detail = "Session not found"
+
+
+class FactorNotFound(NotFound):
+    """The user has no such second factor."""
+
+    code = "factor_not_found"
+    detail = "Factor not found"
 
 
 class CollectionNotFound(NotFound):
@@ -351,6 +410,20 @@ class EmailOfPasswordUser(Conflict):
 
     code = "email_already_registered_with_password"
     detail = "The e-mail address belongs to a user with a password"
+
+
+class FactorExists(Conflict):
+    """The user has a second factor of this type already."""
+
+    code = "factor_exists"
+    detail = "There is a factor of this type already"
+
+
+class NoFactor(Conflict):
+    """Recovery codes are for users who have a second factor."""
+
+    code = "no_factor"
+    detail = "Add a second factor first"
 
 
 class CollectionLimit(Conflict):
@@ -702,3 +775,9 @@ class UserNotStored(SignInFailed):
     """The user could not be stored."""
 
     code = "database_error"
+
+
+class FactorMissing(SignInFailed):
+    """The account has a second factor, or must have one: a sign-in with a `code_challenge` can ask for it."""
+
+    code = "mfa_required"

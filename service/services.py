@@ -10,10 +10,13 @@ from ipaddress import IPv4Network, IPv6Network
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
+from service.domain.accounts.enrolment import Enrolment
 from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.own_account import OwnAccount
+from service.domain.accounts.own_factors import OwnFactors
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
+from service.domain.accounts.second_steps import SecondSteps
 from service.domain.accounts.users import Accounts
 from service.domain.administration.links import LinkAdministration
 from service.domain.administration.sessions import SessionAdministration
@@ -40,6 +43,7 @@ from service.domain.documents.imports import Imports
 from service.domain.documents.permits import DocumentPermits
 from service.domain.events.journal import EVERY_SECONDS as EVENT_SECONDS
 from service.domain.events.journal import Journal
+from service.domain.factors.proofs import Proofs
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
@@ -69,6 +73,7 @@ from service.domain.projects.signing_keys import SigningKeys
 from service.domain.realtime.realtime import Realtime
 from service.domain.sessions.access_tokens import Tokens
 from service.domain.sessions.exchange_codes import ExchangeCodes
+from service.domain.sessions.pending import PendingSignIns
 from service.domain.sessions.refresh_tokens import PURPOSE as REFRESH_TOKENS
 from service.domain.sessions.refresh_tokens import RefreshTokens
 from service.domain.sessions.refreshing import Refreshing
@@ -127,6 +132,9 @@ class Services:
     passwords: Passwords
     accounts: Accounts
     own_account: OwnAccount
+    own_factors: OwnFactors
+    enrolment: Enrolment
+    second_steps: SecondSteps
     user_administration: UserAdministration
     session_administration: SessionAdministration
     link_administration: LinkAdministration
@@ -254,16 +262,18 @@ def build_services(settings: Settings) -> Services:
     documents = Documents(catalogs, lists, pattern_judge, protection)
     transfers, files = make_transfer_shares(), Files(projects, protection)
     journal = Journal(projects)
-    sessions = Sessions(tokens, refresh_tokens, access, journal)
+    store = FlowStore(databases)
+    pending = PendingSignIns(store)
+    sessions = Sessions(tokens, refresh_tokens, access, journal, pending)
     exchange_codes = ExchangeCodes(SignInCodes(databases))
     gateway, states = Gateway(), SignInStates(databases)
     clients = ProviderClients(_provider_defaults(settings), settings.base_url)
     admin = base.build_admin()
     guesses = Guesses(limits, derive_key(settings.secret, FLOWS))
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection, guesses=guesses)
-    store = FlowStore(databases)
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
+    proofs = Proofs(limits, base.secret_box, flows, key=derive_key(settings.secret, FLOWS))
     joining = Joining(flows, access)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
@@ -285,7 +295,10 @@ def build_services(settings: Settings) -> Services:
         journal=journal,
         passwords=passwords,
         accounts=accounts,
-        own_account=OwnAccount(accounts, passwords, flows, removal),
+        own_account=OwnAccount(accounts, passwords, flows, removal, sessions),
+        own_factors=OwnFactors(flows),
+        enrolment=Enrolment(accounts, sessions, pending=pending, flows=flows, store=store, secret_box=base.secret_box),
+        second_steps=SecondSteps(accounts, sessions, pending, proofs),
         user_administration=UserAdministration(passwords, protection, flows, removal, limits),
         session_administration=SessionAdministration(sessions, access),
         link_administration=LinkAdministration(flows, store, base.secret_box),

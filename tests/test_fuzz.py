@@ -18,7 +18,15 @@ import structlog
 from starlette.applications import Starlette
 
 from faults.samples import FORM_TYPE, file_part, form
-from service.errors import AggregationConflict, CountChanged, RuleConflict, RuleTestsFailed, SchemaConflict
+from service.errors import (
+    AggregationConflict,
+    CountChanged,
+    EnrolmentRequired,
+    FactorRequired,
+    RuleConflict,
+    RuleTestsFailed,
+    SchemaConflict,
+)
 from tests.conftest import Api, MakeApi
 from tests.fuzz.drafts import ENDPOINTS, RULES, SAVED, SCHEMA, WEIGHTS, Scene, Visitor, draft
 from tests.fuzz.exchange import Answer, Case, exchange, finished
@@ -54,6 +62,8 @@ MORE = {
     RuleConflict.code: {"rules"},
     AggregationConflict.code: {"errors"},
     CountChanged.code: {"matched"},
+    FactorRequired.code: {"flow_id", "methods", "expires_in"},
+    EnrolmentRequired.code: {"flow_id"},
 }
 # The tests' service has no token for metrics and shows no mailbox; a code and a mail to send again are good once. A request
 # that opens no WebSocket is told to.
@@ -67,6 +77,9 @@ NEVER_GOOD = {
     "POST /auth-collections/auth-idp-redirect/{project_id}/{provider}",
     # The code of a link cannot be made up, nor the id of an identity.
     *("/auth-collections/user/identities/confirm", "/auth-collections/user/identities/{id}"),
+    # Nobody here has a second factor, or is to have one.
+    *("/auth-collections/login-factor", "/auth-collections/user/factors/totp/{id}/confirm"),
+    *("/auth-collections/user/factors/{id}", "/auth-collections/user/recovery-codes"),
     # To the address that it is already: five others an hour are all that a user may have.
     "/auth-collections/user/email",
 }

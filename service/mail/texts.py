@@ -12,7 +12,15 @@ from service.schema.values import CONTROL
 
 # Mails with a code or a link, which are named as what they are for; and notices.
 ACTIONS = ("sign_in", "verify_email", "reset_password", "change_email", "invite")
-NOTICES = ("account_exists", "password_changed", "email_changed", "identity_changed", "session_reuse")
+NOTICES = (
+    "account_exists",
+    "password_changed",
+    "email_changed",
+    "identity_changed",
+    "session_reuse",
+    "factor_changed",
+    "recovery_code_used",
+)
 KINDS = (*ACTIONS, *NOTICES)
 # Which of our languages there are; the first is for everybody else.
 LANGUAGES = ("en", "de", "fr")

@@ -8,27 +8,46 @@ from service.storage.client import Document
 
 # A record has each of these only where it was set.
 STATE_FIELDS = ("disabled", "email_verified", "claims")
+# What a sign-in is decided by as well; of factors only that they are there.
+FACTOR_FIELDS = ("totp.id", "passkeys.id", "recovery", "roles")
+# Factors are named as the methods of a sign-in are.
+TOTP, PASSKEY, RECOVERY_CODE = "totp", "passkey", "recovery_code"
 
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """`claims` are what the project's servers had put into the user's tokens."""
+    """`claims` are what the project's servers had put into the user's tokens.
+
+    The last three are known where FACTOR_FIELDS were read: the kinds of second factors that the user has, how many recovery
+    codes are left, and the user's roles.
+    """
 
     disabled: bool = False
     email_verified: bool = False
     claims: Mapping[str, Any] = field(default_factory=dict)
+    factors: tuple[str, ...] = ()
+    recovery_codes: int = 0
+    roles: tuple[str, ...] = ()
 
 
 NEW_ACCOUNT = AccountState()
 
 
 def read_state(record: Document) -> AccountState:
-    """The state that a record with STATE_FIELDS has."""
+    """The state that a record with STATE_FIELDS has, and FACTOR_FIELDS perhaps."""
     return AccountState(
         disabled=record.get("disabled", False),
         email_verified=record.get("email_verified", False),
         claims=record.get("claims", {}),
+        factors=read_factors(record),
+        recovery_codes=len(record.get("recovery", ())),
+        roles=tuple(record.get("roles", ())),
     )
+
+
+def read_factors(record: Document) -> tuple[str, ...]:
+    """The kinds of second factors that a record with FACTOR_FIELDS has."""
+    return tuple(kind for kind, field_ in ((TOTP, "totp"), (PASSKEY, "passkeys")) if record.get(field_))
 
 
 def write_state(state: AccountState) -> Document:

@@ -36,6 +36,10 @@ class EventType(StrEnum):
     LINK_MADE = "link_made"
     IDENTITY_LINKED = "identity_linked"
     IDENTITY_REMOVED = "identity_removed"
+    FACTOR_ADDED = "factor_added"
+    FACTOR_REMOVED = "factor_removed"
+    RECOVERY_CODES_MADE = "recovery_codes_made"
+    RECOVERY_CODE_USED = "recovery_code_used"
 
 
 class Actor(StrEnum):

@@ -81,6 +81,12 @@ class FlowStore:
             found: Any = await self._flows.find_one_and_update(match, [{"$set": {"left": left}}], {"code": 1})
         return found is not None and found.get("code") == code
 
+    async def take_try(self, match: Document, moment: datetime) -> Document | None:
+        """A flow that has a try left, which is taken, whether or not what is tried is right."""
+        wanted = {**match, "left": {"$gt": 0}, "expires_at": {"$gt": moment}}
+        with translated():
+            return await self._flows.find_one_and_update(wanted, {"$inc": {"left": -1}})
+
     async def spend(self, flow_id: str, moment: datetime, session: ClientSession | None) -> bool:
         """Of any number of callers at once one gets it, once its transaction is committed."""
         match: Document = {"_id": flow_id, "expires_at": {"$gt": moment}}

@@ -11,7 +11,7 @@ from service.storage.account_states import NEW_ACCOUNT, AccountState, read_state
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.sign_in_ways import another_way
-from service.storage.users import FIRST_VERSION, STATE, Identity, identity_document
+from service.storage.users import FIRST_VERSION, STANDING, Identity, identity_document
 
 ID_LETTERS = 24
 
@@ -58,7 +58,7 @@ class Identities:
         known = {"identities": {"$elemMatch": _key(identity)}}
         # Who has an identity with that subject has it at another issuer.
         older = {"oauth_id": identity.subject, "identities.subject": {"$ne": identity.subject}}
-        fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1, **STATE}
+        fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1, **STANDING}
         stages: list[Document] = [
             {"$match": {"$or": [known, *([older] if with_older else []), {"email": email}]}},
             {"$project": fields},
@@ -125,7 +125,7 @@ class Identities:
             "oauth_id": {"$exists": False},
             "disabled": {"$ne": True},
             "totp": {"$exists": False},
-            "passkeys": {"$exists": False},
+            "passkeys.0": {"$exists": False},
             f"identities.{MAX_IDENTITIES - 1}": {"$exists": False},
         }
         moment = now()

@@ -13,7 +13,14 @@ import bson
 from service.bounds import MAX_ROLES, MAX_USER_BYTES
 from service.errors import Invalid, ServiceError, TooLarge
 from service.schema.values import now
-from service.storage.account_states import NEW_ACCOUNT, STATE_FIELDS, AccountState, read_state, write_state
+from service.storage.account_states import (
+    FACTOR_FIELDS,
+    NEW_ACCOUNT,
+    STATE_FIELDS,
+    AccountState,
+    read_state,
+    write_state,
+)
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.uploads import Upload
@@ -24,6 +31,8 @@ PROFILE: Projection = dict.fromkeys(
     ("email", "data", "created_at", "updated_at", "token_version", "ended", "files", "version"), 1
 )
 STATE: Projection = dict.fromkeys(STATE_FIELDS, 1)
+# What decides a sign-in.
+STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
 
 
@@ -118,7 +127,7 @@ class Users:
         return await self._find_credentials({"_id": user_id})
 
     async def _find_credentials(self, match: Document) -> Credentials | None:
-        record = await self._records.find(match, {**PROFILE, **dict.fromkeys(("password", *STATE_FIELDS), 1)})
+        record = await self._records.find(match, {**PROFILE, **STANDING, "password": 1})
         if record is None:
             return None
         return Credentials(read_user(self._database, record), record["password"], read_state(record))

@@ -35,6 +35,8 @@ from service.web.documents import openapi as describe_documents
 from service.web.documents import openapi_of_many as describe_many
 from service.web.events import endpoints as events
 from service.web.events import openapi as describe_events
+from service.web.factors import endpoints as factors
+from service.web.factors import openapi as describe_factors
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.flows import endpoints as flows
@@ -60,12 +62,14 @@ NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
 ANY_KEY, BY_RULE, KEY_OR_USER = Credential.ANY_KEY, Credential.BY_RULE, Credential.KEY_OR_USER
 RECENT_USER, OPTIONAL_USER = Credential.RECENT_USER, Credential.OPTIONAL_USER
+KEY_OR_RECENT_USER = Credential.KEY_OR_RECENT_USER
 PROJECT_IN_PATH, FILE_NAME = Credential.PROJECT_IN_PATH, Credential.FILE_NAME
 READ, IGNORED = Query.READ, Query.IGNORED
 
 PROFILE = "/auth-collections/user"
 SESSIONS = f"{PROFILE}/sessions"
 IDENTITIES = f"{PROFILE}/identities"
+FACTORS = f"{PROFILE}/factors"
 USERS = "/auth-collections/users"
 ONE_USER = f"{USERS}/{{id}}"
 QUERY_USERS = f"{USERS}/query"
@@ -118,8 +122,20 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", SESSIONS, sessions.list_sessions, USER, AUTH, describe_sessions.LIST),
     ApiRoute("DELETE", SESSIONS, sessions.end_other_sessions, RECENT_USER, AUTH, describe_sessions.END_OTHERS),
     ApiRoute("DELETE", f"{SESSIONS}/{{id}}", sessions.end_session, RECENT_USER, AUTH, describe_sessions.END),
-    ApiRoute("POST", f"{PROFILE}/step-up", accounts.step_up, USER, LOGIN, describe_accounts.STEP_UP,
+    ApiRoute("POST", f"{PROFILE}/step-up", factors.step_up, USER, LOGIN, describe_factors.STEP_UP,
              max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/login-factor", factors.login_factor, ANY_KEY, CODES, describe_factors.LOGIN_FACTOR,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("GET", FACTORS, factors.list_factors, USER, AUTH, describe_factors.LIST),
+    ApiRoute("POST", f"{FACTORS}/totp", factors.begin_totp, KEY_OR_RECENT_USER, CODES, describe_factors.BEGIN_TOTP,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"{FACTORS}/totp/{{id}}/confirm", factors.confirm_totp, KEY_OR_RECENT_USER, CODES,
+             describe_factors.CONFIRM_TOTP, max_body=MAX_JSON_BYTES),
+    ApiRoute("PATCH", f"{FACTORS}/{{id}}", factors.rename_factor, USER, AUTH, describe_factors.RENAME,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("DELETE", f"{FACTORS}/{{id}}", factors.remove_factor, RECENT_USER, AUTH, describe_factors.REMOVE),
+    ApiRoute("POST", f"{PROFILE}/recovery-codes", factors.replace_recovery_codes, RECENT_USER, AUTH,
+             describe_factors.RECOVERY_CODES),
     ApiRoute("GET", USERS, accounts.list_users, BY_RULE, AUTH_BY_RULE,
              describe_realtime.with_events(describe_accounts.LIST_USERS), query=READ, events=event_streams.follow_users),
     ApiRoute("GET", f"{USERS}/distinct", accounts.distinct_users, KEY, AUTH, describe_accounts.DISTINCT, query=READ),

@@ -182,7 +182,7 @@ def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
     method, pattern = endpoint
     if method == "QUERY" or pattern.endswith("/query"):
         return deepcopy(chance.choice(BODIES))
-    if method not in {"POST", "PUT", "PATCH"} or pattern.endswith("/retry"):
+    if method not in {"POST", "PUT", "PATCH"} or pattern.endswith(("/retry", "/recovery-codes")):
         return ...
     made = (
         _account(pattern, method, chance)
@@ -255,6 +255,12 @@ def _session(pattern: str, scene: Scene) -> Any:
             return {"refresh_token": scene.visitor.refresh_token}
         case "/auth-collections/user/step-up":
             return {"password": "correct horse"}
+        case "/auth-collections/login-factor":
+            return {"flow_id": "made-up", "totp": "123456"}
+        case "/auth-collections/user/factors/totp" | "/auth-collections/user/factors/{id}":
+            return {"name": "phone"}
+        case "/auth-collections/user/factors/totp/{id}/confirm":
+            return {"code": "123456"}
         case "/auth-collections/user/password":
             return {"current_password": "correct horse", "password": "correct horse"}
     return None

@@ -431,6 +431,8 @@ def _path(route: ApiRoute) -> str:
 
 TAKES_SECRET = [each for each in ROUTES if each.credential is Credential.API_KEY]
 TAKES_TOKEN = [each for each in ROUTES if each.credential in {Credential.USER_TOKEN, Credential.RECENT_USER}]
+# Or the flow of a sign-in, with a key.
+TAKES_FLOW = [each for each in ROUTES if each.credential is Credential.KEY_OR_RECENT_USER]
 TAKES_RULES = [each for each in ROUTES if each.credential is Credential.BY_RULE]
 
 
@@ -445,6 +447,14 @@ async def test_x13_a_publishable_key_opens_nothing_that_rules_cannot(api: Api, r
 async def test_x13_a_publishable_key_is_no_user(api: Api, route: ApiRoute) -> None:
     answer = await guest_of(api).ask(route.method, _path(route))
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
+
+
+@pytest.mark.parametrize("route", TAKES_FLOW, ids=lambda route: route.operation.id)
+async def test_x13_a_publishable_key_is_nobody_without_the_flow_of_a_sign_in(api: Api, route: ApiRoute) -> None:
+    for flow, answered in (({}, (422, "validation_error")), ({"flow_id": "made-up"}, (400, "invalid_code"))):
+        answer = await guest_of(api).ask(route.method, _path(route), json={"code": "123456", **flow})
+        other = await guest_of(api).ask(route.method, _path(route), json=flow)
+        assert answered in {(each.status_code, each.json()["code"]) for each in (answer, other)}
 
 
 @pytest.mark.parametrize("route", TAKES_RULES, ids=lambda route: route.operation.id)

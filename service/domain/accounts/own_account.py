@@ -1,6 +1,7 @@
 """What users do to their own accounts: another password, and the end of the account."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from service.domain.access.caller import UserCaller
 from service.domain.accounts.password_hashes import is_hash
@@ -11,10 +12,11 @@ from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose
 from service.domain.projects.lookup import Project
-from service.domain.sessions.admission import decide_sign_in
-from service.domain.sessions.sessions import Client
+from service.domain.sessions.admission import PASSWORD, has_factors, level_of
+from service.domain.sessions.pending import Recognized
+from service.domain.sessions.sessions import Client, Sessions
 from service.domain.sessions.step_up import require_recent
-from service.errors import Invalid, InvalidToken
+from service.errors import Invalid, InvalidToken, StepUpRequired
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.user_changes import replace_password
@@ -32,11 +34,23 @@ class PasswordChange:
     locale: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """Whose account it is, and how the user was recognized, as the new session says it: `auth_time` where it is not now."""
+
+    credentials: Credentials
+    amr: tuple[str, ...] = PASSWORD
+    auth_time: datetime | None = None
+
+
 class OwnAccount:
     """For the holders of user tokens."""
 
-    def __init__(self, accounts: Accounts, passwords: Passwords, flows: Flows, removal: Removal) -> None:
+    def __init__(
+        self, accounts: Accounts, passwords: Passwords, flows: Flows, removal: Removal, sessions: Sessions
+    ) -> None:
         self._accounts = accounts
+        self._sessions = sessions
         self._passwords = passwords
         self._flows = flows
         self._removal = removal
@@ -45,11 +59,13 @@ class OwnAccount:
         """Ends all sessions of the caller, opens a new one, voids what the user was mailed before, and tells the user.
 
         Raises Invalid for a password that the project does not take, InvalidToken, WrongPassword, StepUpRequired where there
-        was no password and the token is not recent, LimitExceeded, EmailNotVerified, Busy.
+        was no password and the token is not recent, or where it lacks the second factor; LimitExceeded, EmailNotVerified,
+        EnrolmentRequired, Busy. The new session is of the level of the present one.
         """
         project = caller.project
         _check(project, change.password)
-        credentials = await self._recognize(caller, change.present, client)
+        present = await self._recognize(caller, change.present, client)
+        credentials = present.credentials
         _check(project, change.password, credentials.user.email)
         hashed = await self._passwords.hash(change.password, project.id)
         user = credentials.user
@@ -67,20 +83,33 @@ class OwnAccount:
         version = await project.database.in_transaction(write)
         await self._removal.finish(project, user.id, None)
         self._flows.wake()
-        return await self._accounts.sign_in(project, replace(user, version=version), client, credentials.state)
+        signed_in, state = replace(user, version=version), credentials.state
+        return await self._accounts.sign_in(
+            project, signed_in, client, state, amr=present.amr, auth_time=present.auth_time
+        )
 
-    async def _recognize(self, caller: UserCaller, present: str | None, client: Client) -> Credentials:
+    async def _recognize(self, caller: UserCaller, present: str | None, client: Client) -> _Present:
         """By the `present` password, or as somebody who signed in just now and has none."""
         credentials = await caller.project.users.find_own_credentials(caller.user_id)
         if credentials is None or not caller.is_in_force(credentials.user):
             raise InvalidToken
         if not is_hash(credentials.password):
-            require_recent(caller)
+            await require_recent(caller)
         else:
             await self._accounts.check_present(caller.project, credentials, present, client)
+        if has_factors(caller.project.settings, credentials.state):
+            return await self._with_factor(caller, credentials)
         # Who would not be let in again keeps the password and the sessions.
-        decide_sign_in(caller.project.settings, credentials.state)
-        return credentials
+        recognized = Recognized(caller.user_id, caller.version, PASSWORD, caller.sid)
+        await self._sessions.admit(caller.project, recognized, client, credentials.state)
+        return _Present(credentials)
+
+    async def _with_factor(self, caller: UserCaller, credentials: Credentials) -> _Present:
+        """A password is no second factor: what was shown of that was shown when it was."""
+        session = await self._sessions.find_own(caller)
+        if session is None or level_of(session.amr) < 2:
+            raise StepUpRequired
+        return _Present(credentials, session.amr, session.auth_time)
 
     async def delete(self, caller: UserCaller, client: Client) -> None:
         """Raises InvalidToken."""

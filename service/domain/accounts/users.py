@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
@@ -17,7 +18,6 @@ from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
-from service.domain.sessions.admission import decide_sign_in
 from service.domain.sessions.sessions import PASSWORD, Client, Grant, Sessions
 from service.errors import (
     Busy,
@@ -41,6 +41,7 @@ from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
+from service.storage.factors import find_state
 from service.storage.files.uploads import Upload
 from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
@@ -133,8 +134,12 @@ class Accounts:
         return NewUser(account.email, hashed, data, submission.owner)
 
     async def open_first(self, project: Project, user_id: str, client: Client) -> Grant:
-        """A session as the user's signup opens one; its tokens are good as long as that one's would be."""
-        return await self._sessions.open(project, user_id, FIRST_VERSION, client, state=NEW_ACCOUNT, amr=PASSWORD)
+        """A session as the user's signup opens one; its tokens are good as long as that one's would be. Raises as `sign_in`.
+
+        A signup may be sent again, and by then the user may have a second factor.
+        """
+        state = await find_state(project.database, user_id) or NEW_ACCOUNT
+        return await self._sessions.open(project, user_id, FIRST_VERSION, client, state=state, amr=PASSWORD)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""
@@ -168,21 +173,6 @@ class Accounts:
             with suppress(Busy):
                 hashed = await self._passwords.hash(password, project.id)
                 await project.users.replace_password(credentials, hashed)
-
-    async def step_up(self, caller: UserCaller, password: str, client: Client) -> SignedIn:
-        """A new session of the caller's, in the place of the present one.
-
-        Raises InvalidToken, WrongPassword, LimitExceeded, EmailNotVerified, Busy.
-        """
-        project = caller.project
-        credentials = await project.users.find_own_credentials(caller.user_id)
-        if credentials is None or not caller.is_in_force(credentials.user):
-            raise InvalidToken
-        await self.check_present(project, credentials, password, client)
-        # Who may not go on keeps the present session.
-        decide_sign_in(project.settings, credentials.state)
-        version = await self._sessions.end_own(caller)
-        return await self.sign_in(project, replace(credentials.user, version=version), client, credentials.state)
 
     async def check_present(
         self, project: Project, credentials: Credentials, password: str | None, client: Client
@@ -313,10 +303,13 @@ class Accounts:
         state: AccountState = NEW_ACCOUNT,
         *,
         amr: tuple[str, ...] = PASSWORD,
+        auth_time: datetime | None = None,
     ) -> SignedIn:
-        """A session for a user who was recognized just now, or who gave a new password. Raises as `decide_sign_in`."""
+        """A session for a user who was recognized just now, or who gave a new password. Raises as `Sessions.open`."""
         shown = await self._sign_files(project, user)
-        grant = await self._sessions.open(project, user.id, user.version, client, state=state, amr=amr)
+        grant = await self._sessions.open(
+            project, user.id, user.version, client, state=state, amr=amr, auth_time=auth_time
+        )
         return SignedIn(grant, shown)
 
     async def row_of(self, project: Project, user: User) -> Row:

@@ -9,6 +9,7 @@ from service.domain.confirmations.verification import MailRequest
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
+from service.domain.sessions.admission import has_factors
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
@@ -78,6 +79,9 @@ class SignIns:
             user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
             # Read here, for what ends all sessions from now on ends this one, too.
             credentials = await _read(database, user_id)
+            if has_factors(project.settings, credentials.state) and credentials.user.email == flow.address:
+                # Whoever reads the mail may have nothing but the mail: nothing changes before the second factor is shown.
+                return credentials
             if not await mark_verified(database, user_id, flow.address):
                 raise InvalidCode
             if credentials.state.email_verified or not is_hash(credentials.password):

@@ -82,6 +82,7 @@ RedirectUrl = Annotated[str, Field(max_length=2048), AfterValidator(_is_redirect
 Url = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=2048)]
 ProviderUrl = Annotated[Url, AfterValidator(_is_provider_url)]
 Limit = Annotated[int, Field(ge=0, le=10**9)]
+Role = Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")]
 
 
 class ProjectSettings(BaseModel):
@@ -143,6 +144,10 @@ class ProjectSettings(BaseModel):
     """Collections of the project; 0 is no limit."""
     email_verification: Literal["off", "optional", "required"] = "off"
     """`optional`: a signup is mailed a code to prove the address; `required`: without that nobody signs in by password."""
+    mfa: Literal["off", "optional", "required"] = "optional"
+    """Second factors: `off`: nobody is asked for one; `optional`: who has one is asked; `required`: all must have one."""
+    mfa_roles: Annotated[tuple[Role, ...], BeforeValidator(split_list)] = ()
+    """Roles, separated by commas, whose users must have a second factor; others need none then, and may have one."""
     private_accounts: bool = False
     """Whether nobody learns which addresses have accounts; needs `EMAIL_VERIFICATION` to be `required`."""
     mail_request_limit: Limit = 20

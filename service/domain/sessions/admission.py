@@ -1,16 +1,79 @@
-"""Whether a sign-in may become a session. Pure; every way to sign in asks it, after the credential was found right."""
+"""Whether a sign-in becomes a session. Pure; every way to sign in asks it, after the credential was found right."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from service.domain.projects.settings import ProjectSettings
 from service.errors import AccountDisabled, EmailNotVerified
-from service.storage.account_states import AccountState
+from service.storage.account_states import PASSKEY, RECOVERY_CODE, TOTP, AccountState
+
+# Ways in which a user is recognized (RFC 8176 where it has a name for them).
+PASSWORD, PROVIDER, EMAIL = ("pwd",), ("idp",), ("email",)
+# Those of second factors. A passkey, which asks its user for a PIN or a finger, is one alone.
+SECOND = {TOTP: "otp", PASSKEY: "pop", RECOVERY_CODE: "rec"}
+# Ways that show whose address it is.
+PROVES_EMAIL = frozenset((*PROVIDER, *EMAIL))
 
 
-def decide_sign_in(settings: ProjectSettings, state: AccountState, *, proves_email: bool = False) -> None:
-    """Raises AccountDisabled, EmailNotVerified. A way that `proves_email` is one by which the address is known to be good.
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """There is a session, of this level."""
+
+    aal: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsFactor:
+    """There is none before one of these `methods` was used."""
+
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsEnrolment:
+    """There is none before the user has a second factor."""
+
+
+Decision = Admitted | NeedsFactor | NeedsEnrolment
+
+
+def decide(settings: ProjectSettings, state: AccountState, amr: Iterable[str]) -> Decision:
+    """What becomes of a user who was recognized in the ways `amr`. Raises AccountDisabled, EmailNotVerified.
 
     Asked too early, it would tell strangers what only the owner of a credential may learn.
     """
+    ways = tuple(amr)
     if state.disabled:
         raise AccountDisabled
-    if settings.email_verification == "required" and not (state.email_verified or proves_email):
+    must_prove = settings.email_verification == "required"
+    if must_prove and not state.email_verified and PROVES_EMAIL.isdisjoint(ways):
         raise EmailNotVerified
+    if level_of(ways) > 1:
+        return Admitted(level_of(ways))
+    if has_factors(settings, state):
+        return NeedsFactor(methods_of(state))
+    return NeedsEnrolment() if must_enrol(settings, state) else Admitted(1)
+
+
+def level_of(amr: Iterable[str]) -> int:
+    """2 for a passkey, or for something else and a second factor: whoever has shown one has shown something else before."""
+    return 1 if set(SECOND.values()).isdisjoint(amr) else 2
+
+
+def has_factors(settings: ProjectSettings, state: AccountState) -> bool:
+    """Whether the user has factors that the project asks for."""
+    return settings.mfa != "off" and bool(state.factors)
+
+
+def methods_of(state: AccountState) -> tuple[str, ...]:
+    """What the user may be recognized by, besides. Never by mail, which resets the password as well."""
+    return (*state.factors, *((RECOVERY_CODE,) if state.recovery_codes else ()))
+
+
+def must_enrol(settings: ProjectSettings, state: AccountState) -> bool:
+    """Whether the project lets the user in with a second factor only."""
+    if settings.mfa == "off":
+        return False
+    if settings.mfa_roles:
+        return not set(settings.mfa_roles).isdisjoint(state.roles)
+    return settings.mfa == "required"

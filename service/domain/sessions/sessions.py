@@ -10,9 +10,17 @@ from service.domain.access.control import AccessControl
 from service.domain.events.journal import Journal
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens, unix_seconds
-from service.domain.sessions.admission import decide_sign_in
+from service.domain.sessions.admission import EMAIL, PASSWORD, PROVIDER, Admitted, NeedsFactor, decide
+from service.domain.sessions.pending import ENROLMENT, LIFE, SECOND_FACTOR, PendingSignIns, Recognized
 from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
-from service.errors import Forbidden, InvalidToken, ServiceError, SessionNotFound
+from service.errors import (
+    EnrolmentRequired,
+    FactorRequired,
+    Forbidden,
+    InvalidToken,
+    ServiceError,
+    SessionNotFound,
+)
 from service.schema.values import now
 from service.storage.account_states import AccountState
 from service.storage.endings import end_all, end_session
@@ -21,11 +29,9 @@ from service.storage.ids import new_id
 from service.storage.sessions import Session, SessionRecords
 from service.storage.users import User
 
-# Ways in which a user is recognized (RFC 8176 where it has a name for them).
-PASSWORD = ("pwd",)
-PROVIDER = ("idp",)
+__all__ = ["EMAIL", "PASSWORD", "PROVIDER", "Client", "Grant", "Sessions"]
+
 NOTHING: Mapping[str, Any] = {}
-EMAIL = ("email",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +55,33 @@ class Grant:
 class Sessions:
     """Opens sessions, lists and ends them. Raises the errors of the database."""
 
-    def __init__(self, tokens: Tokens, refresh_tokens: RefreshTokens, access: AccessControl, journal: Journal) -> None:
+    def __init__(
+        self,
+        tokens: Tokens,
+        refresh_tokens: RefreshTokens,
+        access: AccessControl,
+        journal: Journal,
+        pending: PendingSignIns,
+    ) -> None:
         self._journal = journal
         self._tokens = tokens
         self._refresh_tokens = refresh_tokens
         self._access = access
+        self._pending = pending
+
+    async def admit(self, project: Project, recognized: Recognized, client: Client, state: AccountState) -> Admitted:
+        """Raises as `decide`, and FactorRequired, EnrolmentRequired with a flow by which the sign-in goes on."""
+        try:
+            decision = decide(project.settings, state, recognized.amr)
+        except Forbidden as error:
+            self.note_refusal(project, recognized.user_id, client, error)
+            raise
+        if isinstance(decision, Admitted):
+            return decision
+        if isinstance(decision, NeedsFactor):
+            flow_id = await self._pending.begin(project, SECOND_FACTOR, recognized)
+            raise FactorRequired(flow_id, decision.methods, int(LIFE.total_seconds()))
+        raise EnrolmentRequired(await self._pending.begin(project, ENROLMENT, recognized))
 
     async def open(
         self,
@@ -64,19 +92,15 @@ class Sessions:
         *,
         state: AccountState,
         amr: tuple[str, ...],
-        aal: int = 1,
+        auth_time: datetime | None = None,
     ) -> Grant:
-        """Stores the session of a user who was recognized just now, and makes its tokens. Raises as `decide_sign_in`.
+        """Stores the session of a user who was recognized just now, and makes its tokens. Raises as `admit`.
 
         The tokens are good while `version` is the user's: read it before what the user is recognized by is judged, and
-        whatever ends all sessions meanwhile ends this one, too.
+        whatever ends all sessions meanwhile ends this one, too. With an earlier `auth_time` the session is in the place of
+        one whose second factor was not asked for again.
         """
-        try:
-            # A provider is believed in what it says of addresses, or nobody signs in by it.
-            decide_sign_in(project.settings, state, proves_email=amr == PROVIDER)
-        except Forbidden as error:
-            self.note_refusal(project, user_id, client, error)
-            raise
+        admitted = await self.admit(project, Recognized(user_id, version, amr), client, state)
         moment = now()
         end = moment + timedelta(seconds=project.settings.session_lifetime)
         session = Session(
@@ -84,14 +108,14 @@ class Sessions:
             user_id=user_id,
             version=version,
             created_at=moment,
-            auth_time=moment,
+            auth_time=auth_time or moment,
             expires_at=end,
             tokens_until=_end_of_token(project, moment, end),
             last_used_at=moment,
             ip=client.ip,
             user_agent=client.user_agent,
             amr=amr,
-            aal=aal,
+            aal=admitted.aal,
         )
         await SessionRecords(project.database).insert(session)
         self._note(project, EventType.SIGNED_IN, user_id, client, session.id, detail={"amr": list(amr)})
@@ -156,14 +180,22 @@ class Sessions:
         """Ends the session of the caller's token. The user's version afterwards. Raises InvalidToken."""
         if caller.sid is None:
             return caller.version
-        database = caller.project.database
-        session = await SessionRecords(database).find(caller.sid)
-        until = now() if session is None else session.tokens_until
-        version = await end_session(database, caller.user_id, caller.sid, until, version=caller.version)
-        self._access.forget_user(caller.project, caller.user_id)
+        version = await self.end_replaced(caller.project, caller.user_id, caller.sid, caller.version)
         if version is None:
             raise InvalidToken
         return version
+
+    async def end_replaced(self, project: Project, user_id: str, sid: str, version: int) -> int | None:
+        """Ends a session for another one. The user's version afterwards; None where it was not `version` any more."""
+        session = await SessionRecords(project.database).find(sid)
+        until = now() if session is None else session.tokens_until
+        after = await end_session(project.database, user_id, sid, until, version=version)
+        self._access.forget_user(project, user_id)
+        return after
+
+    async def find_own(self, caller: UserCaller) -> Session | None:
+        """The session of the caller's token; None for a token from before there were sessions."""
+        return None if caller.sid is None else await SessionRecords(caller.project.database).find(caller.sid)
 
     async def _end(self, project: Project, session: Session, client: Client) -> None:
         await end_session(project.database, session.user_id, session.id, session.tokens_until)

@@ -11,7 +11,7 @@ import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
 from service.domain.projects.lookup import Project
-from service.domain.sessions.admission import decide_sign_in
+from service.domain.sessions.admission import decide
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
@@ -21,6 +21,9 @@ from service.domain.sign_in.registration import ProviderClients, check_page
 from service.errors import (
     Busy,
     DuplicateValue,
+    EnrolmentRequired,
+    FactorMissing,
+    FactorRequired,
     RejectedByValidator,
     ServiceError,
     SignInFailed,
@@ -30,6 +33,7 @@ from service.errors import (
 )
 from service.providers import AuthorizationResponse, FlowSecrets, Gateway, Registration
 from service.schema.values import now
+from service.storage.identities import ExistingUser
 from service.storage.sign_in_states import SignInState, SignInStates
 
 log = structlog.get_logger()
@@ -192,12 +196,20 @@ class SignIn:
             return SignInResult(code=await self._codes.issue_for_link(project, begun.user_id, identity, challenge))
         user = await link_or_create(project, registration, profile, self._joining)
         if begun.challenge is not None:
-            decide_sign_in(project.settings, user.state, proves_email=True)
+            # Who needs a second factor is asked for it when the code is exchanged.
+            decide(project.settings, user.state, PROVIDER)
             challenge = begun.challenge
             code = await self._codes.issue(project, user.id, user.version, amr=PROVIDER, challenge=challenge)
             return SignInResult(code=code)
-        grant = await self._sessions.open(project, user.id, user.version, client, state=user.state, amr=PROVIDER)
-        return SignInResult(token=grant.access_token)
+        return SignInResult(token=await self._token(project, user, client))
+
+    async def _token(self, project: Project, user: ExistingUser, client: Client) -> str:
+        """Raises FactorMissing where more is needed: a URL has no place to ask for it."""
+        try:
+            grant = await self._sessions.open(project, user.id, user.version, client, state=user.state, amr=PROVIDER)
+        except (FactorRequired, EnrolmentRequired):
+            raise FactorMissing("the account has a second factor, or must have one") from None
+        return grant.access_token
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
         if self._gateway.knows(registration):

@@ -42,12 +42,6 @@ class Login(BaseModel):
     password: Password
 
 
-class StepUp(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    password: Password
-
-
 class OwnPasswordForm(BaseModel):
     """Another password, and the present one, which only users of an identity provider may not have."""
 

@@ -29,7 +29,6 @@ from service.web.accounts.bodies import (
     RolesForm,
     SignedIn,
     Signup,
-    StepUp,
     User,
     UserList,
     UserRecord,
@@ -128,13 +127,6 @@ async def login(request: Request, caller: KeyCaller, services: Services) -> Resp
     return json_response(
         signed_in_view(await services.accounts.login(caller.project, form.email, form.password, client))
     )
-
-
-async def step_up(request: Request, caller: UserCaller, services: Services) -> Response:
-    """Prove once more who the user is."""
-    form = validated(StepUp, await read_object(request))
-    client = read_client(request, services)
-    return json_response(signed_in_view(await services.accounts.step_up(caller, form.password, client)))
 
 
 async def profile(request: Request, caller: UserCaller, services: Services) -> Response:

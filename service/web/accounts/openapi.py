@@ -7,6 +7,8 @@ from service.errors import (
     Busy,
     EmailNotVerified,
     EmailTaken,
+    EnrolmentRequired,
+    FactorRequired,
     Invalid,
     ProjectNotFound,
     QueryTooSlow,
@@ -29,7 +31,6 @@ from service.web.accounts.bodies import (
     SignedIn,
     Signup,
     SignupForm,
-    StepUp,
     UserList,
     UserRecord,
     UserRoles,
@@ -65,6 +66,12 @@ EXAMPLE_SIGNED_IN = {
 }
 
 
+# What a right credential may be answered in the place of a session.
+EXAMPLE_PENDING = "oHc4sJk2TqVbX7mPzR1yWg"
+FACTOR_REQUIRED = FactorRequired(EXAMPLE_PENDING, ("totp", "recovery_code"), 600)
+ENROLMENT_REQUIRED = EnrolmentRequired(EXAMPLE_PENDING)
+SECOND_FACTORS = (FACTOR_REQUIRED, ENROLMENT_REQUIRED)
+
 PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}})
 SIGNUP_FORM = form_content(SignupForm)
 PROFILE_FORM = form_content(ProfileForm)
@@ -80,23 +87,14 @@ SIGNUP = Operation(
         SuccessResponse(status=201, description="The new user, with a token", content=(SIGNED_IN,)),
         replace(FLOW, description="The address must be proven first: what the code of the mail is good with"),
     ),
-    errors=(EmailTaken, Busy, UploadLost),
+    errors=(EmailTaken, ENROLMENT_REQUIRED, Busy, UploadLost),
 )
 LOGIN = Operation(
     id="login",
     tag=tags.ACCOUNTS,
     body=(Content(type=Login, examples={"a user": EXAMPLE_LOGIN}),),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongCredentials, UserNotFound, AccountDisabled, EmailNotVerified, Busy),
-)
-STEP_UP = Operation(
-    id="stepUp",
-    tag=tags.SESSIONS,
-    description="The present session ends, and the answer has a new one, with which for ten minutes what needs a recent "
-    "sign-in can be done. Counted as a login.",
-    body=(Content(type=StepUp, examples={"a password": {"password": EXAMPLE_LOGIN["password"]}}),),
-    answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongPassword, EmailNotVerified, Busy),
+    errors=(WrongCredentials, UserNotFound, *SECOND_FACTORS, AccountDisabled, EmailNotVerified, Busy),
 )
 OWN_PASSWORD = Operation(
     id="changePassword",
@@ -113,7 +111,7 @@ OWN_PASSWORD = Operation(
         ),
     ),
     answers=(SuccessResponse(description="The user, with a new token", content=(SIGNED_IN,)),),
-    errors=(WrongPassword, EmailNotVerified, StepUpRequired, Busy),
+    errors=(WrongPassword, ENROLMENT_REQUIRED, EmailNotVerified, StepUpRequired, Busy),
 )
 DELETE_ACCOUNT = Operation(
     id="deleteAccount",

@@ -48,6 +48,7 @@ class Credential(Enum):
     USER_TOKEN = "userToken"  # noqa: S105 - the name of a scheme
     RECENT_USER = "recent user"
     OPTIONAL_USER = "optional user"
+    KEY_OR_RECENT_USER = "key or recent user"
 
 
 async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:  # noqa: ARG001 - as the others
@@ -109,10 +110,25 @@ async def authenticate_user(request: Request, services: Services) -> UserCaller:
 
 
 async def authenticate_recent_user(request: Request, services: Services) -> UserCaller:
-    """A user who was recognized a short while ago. Raises InvalidToken, StepUpRequired."""
+    """A user who was recognized a short while ago, and by the second factor where there is one.
+
+    Raises InvalidToken, StepUpRequired.
+    """
     caller = await authenticate_user(request, services)
-    require_recent(caller)
+    await require_recent(caller)
     return caller
+
+
+async def authenticate_key_or_recent_user(
+    request: Request, services: Services
+) -> SecretKeyCaller | PublishableKeyCaller | UserCaller:
+    """A user as `authenticate_recent_user` has it, where a token is sent; else the holder of a key.
+
+    Raises InvalidApiKey, InvalidToken, StepUpRequired.
+    """
+    if headers_of(request, b"authorization"):
+        return await authenticate_recent_user(request, services)
+    return await authenticate_any_key(request, services)
 
 
 async def authenticate_optional_user(request: Request, services: Services) -> UserCaller | ServiceCaller:
@@ -182,6 +198,7 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.USER_TOKEN: authenticate_user,
     Credential.RECENT_USER: authenticate_recent_user,
     Credential.OPTIONAL_USER: authenticate_optional_user,
+    Credential.KEY_OR_RECENT_USER: authenticate_key_or_recent_user,
 }
 
 

@@ -3,7 +3,7 @@
 from service.domain.flows.proofs import MAX_TOKEN
 from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode
 from service.web.accounts.bodies import SignedIn
-from service.web.accounts.openapi import EXAMPLE_SIGNED_IN
+from service.web.accounts.openapi import EXAMPLE_SIGNED_IN, SECOND_FACTORS
 from service.web.flows.bodies import (
     EXAMPLE_CHALLENGE,
     EXAMPLE_CODE,
@@ -78,7 +78,7 @@ CONFIRM = Operation(
             ),
         ),
     ),
-    errors=(InvalidCode, AccountDisabled, EmailInUse),
+    errors=(InvalidCode, *SECOND_FACTORS, AccountDisabled, EmailInUse),
 )
 FORGOT_PASSWORD = Operation(
     id="forgotPassword",

@@ -88,6 +88,11 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.USER_TOKEN: [{Credential.USER_TOKEN.value: []}],
     Credential.RECENT_USER: [{Credential.USER_TOKEN.value: []}],
     Credential.OPTIONAL_USER: [{}, {Credential.USER_TOKEN.value: []}],
+    Credential.KEY_OR_RECENT_USER: [
+        {Credential.USER_TOKEN.value: []},
+        {Credential.API_KEY.value: []},
+        {PUBLISHABLE_KEY: []},
+    ],
 }
 
 

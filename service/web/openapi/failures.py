@@ -70,6 +70,7 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.USER_TOKEN: (InvalidToken, Unavailable),
     Credential.RECENT_USER: (InvalidToken, StepUpRequired, Unavailable),
     Credential.OPTIONAL_USER: (Unavailable,),
+    Credential.KEY_OR_RECENT_USER: (InvalidApiKey, InvalidToken, StepUpRequired, Unavailable),
 }
 OF_POLICY: tuple[Failure, ...] = (LimitExceeded, Unavailable)
 OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)

@@ -4,6 +4,7 @@ ACCOUNTS = "Accounts"
 SIGN_IN = "Sign-in"
 MAILS = "Mails"
 SESSIONS = "Sessions"
+FACTORS = "Second factors"
 USERS = "Users"
 COLLECTIONS = "Collections"
 DOCUMENTS = "Documents"
@@ -18,6 +19,7 @@ TAGS = {
     SIGN_IN: "Sign in through the project's identity provider, over OAuth 2.0.",
     MAILS: "Prove an address and recover an account by mail, and look at the mails themselves.",
     SESSIONS: "Refresh a user token, end sessions and list them.",
+    FACTORS: "Add second factors, sign in with them, and step up.",
     USERS: "List and query a project's users.",
     COLLECTIONS: "Declare containers for documents, each with a schema that the database enforces.",
     DOCUMENTS: "Create, query and change the documents of a collection.",

@@ -29,8 +29,10 @@ class SessionView(TypedDict):
     expires_at: Time
     ip: Annotated[str, Field(description="The address of the sign-in, as limits count it")]
     user_agent: str
-    aal: Annotated[int, Field(description="The level that the sign-in reaches")]
-    amr: Annotated[list[str], Field(description="How the user was recognized: `pwd`, `idp`")]
+    aal: Annotated[int, Field(description="The level that the sign-in reaches: 2 with a second factor")]
+    amr: Annotated[
+        list[str], Field(description="How the user was recognized: `pwd`, `idp`, `email`; `otp`, `pop`, `rec`")
+    ]
     current: Annotated[bool, Field(description="Whether it is the session of this very token")]
 
 

@@ -1,21 +1,17 @@
 """Sessions over HTTP: `docs/sessions.md`."""
 
-from typing import Any
-
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.bounds import MAX_VALUES
 from service.domain.access.caller import ServiceCaller, UserCaller
 from service.domain.limits.limiter import DAILY, exceeded
 from service.errors import Invalid, InvalidRefreshToken
-from service.schema.strict_json import load_object
 from service.services import Services
 from service.storage.sessions import Session
 from service.web.auth.authenticate import headers_of
 from service.web.auth.client import read_client
 from service.web.auth.grant import grant_view
-from service.web.http.json_body import read_bytes, read_object, validated
+from service.web.http.json_body import read_object, read_optional_object, validated
 from service.web.http.render import json_response
 from service.web.sessions.bodies import LogoutForm, RefreshForm, SessionView
 
@@ -35,7 +31,7 @@ async def refresh(request: Request, caller: ServiceCaller, services: Services) -
 
 async def logout(request: Request, caller: UserCaller | ServiceCaller, services: Services) -> Response:
     """End the session of a token."""
-    form = validated(LogoutForm, await _read_optional(request))
+    form = validated(LogoutForm, await read_optional_object(request))
     if form.refresh_token is None and not headers_of(request, b"authorization"):
         msg = "Send the refresh token here, or the user token as Authorization"
         raise Invalid.one(("body", "refresh_token"), msg, type_="missing")
@@ -44,12 +40,6 @@ async def logout(request: Request, caller: UserCaller | ServiceCaller, services:
     if isinstance(caller, UserCaller) and caller.sid is not None:
         await services.sessions.end_named(caller.project, caller.sid, read_client(request, services))
     return Response(status_code=204)
-
-
-async def _read_optional(request: Request) -> dict[str, Any]:
-    """The JSON object of the body; an empty one where there is none."""
-    raw = await read_bytes(request)
-    return load_object(raw, "The body", max_values=MAX_VALUES) if raw else {}
 
 
 async def _end_refreshed(request: Request, services: Services, text: str) -> None:

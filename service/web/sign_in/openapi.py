@@ -19,7 +19,7 @@ from service.errors import (
     SignInFailed,
     Unavailable,
 )
-from service.web.accounts.openapi import SIGNED_IN
+from service.web.accounts.openapi import SECOND_FACTORS, SIGNED_IN
 from service.web.http.urlencoded import URLENCODED
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
@@ -132,7 +132,7 @@ TOKEN = Operation(
     description="A `svc-code` is good for 60 seconds and once, also where the verifier is wrong.",
     body=(Content(type=TokenForm, examples={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}}),),
     answers=(SuccessResponse(description="The user's token", content=(SIGNED_IN,)),),
-    errors=(InvalidCode, AccountDisabled),
+    errors=(InvalidCode, *SECOND_FACTORS, AccountDisabled),
 )
 POSTED_CALLBACK = Operation(
     id="postedCallback",
@@ -190,7 +190,7 @@ LOGIN_ID_TOKEN = Operation(
         ),
     ),
     answers=(SuccessResponse(description="The user's token", content=(SIGNED_IN,)),),
-    errors=(InvalidIdToken, NoEmail, EmailOfPasswordUser, AccountDisabled, Unavailable, Busy),
+    errors=(InvalidIdToken, NoEmail, EmailOfPasswordUser, *SECOND_FACTORS, AccountDisabled, Unavailable, Busy),
 )
 EXAMPLE_IDENTITY = {
     "id": EXAMPLE_ID,

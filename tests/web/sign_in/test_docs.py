@@ -13,7 +13,7 @@ def test_every_code_is_explained() -> None:
     codes = {SignInFailed.code, *(error.code for error in SignInFailed.__subclasses__())}
     section = TEXT.partition("## What each code means")[2].partition("## ")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == codes
-    assert len(codes) == 6
+    assert len(codes) == 7
 
 
 def test_every_setting_is_explained() -> None:

@@ -1,0 +1,218 @@
+"""Adding second factors: by somebody who is signed in, or on the way to a session where the project asks for one."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.users import Accounts, SignedIn
+from service.domain.factors import totp
+from service.domain.factors.changes import Change, note_change
+from service.domain.factors.proofs import place_of_totp
+from service.domain.factors.recovery_codes import hash_codes, new_codes
+from service.domain.flows.flows import TRIES, Flows
+from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import SecretBox
+from service.domain.sessions.admission import SECOND
+from service.domain.sessions.pending import ENROLMENT, LIFE, Pending, PendingSignIns
+from service.domain.sessions.sessions import Client, Sessions
+from service.errors import AccountDisabled, FactorExists, FactorsOff, InvalidCode, InvalidToken, StepUpRequired
+from service.schema.values import now
+from service.storage.account_states import TOTP, AccountState
+from service.storage.databases import ProjectDatabase
+from service.storage.events import EventType
+from service.storage.factors import Factor, Owner, add_totp, find_owner
+from service.storage.flows import FlowStore, new_record
+from service.storage.ids import new_id
+
+ENROL_TOTP = "enrol_totp"
+TOTP_NAME = "Authenticator app"
+# Stores a factor, and the digests of these recovery codes with it.
+AddFactor = Callable[[ProjectDatabase], Awaitable[list[str] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Enrollee:
+    """Whoever may add a factor: the `caller`, who was recognized a short while ago, or whose sign-in is `pending` for that.
+
+    `amr` are the ways in which the user was recognized, `version` is the user's, as it was then.
+    """
+
+    project: Project
+    owner: Owner
+    version: int
+    amr: tuple[str, ...]
+    caller: UserCaller | None = None
+    pending: Pending | None = None
+
+    @property
+    def replaces(self) -> str | None:
+        """The session that ends when there is one with the factor."""
+        if self.caller is not None:
+            return self.caller.sid
+        return self.pending.recognized.replaces if self.pending is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class NewTotp:
+    """A secret that its user's app is to be told, which is good once a code of it came back."""
+
+    id: str
+    secret: str = field(repr=False)
+    uri: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolled:
+    """A session with the new factor, which is shown; and the recovery codes, with the first factor."""
+
+    signed_in: SignedIn
+    factor: Factor
+    recovery_codes: list[str] | None = field(repr=False)
+
+
+class Enrolment:
+    """A factor of whatever kind is added in two calls: what is stored between them is a flow."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        sessions: Sessions,
+        *,
+        pending: PendingSignIns,
+        flows: Flows,
+        store: FlowStore,
+        secret_box: SecretBox,
+    ) -> None:
+        self._accounts = accounts
+        self._sessions = sessions
+        self._pending = pending
+        self._flows = flows
+        self._store = store
+        self._box = secret_box
+
+    async def by_caller(self, caller: UserCaller) -> Enrollee:
+        """Raises InvalidToken, FactorsOff."""
+        _check_on(caller.project)
+        owner = await find_owner(caller.project.database, caller.user_id)
+        if owner is None or not caller.is_in_force(owner.user):
+            raise InvalidToken
+        session = await self._sessions.find_own(caller)
+        amr = session.amr if session is not None else ()
+        return Enrollee(caller.project, owner, caller.version, amr, caller=caller)
+
+    async def by_flow(self, project: Project, flow_id: str) -> Enrollee:
+        """Raises InvalidCode, also where the user has a factor by now, FactorsOff."""
+        _check_on(project)
+        pending = await self._pending.find(project, ENROLMENT, flow_id)
+        if pending is None:
+            raise InvalidCode
+        recognized = pending.recognized
+        owner = await find_owner(project.database, recognized.user_id)
+        if owner is None or owner.user.version != recognized.version or owner.state.factors:
+            raise InvalidCode
+        return Enrollee(project, owner, recognized.version, recognized.amr, pending=pending)
+
+    async def begin_totp(self, enrollee: Enrollee, name: str | None) -> NewTotp:
+        """A secret, good for LIFE. Raises FactorExists."""
+        _check_new(enrollee.owner.state, TOTP)
+        project, owner, factor_id = enrollee.project, enrollee.owner, new_id()
+        secret, moment = totp.new_secret(), now()
+        record = new_record(
+            _name(factor_id),
+            project_id=project.id,
+            purpose=ENROL_TOTP,
+            account="",
+            created_at=moment,
+            expires_at=moment + LIFE,
+        )
+        sealed = self._box.seal(secret, place_of_totp(project, factor_id))
+        state = {"sealed": sealed, "name": name or TOTP_NAME}
+        await self._store.insert(record | {"user_id": owner.user.id, "left": TRIES, "state": state})
+        return NewTotp(factor_id, secret, totp.describe(secret, project.name, owner.user.email))
+
+    async def confirm_totp(
+        self, enrollee: Enrollee, factor_id: str, code: str, client: Client, locale: str | None
+    ) -> Enrolled:
+        """Raises InvalidCode, InvalidToken, FactorExists, StepUpRequired, AccountDisabled, EmailNotVerified."""
+        project, user = enrollee.project, enrollee.owner.user
+        match = {"_id": _name(factor_id), "project_id": project.id, "purpose": ENROL_TOTP, "user_id": user.id}
+        record = await self._store.take_try(match, now())
+        if record is None:
+            raise InvalidCode
+        sealed = record["state"]["sealed"]
+        step = totp.find_step(self._box.open(sealed, place_of_totp(project, factor_id)), code, time.time())
+        if step is None:
+            raise InvalidCode
+        moment = now()
+        factor = Factor(factor_id, TOTP, record["state"]["name"], moment, moment)
+
+        async def write(database: ProjectDatabase) -> list[str] | None:
+            if not await self._store.spend(record["_id"], moment, database.session):
+                raise InvalidCode
+            codes = await self.open_place(enrollee, TOTP, database)
+            hashed = None if codes is None else hash_codes(codes)
+            # The code that confirms it is used by that.
+            await add_totp(database, user.id, factor, sealed=sealed, step=step, recovery=hashed)
+            return codes
+
+        return await self.finish(enrollee, factor, write, client, locale)
+
+    async def open_place(self, enrollee: Enrollee, kind: str, database: ProjectDatabase) -> list[str] | None:
+        """Within the transaction that adds a factor: that the user may, by what the record says in it.
+
+        New recovery codes, to store as well, where it is the first. Raises as `confirm_totp`.
+        """
+        owner = await find_owner(database, enrollee.owner.user.id)
+        if owner is None or owner.user.version != enrollee.version:
+            raise InvalidCode
+        caller, pending, state = enrollee.caller, enrollee.pending, owner.state
+        if state.disabled:
+            raise AccountDisabled
+        if caller is not None and not caller.is_in_force(owner.user):
+            raise InvalidToken
+        if pending is not None and (state.factors or not await self._pending.spend(pending, database)):
+            raise InvalidCode
+        _check_new(state, kind)
+        if caller is not None and caller.aal < 2 and state.factors:
+            raise StepUpRequired
+        return None if state.factors else new_codes()
+
+    async def finish(
+        self, enrollee: Enrollee, factor: Factor, add: AddFactor, client: Client, locale: str | None
+    ) -> Enrolled:
+        """Has a factor added, tells the user, and opens a session in the place of that by which it was added."""
+        project, owner, sid = enrollee.project, enrollee.owner, enrollee.replaces
+        change = Change(EventType.FACTOR_ADDED, client, sid, locale, {"type": factor.type})
+
+        async def write(database: ProjectDatabase) -> list[str] | None:
+            codes = await add(database)
+            await note_change(self._flows, database, project, owner.user, change)
+            return codes
+
+        codes, version = await project.database.in_transaction(write), enrollee.version
+        self._flows.wake()
+        if sid is not None:
+            ended = await self._sessions.end_replaced(project, owner.user.id, sid, version)
+            if ended is None:
+                raise InvalidToken
+            version = ended
+        amr = tuple(dict.fromkeys((*enrollee.amr, SECOND[factor.type])))
+        user = replace(owner.user, version=version)
+        signed_in = await self._accounts.sign_in(project, user, client, owner.state, amr=amr)
+        return Enrolled(signed_in, factor, codes)
+
+
+def _check_on(project: Project) -> None:
+    if project.settings.mfa == "off":
+        raise FactorsOff
+
+
+def _check_new(state: AccountState, kind: str) -> None:
+    """There may be several of the other kinds."""
+    if kind == TOTP and kind in state.factors:
+        raise FactorExists
+
+
+def _name(factor_id: str) -> str:
+    return f"totp:{factor_id}"

@@ -1,0 +1,98 @@
+"""The second step of a sign-in, and the steps up of those who are signed in."""
+
+from dataclasses import replace
+
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.users import Accounts, SignedIn
+from service.domain.factors.proofs import Also, Attempt, Proof, Proofs
+from service.domain.projects.lookup import Project
+from service.domain.sessions.pending import SECOND_FACTOR, PendingSignIns, Recognized
+from service.domain.sessions.sessions import EMAIL, PASSWORD, Client, Sessions
+from service.errors import InvalidFactor, InvalidToken
+from service.storage.databases import ProjectDatabase
+from service.storage.proven_emails import mark_verified
+from service.storage.users import Credentials
+
+
+class SecondSteps:
+    """For those who were recognized once, by whatever way."""
+
+    def __init__(self, accounts: Accounts, sessions: Sessions, pending: PendingSignIns, proofs: Proofs) -> None:
+        self._accounts = accounts
+        self._sessions = sessions
+        self._pending = pending
+        self._proofs = proofs
+
+    async def finish(
+        self, project: Project, flow_id: str, proof: Proof, client: Client, locale: str | None
+    ) -> SignedIn:
+        """Opens the session of a sign-in that waits for a factor.
+
+        Raises InvalidFactor, also for a flow that is not good any more, LimitExceeded, AccountDisabled, EmailNotVerified.
+        """
+        pending = await self._pending.take_try(project, SECOND_FACTOR, flow_id)
+        if pending is None:
+            raise InvalidFactor
+        recognized = pending.recognized
+        credentials = await project.users.find_own_credentials(recognized.user_id)
+        # All that ends the user's sessions, as another password does, ends the sign-ins that wait.
+        if credentials is None or credentials.user.version != recognized.version:
+            raise InvalidFactor
+
+        async def spend(database: ProjectDatabase) -> None:
+            if not await self._pending.spend(pending, database):
+                raise InvalidFactor
+            if not set(EMAIL).isdisjoint(recognized.amr):
+                await mark_verified(database, credentials.user.id, credentials.user.email)
+
+        attempt = Attempt(project, credentials.user, client, locale)
+        way = await self._use(attempt, proof, spend)
+        amr, version = (*recognized.amr, way), recognized.version
+        await self._sessions.admit(project, replace(recognized, amr=amr), client, credentials.state)
+        if recognized.replaces is not None:
+            ended = await self._sessions.end_replaced(project, recognized.user_id, recognized.replaces, version)
+            if ended is None:
+                raise InvalidFactor
+            version = ended
+        user = replace(credentials.user, version=version)
+        return await self._accounts.sign_in(project, user, client, credentials.state, amr=amr)
+
+    async def step_up(self, caller: UserCaller, proof: Proof, client: Client, locale: str | None) -> SignedIn:
+        """A new session of the caller's, with the second factor, in the place of the present one.
+
+        Raises InvalidToken, InvalidFactor, LimitExceeded, AccountDisabled, EmailNotVerified.
+        """
+        credentials = await self._find_own(caller)
+        session = await self._sessions.find_own(caller)
+        way = await self._use(Attempt(caller.project, credentials.user, client, locale), proof)
+        amr = tuple(dict.fromkeys((*(session.amr if session else ()), way)))
+        return await self._replace(caller, credentials, client, amr)
+
+    async def step_up_by_password(self, caller: UserCaller, password: str, client: Client) -> SignedIn:
+        """As `step_up`, of whoever has no second factor. Raises WrongPassword, FactorRequired, Busy, too."""
+        credentials = await self._find_own(caller)
+        await self._accounts.check_present(caller.project, credentials, password, client)
+        return await self._replace(caller, credentials, client, PASSWORD)
+
+    async def _find_own(self, caller: UserCaller) -> Credentials:
+        credentials = await caller.project.users.find_own_credentials(caller.user_id)
+        if credentials is None or not caller.is_in_force(credentials.user):
+            raise InvalidToken
+        return credentials
+
+    async def _replace(
+        self, caller: UserCaller, credentials: Credentials, client: Client, amr: tuple[str, ...]
+    ) -> SignedIn:
+        """Who may not go on, or not yet, keeps the present session."""
+        project, state = caller.project, credentials.state
+        recognized = Recognized(caller.user_id, caller.version, amr, caller.sid)
+        await self._sessions.admit(project, recognized, client, state)
+        user = replace(credentials.user, version=await self._sessions.end_own(caller))
+        return await self._accounts.sign_in(project, user, client, state, amr=amr)
+
+    async def _use(self, attempt: Attempt, proof: Proof, also: Also | None = None) -> str:
+        try:
+            return await self._proofs.use(attempt, proof, also)
+        except InvalidFactor as error:
+            self._sessions.note_refusal(attempt.project, attempt.user.id, attempt.client, error)
+            raise

@@ -1,0 +1,1 @@
+"""Second factors: what they are, and judging them."""

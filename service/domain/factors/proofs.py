@@ -1,0 +1,146 @@
+"""What somebody brings as a second factor, and judging it: one function for each kind, one way for all of them."""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from service.domain.factors.recovery_codes import hash_code
+from service.domain.factors.totp import find_step
+from service.domain.flows.counts import count_mistake, uncount
+from service.domain.flows.flows import Flows
+from service.domain.flows.proofs import name_account
+from service.domain.flows.purposes import Purpose
+from service.domain.limits.limiter import Limits
+from service.domain.projects.lookup import Project
+from service.domain.projects.secrets import SecretBox
+from service.domain.sessions.admission import SECOND
+from service.domain.sessions.sessions import Client
+from service.errors import InvalidFactor
+from service.schema.values import now
+from service.storage.account_states import RECOVERY_CODE, TOTP
+from service.storage.databases import ProjectDatabase
+from service.storage.events import Actor, Event, EventType, record_event
+from service.storage.factors import find_totp, use_recovery_code, use_totp
+from service.storage.users import User
+
+CODE_USED = "recovery_code_used"
+
+
+@dataclass(frozen=True, slots=True)
+class TotpCode:
+    """The six digits that an app shows."""
+
+    code: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryCode:
+    """One of those that the user was told to keep."""
+
+    code: str = field(repr=False)
+
+
+Proof = TotpCode | RecoveryCode
+# What is done with a proof, in the transaction that spends it.
+Also = Callable[[ProjectDatabase], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A proof of this `kind` that may be right.
+
+    `spend`, a part of a transaction, says whether it is: of any number at once, once.
+    """
+
+    kind: str
+    spend: Callable[[ProjectDatabase], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Who brings a proof, and from where; `locale` is that of a notice."""
+
+    project: Project
+    user: User
+    client: Client
+    locale: str | None = None
+
+
+class Proofs:
+    """Judges second factors. `key` is for the names of accounts, as those of flows."""
+
+    def __init__(self, limits: Limits, secret_box: SecretBox, flows: Flows, *, key: bytes) -> None:
+        self._limits = limits
+        self._box = secret_box
+        self._flows = flows
+        self._key = key
+
+    async def use(self, attempt: Attempt, proof: Proof, also: Also | None = None) -> str:
+        """Spends a proof and does what is to be done `also`, in one transaction. Returns what of it goes into `amr`.
+
+        Raises InvalidFactor for a wrong or a used one, and LimitExceeded after too many mistakes of the account, those with
+        codes of mails among them. Each is counted before it is judged, so that no number of them at once are too many.
+        """
+        project = attempt.project
+        taken = await count_mistake(self._limits, project, name_account(self._key, project.id, attempt.user.email))
+        try:
+            judged = await self._judge(attempt, proof)
+
+            async def write(database: ProjectDatabase) -> None:
+                if not await judged.spend(database):
+                    raise InvalidFactor
+                if also is not None:
+                    await also(database)
+
+            await project.database.in_transaction(write)
+        except InvalidFactor:
+            raise
+        except BaseException:
+            await uncount(self._limits, taken)
+            raise
+        await uncount(self._limits, taken)
+        self._flows.wake()
+        return SECOND[judged.kind]
+
+    async def _judge(self, attempt: Attempt, proof: Proof) -> Judged:
+        """Raises InvalidFactor."""
+        match proof:
+            case TotpCode():
+                return await self._judge_totp(attempt, proof)
+            case RecoveryCode():
+                return self._judge_recovery_code(attempt, proof)
+
+    async def _judge_totp(self, attempt: Attempt, proof: TotpCode) -> Judged:
+        project, user_id = attempt.project, attempt.user.id
+        totp = await find_totp(project.database, user_id)
+        if totp is None:
+            raise InvalidFactor
+        secret = self._box.open(totp.sealed, place_of_totp(project, totp.id))
+        step = find_step(secret, proof.code, time.time())
+        if step is None:
+            raise InvalidFactor
+
+        async def spend(database: ProjectDatabase) -> bool:
+            return await use_totp(database, user_id, totp, step, now())
+
+        return Judged(TOTP, spend)
+
+    def _judge_recovery_code(self, attempt: Attempt, proof: RecoveryCode) -> Judged:
+        project, user, client = attempt.project, attempt.user, attempt.client
+        digest = hash_code(proof.code)
+        event = Event(EventType.RECOVERY_CODE_USED, user.id, Actor.USER, None, client.ip, client.user_agent)
+        notice = Purpose(CODE_USED, user.email, user.id, locale=attempt.locale)
+
+        async def spend(database: ProjectDatabase) -> bool:
+            if not await use_recovery_code(database, user.id, digest):
+                return False
+            await self._flows.insert(project, notice, database)
+            await record_event(database, event, project.settings.event_days)
+            return True
+
+        return Judged(RECOVERY_CODE, spend)
+
+
+def place_of_totp(project: Project, factor_id: str) -> str:
+    """Where a secret is sealed for, from its first hour on."""
+    return f"{project.id}/totp/{factor_id}"

@@ -1,0 +1,94 @@
+"""Sign-ins that wait for a second factor, or for the user to have one: flows that nobody is mailed for.
+
+A flow's id is all that whoever was recognized has to show, so only its digest is stored. It opens nothing else.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from service.domain.flows.flows import TRIES
+from service.domain.projects.lookup import Project
+from service.schema.values import now
+from service.storage.client import Document
+from service.storage.databases import ProjectDatabase
+from service.storage.flows import FlowStore, new_record
+
+SECOND_FACTOR, ENROLMENT = "second_factor", "enrolment"
+LIFE = timedelta(minutes=10)
+RANDOM_BYTES = 16
+# Apart from the names of other flows.
+PREFIX = "pending:"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """Somebody who was recognized, in the ways `amr`, when the user's version was `version`.
+
+    The session `replaces` is to end when there is the new one.
+    """
+
+    user_id: str
+    version: int
+    amr: tuple[str, ...]
+    replaces: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A sign-in that waits; `id` is a digest."""
+
+    id: str
+    recognized: Recognized
+
+
+class PendingSignIns:
+    """Of all projects. Each is good in one project, for LIFE, once. Raises the errors of the database."""
+
+    def __init__(self, store: FlowStore) -> None:
+        self._store = store
+
+    async def begin(self, project: Project, purpose: str, recognized: Recognized) -> str:
+        """The flow's id, which nobody else has."""
+        flow_id, moment = secrets.token_urlsafe(RANDOM_BYTES), now()
+        record = new_record(
+            _digest(flow_id),
+            project_id=project.id,
+            purpose=purpose,
+            account="",
+            created_at=moment,
+            expires_at=moment + LIFE,
+        )
+        state: Document = {"version": recognized.version, "amr": list(recognized.amr), "replaces": recognized.replaces}
+        await self._store.insert(record | {"user_id": recognized.user_id, "left": TRIES, "state": state})
+        return flow_id
+
+    async def find(self, project: Project, purpose: str, flow_id: str) -> Pending | None:
+        """The one that still waits."""
+        return _read(await self._store.find(_match(project, purpose, flow_id), now()))
+
+    async def take_try(self, project: Project, purpose: str, flow_id: str) -> Pending | None:
+        """As `find`, and leaves it one try less. There are TRIES, however many come at once."""
+        return _read(await self._store.take_try(_match(project, purpose, flow_id), now()))
+
+    async def spend(self, pending: Pending, database: ProjectDatabase) -> bool:
+        """Of any number of callers at once one gets it, as part of the database's transaction."""
+        return await self._store.spend(pending.id, now(), database.session)
+
+
+def _match(project: Project, purpose: str, flow_id: str) -> Document:
+    return {"_id": _digest(flow_id), "project_id": project.id, "purpose": purpose}
+
+
+def _read(record: Document | None) -> Pending | None:
+    if record is None:
+        return None
+    state = record["state"]
+    amr: Sequence[str] = state["amr"]
+    return Pending(record["_id"], Recognized(record["user_id"], state["version"], tuple(amr), state["replaces"]))
+
+
+def _digest(flow_id: str) -> str:
+    return PREFIX + hashlib.sha256(flow_id.encode(errors="replace")).hexdigest()

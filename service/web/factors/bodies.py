@@ -1,0 +1,138 @@
+"""What the endpoints of second factors read and answer."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from service.domain.factors.proofs import Proof, RecoveryCode, TotpCode
+from service.domain.factors.recovery_codes import NUMBER
+from service.errors import Invalid
+from service.web.accounts.bodies import SignedIn
+from service.web.http.passwords import Password
+from service.web.openapi.shapes import Id, Time
+
+EXAMPLE_FLOW = "oHc4sJk2TqVbX7mPzR1yWg"
+EXAMPLE_CODE = "492039"
+EXAMPLE_RECOVERY_CODE = "MZXW-6YTB-OJRG-C4TB-PJUW-4ZY2"
+MAX_PROOF, MAX_NAME = 64, 100
+
+PendingFlow = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_PROOF, examples=[EXAMPLE_FLOW], description="Of a sign-in that was answered so"),
+]
+Digits = Annotated[
+    str, Field(max_length=MAX_PROOF, examples=[EXAMPLE_CODE], description="The six digits that the app shows")
+]
+OneRecoveryCode = Annotated[
+    str,
+    Field(max_length=MAX_PROOF, examples=[EXAMPLE_RECOVERY_CODE], description="However it is grouped; good once"),
+]
+FactorName = Annotated[
+    str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["My phone"])
+]
+FactorType = Annotated[Literal["totp", "passkey"], Field(examples=["totp"])]
+
+
+def _one_of(names: Iterable[str]) -> dict[str, Any]:
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+WAYS = ("totp", "recovery_code")
+
+
+class FactorForm(BaseModel):
+    """One of the ways in which the user has a second factor, and the flow of the sign-in that waits for it."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(WAYS))
+
+    flow_id: PendingFlow
+    totp: Digits | None = None
+    recovery_code: OneRecoveryCode | None = None
+
+
+class StepUpForm(BaseModel):
+    """The password, of whoever has no second factor; else one of the ways in which the user has one."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(("password", *WAYS)))
+
+    password: Password | None = None
+    totp: Digits | None = None
+    recovery_code: OneRecoveryCode | None = None
+
+
+class TotpForm(BaseModel):
+    """`flow_id` is for whoever must have a second factor to sign in, in the place of a user token."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: FactorName | None = None
+    flow_id: PendingFlow | None = None
+
+
+class TotpCodeForm(BaseModel):
+    """`flow_id` is for whoever must have a second factor to sign in, in the place of a user token."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    code: Digits
+    flow_id: PendingFlow | None = None
+
+
+class FactorNameForm(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: FactorName
+
+
+def read_factor(form: FactorForm) -> Proof:
+    """Raises Invalid where there is none, or more than one."""
+    _check_one(form, WAYS)
+    return RecoveryCode(form.recovery_code) if form.recovery_code is not None else TotpCode(form.totp or "")
+
+
+def read_step(form: StepUpForm) -> Proof | str:
+    """A factor, or a password. Raises Invalid where there is neither, or more than one."""
+    _check_one(form, ("password", *WAYS))
+    if form.password is not None:
+        return form.password
+    return RecoveryCode(form.recovery_code) if form.recovery_code is not None else TotpCode(form.totp or "")
+
+
+def _check_one(form: BaseModel, names: Sequence[str]) -> None:
+    if sum(getattr(form, name) is not None for name in names) != 1:
+        raise Invalid.one(("body",), f"Send exactly one of {', '.join(names)}", type_="value_error")
+
+
+class FactorView(TypedDict):
+    id: Id
+    type: FactorType
+    name: str
+    created_at: Time
+    last_used_at: Time | None
+
+
+class FactorList(TypedDict):
+    factors: list[FactorView]
+    recovery_codes_left: int
+
+
+class NewTotpView(TypedDict):
+    id: Id
+    secret: Annotated[str, Field(description="In base32, for whoever types it")]
+    uri: Annotated[str, Field(description="For a QR code")]
+
+
+RecoveryCodes = Annotated[
+    list[str], Field(description=f"{NUMBER} codes, which are shown once", examples=[[EXAMPLE_RECOVERY_CODE]])
+]
+
+
+class EnrolledView(SignedIn):
+    factor: FactorView
+    recovery_codes: NotRequired[RecoveryCodes]
+
+
+class RecoveryCodesView(TypedDict):
+    recovery_codes: RecoveryCodes
