@@ -155,7 +155,10 @@ class ChangeStream:
         return reply
 
     def _read(self, events: Sequence[Document], cursor: Document) -> list[Moment]:
-        """The moments that are complete. That of a transaction is when something later comes, or nothing."""
+        """The moments that are complete. That of which a reply may have cut off the rest is when something later comes, or
+
+        nothing: a transaction's, and that of a batch, which some versions of MongoDB write as one.
+        """
         moments: list[Moment] = []
         for event in events:
             at = to_number(event["clusterTime"])
@@ -163,10 +166,11 @@ class ChangeStream:
                 moments.append(self._take())
             self._group.at, self._group.in_transaction = at, "txnNumber" in event
             self._group.events.append(event)
-        if self._group.events and not (events and self._group.in_transaction):
+        self.is_full = len(events) >= BATCH
+        has_more = self.is_full or self._group.in_transaction or len(self._group.events) > 1
+        if self._group.events and not (events and has_more):
             moments.append(self._take())
         self.looked_at, self.is_idle = _seen(cursor.get("postBatchResumeToken")), not events
-        self.is_full = len(events) >= BATCH
         if not self._group.events:
             self.position = max(self.position, self.looked_at - 1)
         return [moment for moment in moments if moment.changes]

@@ -86,6 +86,10 @@ class Catalogs:
             self._known.forget(key)
             raise
 
+    def forget(self, project: Project, name: str) -> None:
+        """For a worker that is told of changes."""
+        self._known.forget(f"{project.id}/{name}")
+
     async def find(self, project: Project, name: str) -> Collection | None:
         try:
             return await self.get(project, name)

@@ -102,7 +102,9 @@ class Binder:
         if not collection.realtime:
             raise NotLive(NOT_DECLARED)
         files = sorted((name, field.protected) for name, field in collection.files.items())
-        return await self._bound(caller, name, bound, permissions, form=FORM_OF_DOCUMENTS, said=files)
+        # One that was deleted and made again has other documents, and nobody was told that the old ones are gone.
+        said = (collection.created_at, files)
+        return await self._bound(caller, name, bound, permissions, form=FORM_OF_DOCUMENTS, said=said)
 
     async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions | None) -> Bound:
         """Of what no rule names each user sees the own, so that no two of them are told the same."""

@@ -14,8 +14,8 @@ SLOW_SECONDS = 30.0
 # When a client is told that its token is about to expire.
 EXPIRY_SECONDS = 60.0
 USERS = "users"
-# Why a socket is closed: its credential is no good any more, or it did not read.
-UNAUTHENTIC, TOO_SLOW = 4401, 4408
+# Why a socket is closed: its credential is no good any more, it did not read, the database is away, or a fault of ours.
+UNAUTHENTIC, TOO_SLOW, UNAVAILABLE, FAILED = 4401, 4408, 1013, 1011
 
 
 class Sink(Protocol):
@@ -47,6 +47,8 @@ class Connection:
         # How often something changed that may decide what the caller may read.
         self.changes = 0
         self.slow_since: float | None = None
+        # Since when nobody can tell what the caller may read.
+        self.unsure_since: float | None = None
         self._sink = sink
         # What had been written when the last snapshot was: it may be larger than what may wait.
         self._snapshot_end = 0

@@ -1,6 +1,7 @@
 """The one change stream of a worker: opened when somebody follows something, opened again when it is lost, and then closed."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
@@ -44,6 +45,8 @@ class ChangeFeed:
         self._generation = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_begun = asyncio.Event()
+        # Whether what was told last is not followed by what will be told next.
+        self._has_lost = False
 
     async def follow(self, namespaces: Iterable[Namespace]) -> None:
         """What is written there is told from `position` on, until it is `forget`. Raises TimeoutError without MongoDB."""
@@ -53,11 +56,15 @@ class ChangeFeed:
         if is_new:
             self._open()
         try:
-            async with asyncio.timeout(BEGIN_SECONDS):
-                await self._has_begun.wait()
+            await self.begun()
         except BaseException:
             self.forget(wanted)
             raise
+
+    async def begun(self) -> None:
+        """Returns when it is known from which moment on all is told. Raises TimeoutError without MongoDB."""
+        async with asyncio.timeout(BEGIN_SECONDS):
+            await self._has_begun.wait()
 
     def forget(self, namespaces: Iterable[Namespace]) -> None:
         self._followed.subtract(namespaces)
@@ -65,7 +72,7 @@ class ChangeFeed:
         if not self._followed:
             # The stream that is open ends with its next reply.
             self._generation += 1
-            self.position = 0
+            self.position, self._has_lost = 0, False
             self._has_begun.clear()
 
     def insist(self, namespace: Namespace) -> None:
@@ -87,19 +94,23 @@ class ChangeFeed:
     async def _run(self, generation: int) -> None:
         wait = FIRST_WAIT_SECONDS
         while generation == self._generation:
+            began = time.monotonic()
             try:
                 await self._begin(generation)
                 await self._read(generation)
-                wait = FIRST_WAIT_SECONDS
             except HistoryLost:
                 log.warning("change_feed_history_lost")
                 FEED_LOST.labels("history").inc()
                 if generation == self._generation:
-                    self.position = 0
+                    # Whoever comes now waits until it is known where all begins.
+                    self.position, self._has_lost = 0, True
+                    self._has_begun.clear()
             except Exception as error:
                 # Whatever it is, nobody else would open the stream again.
                 FEED_LOST.labels("connection").inc()
                 log.warning("change_feed_lost", cause=type(error).__name__, exc_info=None if is_lost(error) else error)
+                if time.monotonic() - began > LONGEST_WAIT_SECONDS:
+                    wait = FIRST_WAIT_SECONDS
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
@@ -113,9 +124,10 @@ class ChangeFeed:
         if generation != self._generation:
             return
         self.position = self.position or moment
-        if self._has_begun.is_set():
-            self._lose()
         self._has_begun.set()
+        if self._has_lost:
+            self._has_lost = False
+            self._lose()
 
     async def _read(self, generation: int) -> None:
         if self._client is None or generation != self._generation:

@@ -93,6 +93,8 @@ class Following:
         """Whether something else is found than before. Raises ServiceError."""
         before = subscription.bound
         if before is None:
+            # It is being bound, maybe by what was there before: who binds it sees that something changed.
+            connection.changes += 1
             return False
         bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
         if bound.key == before.key and _namespaces(bound) == _namespaces(before):

@@ -12,7 +12,7 @@ from service.bounds import MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
-from service.domain.projects.lookup import Projects
+from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.binding import Binder, Parse
 from service.domain.realtime.channels import HISTORY
 from service.domain.realtime.connections import UNAUTHENTIC, Connection
@@ -49,6 +49,7 @@ class Realtime:
         floods = Floods(may_hold=self._may_hold, begin_again=self._resync_all)
         self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose, floods=floods)
         self._access = access
+        self._catalogs = catalogs
         self._stale = Stale()
         binder = Binder(access, catalogs, projects, protection)
         self._following = Following(self.feed, self._stale, binder=binder, access=access, catalogs=catalogs, key=key)
@@ -157,12 +158,23 @@ class Realtime:
 
     def _look_for_stale(self, namespace: Namespace, changes: Sequence[Change]) -> None:
         database, collection = namespace
+        project = next((each.caller.project for each in self._of_project.get(database, ())), None)
+        if project is not None:
+            self._forget_remembered(project, collection, changes)
         if collection in {"rules", "collections"}:
             self._stale.note(self._of_project.get(database, ()), changed=(database,))
         elif collection == "users":
             ids = {change.id for change in changes}
             self._stale.note(each for each in self._of_project.get(database, ()) if each.user_id in ids)
         self._stale.note(self._following.find_concerned(namespace, changes))
+
+    def _forget_remembered(self, project: Project, collection: str, changes: Sequence[Change]) -> None:
+        """Every request of this worker knows at once what the feed tells; the rules are read anew with the rights."""
+        for change in changes:
+            if collection == "users":
+                self._access.forget_user(project, str(change.id))
+            elif collection == "collections":
+                self._catalogs.forget(project, str(change.id))
 
     def _may_hold(self, namespace: Namespace) -> bool:
         return self._following.may_hold(namespace)

@@ -1,12 +1,14 @@
 """What somebody follows is bound anew when what decides about it has changed."""
 
 import asyncio
+import time
+from collections.abc import Collection, Iterable
 
 import structlog
 
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import AccessControl
-from service.domain.realtime.connections import UNAUTHENTIC, Connection
+from service.domain.realtime.connections import FAILED, UNAUTHENTIC, UNAVAILABLE, Connection
 from service.domain.realtime.following import Following
 from service.domain.realtime.snapshots import Snapshots
 from service.domain.realtime.stale import Stale
@@ -19,6 +21,8 @@ log = structlog.get_logger()
 LOOK_SECONDS = 0.25
 # How many callers' rights are looked at again at once.
 AT_ONCE = 8
+# How long somebody is told by rights that may have changed, where nobody can tell.
+UNSURE_SECONDS = 1.0
 
 
 class Rights:
@@ -35,19 +39,42 @@ class Rights:
 
     async def keep(self) -> None:
         stale, changed = await self._stale.take()
-        for project in {
-            each.caller.project.id: each.caller.project for each in stale if each.database_name in changed
-        }.values():
-            await self._access.refresh(project)
+        unknown = await self._refresh_rules(stale, changed)
         for start in range(0, len(stale), AT_ONCE):
-            await asyncio.gather(
-                *(
-                    self._look_again(each, is_changed=each.database_name in changed)
-                    for each in stale[start : start + AT_ONCE]
-                )
-            )
+            batch = stale[start : start + AT_ONCE]
+            known = [each for each in batch if each.database_name not in unknown]
+            looked = [self._look_again(each, is_changed=each.database_name in changed) for each in known]
+            read = dict(zip(known, await asyncio.gather(*looked), strict=True))
+            for connection in batch:
+                self._note_read(connection, is_read=read.get(connection, False), changed=changed)
+        if any(each.unsure_since is not None for each in stale):
+            await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look_again(self, connection: Connection, *, is_changed: bool) -> None:
+    async def _refresh_rules(self, stale: Iterable[Connection], changed: Collection[str]) -> set[str]:
+        """The databases whose rules nobody can tell now."""
+        unknown = set[str]()
+        for name, project in {each.database_name: each.caller.project for each in stale}.items():
+            if name in changed:
+                try:
+                    await self._access.refresh(project)
+                except ServiceError as error:
+                    log.warning("rights_not_read", code=error.code)
+                    unknown.add(name)
+        return unknown
+
+    def _note_read(self, connection: Connection, *, is_read: bool, changed: Collection[str]) -> None:
+        """What nobody can tell now is looked at again, for a while: then nothing more is told to whom it may not concern."""
+        if is_read:
+            connection.unsure_since = None
+            return
+        connection.unsure_since = connection.unsure_since or time.monotonic()
+        if time.monotonic() - connection.unsure_since > UNSURE_SECONDS:
+            connection.close(UNAVAILABLE)
+        if connection.is_open:
+            self._stale.note((connection,), changed={connection.database_name} & set(changed))
+
+    async def _look_again(self, connection: Connection, *, is_changed: bool) -> bool:
+        """Whether it was read what the caller may read now."""
         self._access.forget_caller(connection.caller)
         try:
             if isinstance(connection.caller, UserCaller):
@@ -60,10 +87,12 @@ class Rights:
         except InvalidToken:
             connection.close(UNAUTHENTIC)
         except ServiceError as error:
-            # What nobody can tell now is looked at again; meanwhile nothing is told to whom it may not concern any more.
             log.warning("rights_not_read", code=error.code)
-            await asyncio.sleep(LOOK_SECONDS)
-            self._stale.note([connection] if connection.is_open else [])
+            return False
+        except Exception:
+            log.exception("rights_not_read")
+            connection.close(FAILED)
+        return True
 
     async def _bind_again(self, connection: Connection, subscription: Subscription) -> None:
         """Nothing happens where the same is found as before. Raises InvalidToken, Unavailable."""

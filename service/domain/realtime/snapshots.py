@@ -1,11 +1,14 @@
 """How a subscription begins: with what its client missed since its cursor, else with what is there at one moment."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+
+import structlog
 
 from service.bounds import MAX_CHANGES_BYTES, MAX_MISSED, MAX_RESUMES, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS
 from service.domain.realtime.channels import Channel, Missing
-from service.domain.realtime.connections import Connection
+from service.domain.realtime.connections import FAILED, Connection
 from service.domain.realtime.cursors import read_cursor
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.subscriptions import Subscription, frame
@@ -14,6 +17,8 @@ from service.observe.metrics import RESYNCS
 from service.query.populate import show_rows
 from service.storage.change_feed import Moment
 from service.storage.moments import find_at
+
+log = structlog.get_logger()
 
 # How many snapshots may come to nothing before the client is told.
 ATTEMPTS = 5
@@ -39,28 +44,55 @@ class Snapshots:
         self.load(connection, subscription)
 
     def load(self, connection: Connection, subscription: Subscription) -> None:
+        """Whatever was being read for it is of no use any more: two at once would undo each other's order."""
         subscription.load()
-        task = asyncio.create_task(self._send(connection, subscription))
+        if subscription.task is not None:
+            subscription.task.cancel()
+        task = subscription.task = asyncio.create_task(self._send(connection, subscription))
         connection.tasks.add(task)
         task.add_done_callback(connection.tasks.discard)
 
     async def _send(self, connection: Connection, subscription: Subscription) -> None:
         try:
-            await self._wait_for_flood(subscription)
             if await self._try_resume(subscription):
                 return
             for _ in range(ATTEMPTS):
-                await self._wait_for_flood(subscription)
-                async with self._snapshots:
-                    if await self._try_snapshot(connection, subscription):
-                        return
+                if await self._try_snapshot(connection, subscription):
+                    return
             raise Unavailable
         except ServiceError as error:
             self._refuse(connection, subscription, error)
+        except Exception:
+            # Nobody else would notice that nothing comes.
+            log.exception("snapshot_failed")
+            connection.close(FAILED)
 
-    async def _wait_for_flood(self, subscription: Subscription) -> None:
+    @asynccontextmanager
+    async def _turn(self, turns: asyncio.Semaphore, subscription: Subscription) -> AsyncIterator[None]:
+        """Begins when what is written from now on is told, and waits for it in the subscription.
+
+        Nothing is awaited between that and the context: a flood may have begun while others had their turn.
+        """
+        while True:
+            await self._wait_until_told(subscription)
+            async with turns:
+                if self._is_told(subscription):
+                    subscription.load()
+                    yield
+                    return
+
+    async def _wait_until_told(self, subscription: Subscription) -> None:
+        """Raises Unavailable."""
         if subscription.bound is not None:
             await self._feed.floods.wait(subscription.bound.namespace)
+        try:
+            await self._feed.begun()
+        except TimeoutError:
+            raise Unavailable from None
+
+    def _is_told(self, subscription: Subscription) -> bool:
+        is_held = subscription.bound is not None and self._feed.floods.is_held(subscription.bound.namespace)
+        return not is_held and self._feed.position > 0
 
     async def _try_resume(self, subscription: Subscription) -> bool:
         """Whether all that is later than the client's cursor was sent, in one frame, so that it needs no snapshot."""
@@ -69,9 +101,8 @@ class Snapshots:
         at = read_cursor(after, subscription.sign) if after is not None else None
         if bound is None or channel is None or at is None:
             return False
-        subscription.load()
-        async with self._resumes:
-            # What is later than this comes by the feed, and waits; others may have been read before, for a while.
+        async with self._turn(self._resumes, subscription):
+            # What is later than this comes by the feed.
             position = self._feed.position
             moments = await self._feed.find_between(bound.namespace, at, position, most=MAX_MISSED)
         if moments is None or subscription.bound is not bound or subscription.spoilt is not None:
@@ -85,11 +116,11 @@ class Snapshots:
 
     async def _try_snapshot(self, connection: Connection, subscription: Subscription) -> bool:
         """Whether it was sent; not where something spoilt it meanwhile."""
-        bound = subscription.bound
-        if bound is None:
-            return True
-        subscription.load()
-        rows, at = await find_at(bound.database, bound.command(), self._feed.position)
+        async with self._turn(self._snapshots, subscription):
+            bound = subscription.bound
+            if bound is None:
+                return True
+            rows, at = await find_at(bound.database, bound.command(), self._feed.position)
         if subscription.bound is not bound:
             # Bound anew meanwhile, or ended: another task has it.
             return True

@@ -1,5 +1,6 @@
 """One query that is followed over one connection: a snapshot as of a moment, and all that is later."""
 
+import asyncio
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, Protocol
@@ -60,6 +61,8 @@ class Subscription:
         # The cursor that the client came with, until it was looked at.
         self.after = after
         self.sign: Sign = hex
+        # What reads its beginning.
+        self.task: asyncio.Task[None] | None = None
         # Why the snapshot that is being read is of no use.
         self.spoilt: str | None = None
         self._line = line
