@@ -110,5 +110,5 @@ async def test_e2_races_for_codes_and_links_are_won_once(
     api = await make_api(EMAIL_VERIFICATION="optional")
     mailbox = Mailbox(running_app, api.http, api.key, settings.secret)
     for make in (mailbox.make_code, mailbox.make_link):
-        report = await race(api.http, api.key, make, races=6, at_once=4)
+        report = await race([api.http], api.key, make, races=6, at_once=4)
         assert (report.races, report.twice, report.lost) == (6, 0, 0)

@@ -147,5 +147,5 @@ async def test_p7_of_many_who_send_a_code_at_once_one_is_given_a_token(
     running_app: Application, staff: Providers
 ) -> None:
     make = await make_codes(running_app, staff.api.key)
-    report = await race(staff.api.http, staff.api.key, make, races=40, at_once=5)
+    report = await race([staff.api.http], staff.api.key, make, races=40, at_once=5)
     assert (report.twice, report.lost) == (0, 0)

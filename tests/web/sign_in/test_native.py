@@ -123,5 +123,5 @@ async def test_what_a_provider_cannot_do_is_said(staff: Providers, make_api: Any
 
 async def test_p3_of_many_who_bring_a_token_at_once_one_signs_in(running_app: Application, staff: Providers) -> None:
     make = await make_tokens(running_app, staff.api.key, staff.provider)
-    report = await race(staff.api.http, staff.api.key, make, races=25, at_once=4)
+    report = await race([staff.api.http], staff.api.key, make, races=25, at_once=4)
     assert (report.twice, report.lost) == (0, 0)
