@@ -1,41 +1,13 @@
-"""Apps that bring an ID token. Row P3."""
+"""Apps that bring an ID token."""
 
 from hashlib import sha256
 from typing import Any
 
-import httpx2
 import pytest
 
-from faults.once import make_tokens, race
-from faults.provider import CLIENT_ID, Account, Provider
-from faults.provider.accounts import person
-from faults.provider.state import Grant
-from service.app import Application
+from faults.provider import CLIENT_ID
+from tests.web.sign_in.apps import PATH, begin, bring, token_of
 from tests.web.sign_in.providers import Providers
-
-PATH = "/auth-collections/login-id-token"
-REFUSED = (401, {"detail": "Invalid ID token", "code": "invalid_id_token"})
-
-
-async def begin(providers: Providers, name: str = "staff") -> dict[str, str]:
-    answer = await providers.api.http.post(
-        f"{PATH}/options", json={"provider": name}, headers={"x-api-key": providers.api.publishable_key}
-    )
-    assert answer.status_code == 200, answer.text
-    return dict(answer.json())
-
-
-async def bring(providers: Providers, flow_id: str, token: str, **more: Any) -> httpx2.Response:
-    headers = {"x-api-key": providers.api.publishable_key}
-    body = {"flow_id": flow_id, "id_token": token, **more}
-    return await providers.api.http.post(PATH, json=body, headers=headers)
-
-
-def token_of(
-    provider: Provider, given: str, /, *, aud: Any = CLIENT_ID, issuer: str = "standard", **claims: Any
-) -> str:
-    account = Account(person("ada", **{"name": ..., **claims}), in_id_token=True)
-    return provider.id_token(Grant(account, issuer, {"client_id": aud, "nonce": given}))
 
 
 @pytest.fixture
@@ -56,40 +28,6 @@ async def test_a_token_with_our_nonce_signs_in(staff: Providers) -> None:
     assert {answer.json()["user"]["id"] for answer in made} == {user["_id"]}
     assert (user["data"], user["identities"][0]["subject"]) == ({"username": "ada_l"}, "sub-ada")
     assert (await staff.api.as_user(made[0].json()["access_token"], "GET", "/auth-collections/user")).status_code == 200
-
-
-async def test_p3_a_foreign_token_or_one_that_comes_twice_signs_nobody_in(staff: Providers) -> None:
-    provider = staff.provider
-    start = await begin(staff)
-    good = token_of(provider, start["nonce"])
-    assert (await bring(staff, start["flow_id"], good)).status_code == 200
-    refused = [await bring(staff, start["flow_id"], good)]
-    other = await begin(staff)
-    refused.append(await bring(staff, other["flow_id"], good))
-    refused.append(await bring(staff, other["flow_id"], token_of(provider, other["nonce"])))
-    bad: tuple[dict[str, Any], ...] = (
-        {"issuer": "named"},
-        {"iss": "https://evil.example"},
-        {"aud": "another-client"},
-        {"aud": ["ios", "another-client"]},
-        {"aud": ["ios", "another-client"], "azp": "another-client"},
-        {"nonce": "made-up"},
-        {"nonce": ""},
-        {"nonce": None},
-        {"exp": 1},
-        {"email_verified": False},
-        {"email_verified": "true"},
-    )
-    for claims in bad:
-        start = await begin(staff)
-        token = token_of(provider, start["nonce"], **claims)
-        answer = await bring(staff, start["flow_id"], token)
-        assert (answer.status_code, answer.json()) == REFUSED, claims
-    start = await begin(staff)
-    refused.append(await bring(staff, start["flow_id"], "a.b.c"))
-    refused.append(await bring(staff, "made-up", good))
-    assert all((each.status_code, each.json()) == REFUSED for each in refused)
-    assert staff.api.database["sessions"].count_documents({}) == 1
 
 
 async def test_what_a_provider_cannot_do_is_said(staff: Providers, make_api: Any) -> None:
@@ -119,9 +57,3 @@ async def test_what_a_provider_cannot_do_is_said(staff: Providers, make_api: Any
     start = await begin(staff)
     body = {"flow_id": start["flow_id"], "id_token": token_of(staff.provider, start["nonce"])}
     assert (await other.request("POST", PATH, json=body)).status_code == 401
-
-
-async def test_p3_of_many_who_bring_a_token_at_once_one_signs_in(running_app: Application, staff: Providers) -> None:
-    make = await make_tokens(running_app, staff.api.key, staff.provider)
-    report = await race([staff.api.http], staff.api.key, make, races=25, at_once=4)
-    assert (report.twice, report.lost) == (0, 0)

@@ -1,24 +1,26 @@
 """Linking by rule: who comes by a provider into an account with a password. Row P4."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from faults.provider import CLIENT_ID, CLIENT_SECRET
-from tests.web.sign_in.fakes import Fakes, running_fakes
+from tests.identity_provider import provider, provider_server
+from tests.web.sign_in.conftest import fakes_server, providers
+from tests.web.sign_in.fakes import Fakes
 from tests.web.sign_in.providers import Providers, query_of
 from tests.web.sign_in.site import Ending, ending
+
+__all__ = ["fakes_server", "provider", "provider_server", "providers"]
 
 GOOGLE = {"email": "ada@gmail.com", "email_verified": True, "name": "Ada", "sub": "1"}
 HAS_PASSWORD = "email_already_registered_with_password"
 
 
-@pytest.fixture(scope="module")
-def fakes() -> Iterator[Fakes]:
-    with running_fakes() as found:
-        yield found
+@pytest.fixture
+def fakes(fakes_server: Fakes) -> Fakes:
+    return fakes_server
 
 
 @pytest.fixture
