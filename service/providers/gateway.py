@@ -105,7 +105,7 @@ class Gateway:
 
     def __init__(self, outbound: Outbound | None = None) -> None:
         self._outbound = outbound or Outbound()
-        self._issuers: dict[str, Issuer] = {}
+        self._issuers: dict[tuple[str, tuple[str, ...]], Issuer] = {}
 
     def knows(self, registration: Registration) -> bool:
         """Whether the authorize URL can be made without asking the provider for its configuration."""
@@ -173,10 +173,10 @@ class Gateway:
         return asyncio.get_running_loop().time() + self._outbound.total_seconds
 
     def _issuer(self, registration: Registration) -> Issuer:
-        """Kept by name. The one that was longest unused makes room for one too many."""
-        name = str(registration.provider)
-        issuer = self._issuers.pop(name, None) or Issuer(name, self._outbound, registration.quirks.issuers)
-        self._issuers[name] = issuer
+        """Kept by all its names, which others may not know. The one that was longest unused makes room for one too many."""
+        name, others = str(registration.provider), registration.quirks.issuers
+        issuer = self._issuers.pop((name, others), None) or Issuer(name, self._outbound, others)
+        self._issuers[name, others] = issuer
         if len(self._issuers) > MAX_ISSUERS:
             del self._issuers[next(iter(self._issuers))]
         return issuer

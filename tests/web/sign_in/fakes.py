@@ -1,6 +1,23 @@
 """Providers as their own documentation describes them, on loopback: what each checks, and how each answers.
 
-The pages are named in `service/providers/presets.toml`.
+Of the preset's peculiarities the pages are named in `service/providers/presets.toml` as well.
+
+- all: the code is bound to the redirect URI and to the PKCE challenge (RFC 6749 section 4.1.3, RFC 7636 section 4.6)
+- google: https://developers.google.com/identity/openid-connect/openid-connect, an issuer with a discovery document;
+  `hd` is there for an organization's accounts only: https://developers.google.com/identity/sign-in/web/backend-auth
+- microsoft: https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc: the document of `common` has
+  `{tenantid}` in its issuer, that of a tenant its id; the issuer of a token has the id that is `tid`, and `xms_edov` is
+  there only where the app asks for it (…/optional-claims-reference, …/migrate-off-email-claim-authorization)
+- apple: https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret: `client_secret`
+  in the form, ES256, `kid`, `iss` the team, `sub` the client, `aud` Apple, at most 15,777,000 seconds; no userinfo endpoint
+- github: https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps: the secret in the form, and an
+  answer in JSON for who accepts that, else a form; errors come with 200 (…/maintaining-oauth-apps/
+  troubleshooting-oauth-app-access-token-request-errors); the API refuses who has no User-Agent
+  (https://docs.github.com/rest/using-the-rest-api/getting-started-with-the-rest-api); addresses:
+  https://docs.github.com/rest/users/emails
+- gitlab: https://docs.gitlab.com/integration/openid_connect_provider
+- discord: https://discord.com/developers/docs/topics/oauth2: the token endpoint takes forms only, and the secret either way;
+  https://discord.com/developers/docs/resources/user: `id`, `username`, `global_name`, `email` and `verified`
 """
 
 import secrets
@@ -11,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import parse_qsl, unquote_plus, urlencode
 
 from joserfc import jwt
 from joserfc.jwk import ECKey
@@ -30,6 +47,7 @@ TEAM_ID, KEY_ID = "TEAM123456", "APPLEKEY01"
 # Six months: the longest that Apple takes.
 LONGEST_SECRET = 15_777_000
 FORM_ONLY = {"apple", "github"}
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass
@@ -110,6 +128,8 @@ async def keys(request: Request) -> Response:
 
 async def token(request: Request) -> Response:
     fakes, name = _fakes(request), request.path_params["name"]
+    if request.headers["content-type"] != FORM:
+        return JSONResponse({"error": "invalid_request"}, 400)
     form = dict(parse_qsl((await request.body()).decode()))
     given, asked, claims = fakes.codes.pop(form["code"], ("", {}, {}))
     digest = urlsafe_b64encode(sha256(form["code_verifier"].encode()).digest()).decode().rstrip("=")
@@ -122,6 +142,8 @@ async def token(request: Request) -> Response:
     answer = {"access_token": access, "token_type": "bearer"}
     if name not in {"github", "discord"}:
         answer["id_token"] = fakes.id_token(name, CLIENT_ID, asked["nonce"], claims)
+    if name == "github" and request.headers["accept"] != "application/json":
+        return Response(urlencode(answer), media_type=FORM)
     return JSONResponse(answer)
 
 
@@ -139,6 +161,8 @@ def _knows_client(name: str, request: Request, form: dict[str, str], fakes: Fake
 
 
 async def userinfo(request: Request) -> Response:
+    if request.url.path.startswith("/github/") and not request.headers.get("user-agent"):
+        return Response("Request forbidden by administrative rules", 403)
     claims = _fakes(request).tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "))
     return JSONResponse(claims if claims is not None else {"message": "Bad credentials"}, 200 if claims else 401)
 

@@ -1,15 +1,19 @@
 """Each preset against a fake that is made from the provider's own documentation."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from faults.provider import CLIENT_ID
 from service.domain.sign_in.registration import named_registration
-from service.errors import ConfigurationError
+from service.errors import ConfigurationError, SignInFailed, Unavailable
+from service.providers import FlowSecrets, Gateway
 from service.providers.odd_profiles import odd_profile
 from service.providers.presets import presets
 from tests.conftest import BASE_URL
 from tests.web.sign_in.fakes import APPLE_KEY, KEY_ID, TEAM_ID
+from tests.web.sign_in.site import ending
 
 PEM = APPLE_KEY.as_pem(private=True).decode()
 
@@ -65,6 +69,35 @@ async def test_apple_takes_a_signed_secret_and_posts_its_answer(make_preset: Any
     assert missing.json()["detail"] == "KEY_ID key missing"
 
 
+async def test_apple_has_two_names_in_its_document_and_its_tokens(make_preset: Any) -> None:
+    apple = await make_preset("apple", TEAM_ID=TEAM_ID, KEY_ID=KEY_ID, PRIVATE_KEY=PEM)
+    apple.providers.services.projects.forget_all()
+    project = await apple.providers.services.projects.by_id(apple.providers.api.project.id)
+    by_one_name, usual, other = (
+        named_registration(project, "apple", BASE_URL),
+        apple.fakes.issuer("apple"),
+        f"{apple.fakes.base}/account",
+    )
+    by_both = replace(by_one_name, quirks=replace(by_one_name.quirks, issuers=(other,)))
+    apple.fakes.document.update(issuer=other)
+    proofs = FlowSecrets(state="s", nonce="n", code_verifier="v")
+    gateway = Gateway()
+    # Whoever asks at the same place and knows one of its names is no hindrance to those who know both.
+    with pytest.raises(Unavailable):
+        await gateway.authorize_url(by_one_name, proofs)
+    assert await gateway.authorize_url(by_both, proofs)
+    person = {"sub": "000.1", "email": "ada@example.com", "email_verified": "true"}
+    for issuer in (usual, other):
+        token = apple.fakes.id_token("apple", CLIENT_ID, "n", {**person, "iss": issuer})
+        profile = await gateway.judge_token(by_both, token, "n")
+        assert (profile.issuer, profile.subject, profile.email_verified) == (usual, "000.1", True)
+    token = apple.fakes.id_token("apple", CLIENT_ID, "n", {**person, "iss": "https://evil.example"})
+    with pytest.raises(SignInFailed):
+        await gateway.judge_token(by_both, token, "n")
+    await gateway.aclose()
+    assert presets()["apple"].issuers == ("https://account.apple.com",)
+
+
 async def test_github_gives_its_primary_address_where_that_is_verified(make_preset: Any) -> None:
     github = await make_preset("github")
     person = {"id": 583231, "login": "octocat", "name": None, "email": "public@example.com"}
@@ -82,6 +115,10 @@ async def test_github_gives_its_primary_address_where_that_is_verified(make_pres
         assert (await github.sign_in(person)).error == error, addresses
     assert (await github.sign_in(person, iss="https://github.com/login/oauth")).error is None
     assert (await github.sign_in(person, iss="https://evil.example")).error == "authentication_failed"
+    # GitHub says with 200 that a code is no good.
+    asked = await github.begin()
+    spent = await github.providers.api.http.get(asked["redirect_uri"], params={"code": "x", "state": asked["state"]})
+    assert ending(spent).error == "invalid_authorization_code"
     (user,) = github.providers.users()
     assert (user["email"], user["data"]["username"]) == ("ada@example.com", "octocat")
     assert user["identities"] == [{"issuer": "https://github.com/login/oauth", "subject": "583231"}]
