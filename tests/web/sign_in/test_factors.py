@@ -10,10 +10,10 @@ from service.domain.accounts import enrolment
 from service.domain.factors import proofs
 from tests.web.factors.apps import CLOCK, LOGIN_FACTOR, App, add_app, guest
 from tests.web.flows.mailbox import ask, newest
+from tests.web.sign_in.apps import begin, bring, token_of
+from tests.web.sign_in.codes import code_of, exchange
 from tests.web.sign_in.providers import Providers, query_of
 from tests.web.sign_in.site import COMPLETE
-from tests.web.sign_in.test_codes import code_of, exchange
-from tests.web.sign_in.test_native import begin, bring, token_of
 
 EMAIL, PASSWORD = "ada@example.com", "correct horse"
 
