@@ -2,12 +2,12 @@
 
 `python -m faults batches [--kills 1000] [--seed 7]`. A batch creates an order, two lines that name it, and counts it in the
 sender's ledger. An order without its two lines, lines without their order, and a ledger that counts otherwise are halves.
+Looks after each 10 kills, and fails unless there is none.
 """
 
-import random
-import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -16,8 +16,8 @@ import httpx2
 import typer
 
 from faults.aborts import give_up_soon
-from faults.idempotency import SENDERS, WORKERS, Run, kill_at_random
-from faults.server import serving
+from faults.idempotency import SENDERS, STUCK_SECONDS, WORKERS, Run, kill_in_rounds, tell
+from faults.server import serving, wait_until
 from service.embedded.mongod import embedded_mongodb
 
 BATCH = "/api/batch"
@@ -28,7 +28,6 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "ledgers": {"sender": {"type": "integer", "unique": True}, "orders": {"type": "integer"}},
 }
 LINES = 2
-FAULTS = ("written twice", "lost", "halves", "other answers")
 
 
 def main(
@@ -38,14 +37,16 @@ def main(
     """Kill workers under batches, and look for what was written twice or by half."""
     with TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         give_up_soon(uri)
-        report = kill_workers_on(uri, kills, seed=seed)
-    typer.echo("\n".join(f"{name}: {count}" for name, count in report.items()))
-    if any(report[name] for name in FAULTS):
-        raise typer.Exit(1)
+        tell(kill_workers_on(uri, kills, seed=seed, tell_round=typer.echo))
 
 
 class BatchRun(Run):
     """What the senders of batches share; `ids` are those of the orders."""
+
+    def await_work(self) -> None:
+        """Some batches more: a worker that has just begun has done nothing yet that a kill could halve."""
+        enough = len(self.ids) + SENDERS
+        wait_until(lambda: len(self.ids) >= enough, STUCK_SECONDS)
 
     def _send(self, client: httpx2.Client, number: int, key: str) -> str:
         headers = {"x-api-key": self.server.key, "idempotency-key": key}
@@ -61,6 +62,22 @@ class BatchRun(Run):
                 return str(answer.json()["results"][0]["document"]["id"])
             time.sleep(0.1)
 
+    def compare(self) -> dict[str, int]:
+        database = self.server.database
+        orders = {each["_id"]: each["data"]["number"] for each in database["c_orders"].find()}
+        lines = Counter(each["data"]["order_id"] for each in database["c_lines"].find())
+        kept = Counter(number % SENDERS for number in orders.values())
+        ledgers = {each["data"]["sender"]: each["data"]["orders"] for each in database["c_ledgers"].find()}
+        return {
+            "batches": len(self.ids),
+            "written twice": sum(count > 1 for count in Counter(orders.values()).values()),
+            "lost": sum(orders.get(id_) != number for number, id_ in self.ids.items()),
+            "halves": sum(lines[order] != LINES for order in orders)
+            + sum(order not in orders for order in lines)
+            + sum(ledgers[sender] != kept[sender] for sender in range(SENDERS)),
+            "other answers": self.outcomes["other answers"],
+        }
+
 
 def _operations(number: int) -> list[dict[str, Any]]:
     sender, line = number % SENDERS, {"op": "create", "collection": "lines", "data": {"order_id": {"$id": "o"}}}
@@ -75,32 +92,16 @@ def _ledger(sender: int) -> str:
     return f"{sender:024x}"
 
 
-def kill_workers_on(uri: str, kills: int, *, seed: int) -> dict[str, int]:
+def kill_workers_on(
+    uri: str, kills: int, *, seed: int, tell_round: Callable[[str], None] | None = None
+) -> dict[str, int]:
     """What clients were told, and what is stored, on a MongoDB that gives transactions of killed workers up soon."""
     with serving(uri, "f_batches_", workers=WORKERS) as server:
         for name, schema in SCHEMAS.items():
             server.request("POST", "/api/collections", json={"name": name, "schema": schema}).raise_for_status()
         run = BatchRun(server)
         _open_ledgers(run)
-        senders = [threading.Thread(target=run.send_until_over, args=(number,)) for number in range(SENDERS)]
-        for sender in senders:
-            sender.start()
-        chance = random.Random(seed)  # noqa: S311 - a fixed seed repeats the draws
-        for number in range(kills):
-            # A worker that has just begun has done nothing yet that a kill could halve.
-            _await_answers(run)
-            kill_at_random(run, number + 1, chance)
-        run.is_over = True
-        for sender in senders:
-            sender.join()
-        return {**run.outcomes, **_compare(run)}
-
-
-def _await_answers(run: Run) -> None:
-    """Returns when some batches more were done."""
-    enough = len(run.ids) + SENDERS
-    while len(run.ids) < enough:
-        time.sleep(0.01)
+        return kill_in_rounds(run, kills, seed, tell_round)
 
 
 def _open_ledgers(run: Run) -> None:
@@ -112,20 +113,3 @@ def _open_ledgers(run: Run) -> None:
     ledgers.insert_many(
         {**pattern, "_id": _ledger(sender), "data": {"sender": sender, "orders": 0}} for sender in range(SENDERS)
     )
-
-
-def _compare(run: Run) -> dict[str, int]:
-    database = run.server.database
-    orders = {each["_id"]: each["data"]["number"] for each in database["c_orders"].find()}
-    lines = Counter(each["data"]["order_id"] for each in database["c_lines"].find())
-    kept = Counter(number % SENDERS for number in orders.values())
-    ledgers = {each["data"]["sender"]: each["data"]["orders"] for each in database["c_ledgers"].find()}
-    return {
-        "batches": len(run.ids),
-        "written twice": sum(count > 1 for count in Counter(orders.values()).values()),
-        "lost": sum(orders.get(id_) != number for number, id_ in run.ids.items()),
-        "halves": sum(lines[order] != LINES for order in orders)
-        + sum(order not in orders for order in lines)
-        + sum(ledgers[sender] != kept[sender] for sender in range(SENDERS)),
-        "other answers": run.outcomes["other answers"],
-    }
