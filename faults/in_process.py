@@ -13,7 +13,7 @@ from pymongo.database import Database
 from faults.commands import KEY
 from faults.processes import headers, make_key
 from faults.restarts import UNLIMITED
-from service.app import create_app
+from service.app import Application, create_app
 from service.settings import Settings
 
 
@@ -28,10 +28,28 @@ class ServedProject:
 
 @asynccontextmanager
 async def serving_in_process(uri: str, prefix: str) -> AsyncIterator[ServedProject]:
-    settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=prefix, secret_key=SecretStr(KEY), bcrypt_cost=4)
     project, key = await make_key(uri, prefix, **UNLIMITED)
-    app = create_app(settings)
-    transport = httpx2.ASGITransport(app=app)
-    async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
+    async with running(uri, prefix) as (_, http):
         with MongoClient[dict[str, Any]](uri) as client:
             yield ServedProject(http, headers(key), client[f"{prefix}p_{project}"])
+
+
+@asynccontextmanager
+async def running(
+    uri: str, prefix: str, *, bcrypt_cost: int = 4
+) -> AsyncIterator[tuple[Application, httpx2.AsyncClient]]:
+    """The application with its lifespan run, and a client of it."""
+    settings = Settings(
+        mongodb_uri=SecretStr(uri),
+        database_prefix=prefix,
+        secret_key=SecretStr(KEY),
+        bcrypt_cost=bcrypt_cost,
+        log_level="error",
+    )
+    app = create_app(settings)
+    async with app.router.lifespan_context(app), asking(app) as http:
+        yield app, http
+
+
+def asking(app: Application) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://x")

@@ -20,20 +20,18 @@ from typing import Annotated, Any
 import httpx2
 import structlog
 import typer
-from pydantic import SecretStr
 
-from faults.commands import KEY
+from faults.in_process import asking, running
 from faults.mailed import Mailbox
 from faults.processes import headers, make_key, running_service
 from faults.provider import CLIENT_ID, Account, Provider, running_provider
 from faults.provider.accounts import person
 from faults.provider.state import Grant
 from faults.restarts import UNLIMITED
-from service.app import Application, create_app
+from service.app import Application
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.domain.sessions.sessions import PROVIDER
 from service.embedded.mongod import embedded_mongodb
-from service.settings import Settings
 from service.storage.users import FIRST_VERSION
 
 PREFIX = "f_once_"
@@ -84,8 +82,7 @@ async def race(clients: Sequence[httpx2.AsyncClient], key: str, make: Make, *, r
 async def make_codes(app: Application, key: str) -> Make:
     """Codes of one user, who signs up."""
     project = await app.services.projects.by_api_key(key)
-    transport = httpx2.ASGITransport(app=app)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://x") as http:
+    async with asking(app) as http:
         made = await http.post("/auth-collections/signup", json=ACCOUNT, headers=headers(key))
     user_id = made.json()["user"]["id"]
 
@@ -171,18 +168,10 @@ async def _served() -> AsyncIterator[tuple[Application, list[httpx2.AsyncClient]
         folder = Path(name)
         uri = processes.enter_context(embedded_mongodb(folder / "data"))
         _, key = await make_key(uri, PREFIX, **UNLIMITED, CODE_LIMIT="0", EMAIL_VERIFICATION="optional")
-        settings = Settings(
-            mongodb_uri=SecretStr(uri),
-            database_prefix=PREFIX,
-            secret_key=SecretStr(KEY),
-            bcrypt_cost=4,
-            log_level="error",
-        )
         served = [
             processes.enter_context(running_service(uri, folder, DATABASE_PREFIX=PREFIX, LOG_LEVEL="error"))
             for _ in range(PROCESSES)
         ]
-        app = create_app(settings)
-        async with app.router.lifespan_context(app), AsyncExitStack() as opened:
+        async with running(uri, PREFIX) as (app, _), AsyncExitStack() as opened:
             clients = [httpx2.AsyncClient(base_url=each.url, timeout=TIMEOUT_SECONDS) for each in served]
             yield app, [await opened.enter_async_context(each) for each in clients], key

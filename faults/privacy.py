@@ -16,14 +16,11 @@ from typing import Annotated, Any
 import httpx2
 import structlog
 import typer
-from pydantic import SecretStr
 
-from faults.commands import KEY
+from faults.in_process import running
 from faults.processes import headers, make_key
 from faults.restarts import UNLIMITED
-from service.app import create_app
 from service.embedded.mongod import embedded_mongodb
-from service.settings import Settings
 
 PREFIX = "f_privacy_"
 SETTINGS = UNLIMITED | {"EMAIL_VERIFICATION": "required", "PRIVATE_ACCOUNTS": "true"}
@@ -88,17 +85,5 @@ def main(
 async def _run(samples: int, cost: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         _, key = await make_key(uri, PREFIX, **SETTINGS)
-        settings = Settings(
-            mongodb_uri=SecretStr(uri),
-            database_prefix=PREFIX,
-            secret_key=SecretStr(KEY),
-            bcrypt_cost=cost,
-            log_level="error",
-        )
-        app = create_app(settings)
-        transport = httpx2.ASGITransport(app=app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx2.AsyncClient(transport=transport, base_url="http://x") as http,
-        ):
+        async with running(uri, PREFIX, bcrypt_cost=cost) as (_, http):
             return await measure(http, key, samples=samples)

@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +21,16 @@ FLAGS = (
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PATIENCE_MS = 30_000
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A page's address, which says where the service is and holds the publishable key; the service, and its project's keys."""
+
+    url: str
+    service: str
+    publishable_key: str
+    key: str
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
@@ -70,3 +81,18 @@ def shoot(page: Page, name: str) -> None:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.set_viewport_size({"width": width, "height": 700})
             page.screenshot(path=f"{folder}/{name}-{scheme}-{width}.png")
+
+
+def connect(page: Page, site: Site) -> None:
+    """Opens the page without what its address says, and says it in its form."""
+    page.goto(site.url.partition("?")[0])
+    page.get_by_label("Service").fill(site.service)
+    page.get_by_label("Publishable key").fill(site.publishable_key)
+    page.get_by_role("button", name="Go on").click()
+
+
+def sign(page: Page, email: str, way: str, password: str = "correct horse") -> None:
+    """Up, or in."""
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name=way).click()

@@ -2,19 +2,21 @@
 
 import base64
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
+from playwright.sync_api import Browser
 from pymongo import MongoClient
 
 from faults.commands import Shell, await_ready, free_port, serving
 from faults.samples import PNG
 from service.cli.runtime import run_on
 from service.settings import Settings
-from tests.served.browser import EXAMPLES, file_server
+from tests.served.browser import EXAMPLES, Site, file_server, launched
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
@@ -104,3 +106,31 @@ def pages() -> Iterator[str]:
     """Where the pages of docs/examples are: on another origin than the service."""
     with file_server(EXAMPLES) as url:
         yield url
+
+
+MakeSite = Callable[[str, str, list[dict[str, Any]], Any], Site]
+
+
+@pytest.fixture(scope="session")
+def make_site(served: Served, served_settings: dict[str, str], pages: str) -> MakeSite:
+    """Makes a project of that name with these collections and rules, which lets the page at that path in."""
+
+    def make(name: str, path: str, collections: list[dict[str, Any]], rules: Any) -> Site:
+        settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
+        allowed = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "TIER": "enterprise", "CORS_ORIGINS": pages}
+        _, keys = run_on(settings, lambda services: services.admin.create(name.title(), name, allowed))
+        with httpx2.Client(base_url=served.base_url, headers={"x-api-key": keys.secret}) as server:
+            for each in collections:
+                server.post("/api/collections", json=each).raise_for_status()
+            server.put("/api/rules", json=rules).raise_for_status()
+        query = urlencode({"service": served.base_url, "key": keys.publishable})
+        return Site(f"{pages}/{path}?{query}", served.base_url, keys.publishable, keys.secret)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def browser(site: Site) -> Iterator[Browser]:
+    """For the tests of one page, whose `site` they make."""
+    with launched() as running:
+        yield running

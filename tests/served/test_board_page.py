@@ -4,56 +4,32 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
 
 import httpx2
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
-from service.cli.runtime import run_on
-from service.settings import Settings
 from tests.demo import DEMO
-from tests.served.browser import EXAMPLES, PATIENCE_MS, launched, needs_chromium, shoot, window
-from tests.served.conftest import Served
+from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, connect, needs_chromium, shoot, sign, window
+from tests.served.conftest import MakeSite
 
-SETTINGS = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "TIER": "enterprise"}
 SCRIPT = "<img src=x onerror=alert(1)>"
 BOARD = DEMO.collections["cards"]
 pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@dataclass(frozen=True)
-class Site:
-    """The page's address, which says where the service is and holds the publishable key."""
-
-    url: str
-    service: str
-    publishable_key: str
-
-
 @pytest.fixture(scope="module")
-def site(served: Served, served_settings: dict[str, str], pages: str) -> Site:
+def site(make_site: MakeSite) -> Site:
     """A project with the board of the demo, and its rules."""
-    settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    allowed = SETTINGS | {"CORS_ORIGINS": pages}
-    _, keys = run_on(settings, lambda services: services.admin.create("Board", "board", allowed))
     assert isinstance(DEMO.rules, dict)
     collection = {"name": "cards", "schema": BOARD.declared, "realtime": BOARD.realtime}
     rules = {"collections": {"cards": DEMO.rules["collections"]["cards"]}}
-    with httpx2.Client(base_url=served.base_url, headers={"x-api-key": keys.secret}) as server:
-        assert server.post("/api/collections", json=collection).status_code == 201
-        assert server.put("/api/rules", json=rules).status_code == 200
+    made = make_site("board", "board/", [collection], rules)
+    with httpx2.Client(base_url=made.service, headers={"x-api-key": made.key}) as server:
         for data in BOARD.documents[0].rows or ():
             assert server.post("/api/collections/cards/documents", json={"data": data}).status_code == 201
-    query = urlencode({"service": served.base_url, "key": keys.publishable})
-    return Site(f"{pages}/board/?{query}", served.base_url, keys.publishable)
-
-
-@pytest.fixture(scope="module")
-def browser(site: Site) -> Iterator[Browser]:
-    with launched() as running:
-        yield running
+    return made
 
 
 @pytest.fixture
@@ -106,9 +82,7 @@ class Line:
 def enter(page: Page, site: Site, email: str) -> None:
     look(page, site)
     page.get_by_role("button", name="Sign in to change it").click()
-    page.get_by_label("E-mail").fill(email)
-    page.get_by_label("Password").fill("correct horse")
-    page.get_by_role("button", name="Sign up").click()
+    sign(page, email, "Sign up")
     expect(page.get_by_text(email)).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("Live")
 
@@ -173,9 +147,7 @@ def test_what_was_missed_is_shown_without_another_snapshot(ann: Page, ben: Page,
 def test_the_page_asks_where_the_service_is_and_says_what_it_refuses(ann: Page, site: Site) -> None:
     ann.goto(site.url.partition("?")[0])
     shoot(ann, "board-connect")
-    ann.get_by_label("Service").fill(site.service)
-    ann.get_by_label("Publishable key").fill(site.publishable_key)
-    ann.get_by_role("button", name="Go on").click()
+    connect(ann, site)
     expect(ann.get_by_role("status")).to_have_text("Live")
     assert ann.url == site.url
     ann.goto(site.url + "x")
@@ -185,7 +157,7 @@ def test_the_page_asks_where_the_service_is_and_says_what_it_refuses(ann: Page, 
 
 def test_the_page_has_no_script_but_its_own() -> None:
     page = (EXAMPLES / "board" / "index.html").read_text()
-    scripts = "".join((EXAMPLES / "board" / name).read_text() for name in ("board.js", "live.js"))
+    scripts = "".join((EXAMPLES / name).read_text() for name in ("board/board.js", "board/live.js", "project.js"))
     assert "script-src 'self'; style-src 'self'" in page
     assert " style=" not in page
     assert "onclick=" not in page

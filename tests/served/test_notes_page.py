@@ -2,53 +2,24 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from urllib.parse import urlencode
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from faults.rule_examples import read_example
-from service.cli.runtime import run_on
-from service.settings import Settings
 from tests.demo import DEMO
-from tests.served.browser import EXAMPLES, launched, needs_chromium, shoot, window
-from tests.served.conftest import Served
+from tests.served.browser import EXAMPLES, Site, connect, needs_chromium, shoot, sign, window
+from tests.served.conftest import MakeSite
 
-SETTINGS = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "TIER": "enterprise"}
 SCRIPT = "<img src=x onerror=alert(1)>"
 pytestmark = needs_chromium
 
 
-@dataclass(frozen=True)
-class Site:
-    """The page's address, which says where the service is and holds the publishable key; and the service's own."""
-
-    url: str
-    service: str
-    publishable_key: str
-
-
 @pytest.fixture(scope="module")
-def site(served: Served, served_settings: dict[str, str], pages: str) -> Site:
-    """A project with the rules of the first example, whose pages are those of `pages`."""
-    settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    allowed = SETTINGS | {"CORS_ORIGINS": pages}
-    _, keys = run_on(settings, lambda services: services.admin.create("Notes", "notes", allowed))
+def site(make_site: MakeSite) -> Site:
+    """A project with the rules of the first example."""
     schemas, rules = read_example(1)
-    with httpx2.Client(base_url=served.base_url, headers={"x-api-key": keys.secret}) as server:
-        declared = server.post("/api/collections", json={"name": "notes", "schema": schemas["notes"]})
-        assert declared.status_code == 201, declared.text
-        assert server.put("/api/rules", json=rules).status_code == 200
-    query = urlencode({"service": served.base_url, "key": keys.publishable})
-    return Site(f"{pages}/notes.html?{query}", served.base_url, keys.publishable)
-
-
-@pytest.fixture(scope="module")
-def browser(site: Site) -> Iterator[Browser]:
-    with launched() as running:
-        yield running
+    return make_site("notes", "notes.html", [{"name": "notes", "schema": schemas["notes"]}], rules)
 
 
 @pytest.fixture
@@ -59,9 +30,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 def enter(page: Page, site: Site, email: str, way: str = "Sign up", password: str = "correct horse") -> None:
     page.goto(site.url)
-    page.get_by_label("E-mail").fill(email)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name=way).click()
+    sign(page, email, way, password)
 
 
 def add(page: Page, text: str) -> None:
@@ -117,15 +86,13 @@ def test_what_the_service_refuses_is_shown(page: Page, site: Site) -> None:
 def test_the_page_asks_for_the_service_where_its_address_does_not_say(page: Page, site: Site) -> None:
     page.goto(site.url.partition("?")[0])
     shoot(page, "notes-connect")
-    page.get_by_label("Service").fill(site.service)
-    page.get_by_label("Publishable key").fill(site.publishable_key)
-    page.get_by_role("button", name="Go on").click()
+    connect(page, site)
     expect(page.get_by_text(site.service)).to_be_visible()
     assert page.url == site.url
 
 
 def test_the_page_writes_no_html() -> None:
-    page = (EXAMPLES / "notes.html").read_text()
+    page = (EXAMPLES / "notes.html").read_text() + (EXAMPLES / "project.js").read_text()
     assert "innerHTML" not in page
     assert "ac_" not in page.replace("acp_", "")
 

@@ -1,11 +1,8 @@
 // A board that all who look at it see alike. What is shown is what the service tells, one's own changes among it; the rules of the
-// project decide who may read and write. The page knows the publishable key alone.
+// project decide who may read and write.
+import {ask, begin, byId, isConnected, settings, signOut, signedIn, submitting, trying} from "../project.js";
 import {follow} from "./live.js";
 
-const byId = (id) => document.getElementById(id);
-const given = new URL(location.href).searchParams;
-const settings = {service: (given.get("service") ?? "").replace(/\/+$/, ""), key: given.get("key") ?? ""};
-const SIGNED_IN = "board.signed-in";
 const CARDS = "/api/collections/cards/documents";
 const COLUMNS = ["todo", "doing", "done"];
 const SAID = {connecting: "Connecting", live: "Live", stale: "Connection lost; trying again", refused: "Not connected"};
@@ -13,54 +10,21 @@ const SAID = {connecting: "Connecting", live: "Live", stale: "Connection lost; t
 const items = new Map();
 let stop = null, wantsIn = false, isFirst = true, held = null;
 
-// The token is kept for this tab, and for the service that gave it: another one never sees it.
-function signedIn() {
-  const kept = JSON.parse(sessionStorage.getItem(SIGNED_IN) ?? "null");
-  return kept && kept.service === settings.service && kept.key === settings.key ? kept : null;
-}
-
-async function ask(method, path, body) {
-  const token = signedIn()?.token, headers = {"x-api-key": settings.key};
-  if (token) headers.authorization = `Bearer ${token}`;
-  if (body) headers["content-type"] = "application/json";
-  let answer;
-  try {
-    answer = await fetch(settings.service + path, {method, headers, body: body && JSON.stringify(body)});
-  } catch {
-    throw new Error("The service does not answer this page. Does it run, and does CORS_ORIGINS name " + location.origin + "?");
-  }
-  const said = answer.status === 204 ? null : await answer.json();
-  if (answer.ok) return said;
-  if (answer.status === 401 && token) signOut();
-  throw new Error(typeof said.detail === "string" ? said.detail : said.detail.map((each) => `${each.loc.at(-1)}: ${each.msg}`).join("; "));
-}
-
-// Runs one action at a time for a form or a card, and shows what went wrong.
-async function trying(place, action) {
-  const buttons = [...place.querySelectorAll("button")].filter((button) => !button.disabled);
-  byId("problem").textContent = "";
-  buttons.forEach((button) => button.disabled = true);
-  try { await action(); }
-  catch (problem) { byId("problem").textContent = problem.message; }
-  finally { buttons.forEach((button) => button.disabled = false); }
-}
-
 function show() {
-  const who = signedIn(), connected = Boolean(settings.service && settings.key);
+  const who = signedIn(), connected = isConnected();
+  if (who) wantsIn = false;
   byId("connect").hidden = connected;
   byId("enter").hidden = !connected || !wantsIn;
   byId("write").hidden = byId("who").hidden = !who;
   byId("sign-in").hidden = !connected || Boolean(who) || wantsIn;
   byId("board").hidden = byId("state").hidden = !connected;
-  byId("email-shown").textContent = who?.email ?? "";
-  byId("service-shown").textContent = settings.service;
   stop?.();
   items.clear();
   isFirst = true;
-  if (connected) stop = begin(who);
+  if (connected) stop = followed(who);
 }
 
-const begin = (who) => follow({
+const followed = (who) => follow({
   service: settings.service,
   query: {collection: "cards", sort_by: "created_at", limit: 100},
   credential: () => who ? {token: who.token} : {key: settings.key},
@@ -145,43 +109,8 @@ for (const place of document.querySelectorAll("[data-column]")) {
   };
 }
 
-function signOut() {
-  sessionStorage.removeItem(SIGNED_IN);
-  show();
-}
-
-byId("connect").onsubmit = (event) => {
-  event.preventDefault();
-  const form = event.target;
-  settings.service = form.service.value.replace(/\/+$/, "");
-  settings.key = form.key.value.trim();
-  history.replaceState(null, "", "?" + new URLSearchParams(settings));
-  show();
-};
-
-byId("enter").onsubmit = (event) => {
-  event.preventDefault();
-  const form = event.target, way = event.submitter?.value ?? "login";
-  trying(form, async () => {
-    const email = form.email.value, password = form.password.value;
-    const {access_token, user} = await ask("POST", `/auth-collections/${way}`, {email, password});
-    sessionStorage.setItem(SIGNED_IN, JSON.stringify({...settings, token: access_token, email: user.email}));
-    form.reset();
-    wantsIn = false;
-    show();
-  });
-};
-
-byId("write").onsubmit = (event) => {
-  event.preventDefault();
-  const form = event.target;
-  trying(form, async () => {
-    await ask("POST", CARDS, {data: {text: form.text.value}});
-    form.reset();
-  });
-};
+submitting(byId("write"), () => ask("POST", CARDS, {data: {text: byId("write").text.value}}));
 
 byId("sign-in").onclick = () => { wantsIn = true; show(); byId("enter").email.focus(); };
 byId("look").onclick = () => { wantsIn = false; show(); };
-byId("sign-out").onclick = signOut;
-show();
+begin("board", show);

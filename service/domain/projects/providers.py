@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 
-from service.domain.projects.settings import ProviderUrl, describe_fault, split_list
+from service.domain.projects.settings import IN_CAPITALS, ProviderUrl, describe_fault, split_list
 from service.errors import ConfigurationError
 from service.providers.id_token import TENANT_ID
 from service.providers.presets import Preset, presets
@@ -42,13 +42,7 @@ Tenants = Annotated[tuple[Annotated[str, AfterValidator(_is_tenant)], ...], Befo
 class ProviderSettings(BaseModel):
     """What a project says of a provider. The names outside are in capitals: `client_id` is CLIENT_ID."""
 
-    model_config = ConfigDict(
-        alias_generator=str.upper,
-        extra="forbid",
-        frozen=True,
-        validate_by_name=False,
-        use_attribute_docstrings=True,
-    )
+    model_config = IN_CAPITALS
 
     client_id: Text | None = None
     """The client id that the provider issued."""

@@ -83,18 +83,16 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=2048)]
 ProviderUrl = Annotated[Url, AfterValidator(_is_provider_url)]
 Limit = Annotated[int, Field(ge=0, le=10**9)]
 Role = Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")]
+# Settings whose names outside are those of environments: `client_id` is CLIENT_ID.
+IN_CAPITALS = ConfigDict(
+    alias_generator=str.upper, extra="forbid", frozen=True, validate_by_name=False, use_attribute_docstrings=True
+)
 
 
 class ProjectSettings(BaseModel):
     """One project's settings. Their names outside are in capitals: `password_min_length` is PASSWORD_MIN_LENGTH."""
 
-    model_config = ConfigDict(
-        alias_generator=str.upper,
-        extra="forbid",
-        frozen=True,
-        validate_by_name=False,
-        use_attribute_docstrings=True,
-    )
+    model_config = IN_CAPITALS
 
     idp_client_id: str | None = None
     """The client id that the identity provider issued."""

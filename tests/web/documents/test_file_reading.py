@@ -8,6 +8,7 @@ from faults.samples import FORM_TYPE, SCRIPTED_SVG, data_part, file_part, form, 
 from service.bounds import MAX_FIELD_FILES, MAX_FILES
 from tests.conftest import BASE_URL, Api
 from tests.declared import declare
+from tests.web.files.ranges import LENGTH, RANGES
 
 DOCUMENTS = "/api/collections/scans/documents"
 SCHEMA: dict[str, Any] = {
@@ -15,18 +16,6 @@ SCHEMA: dict[str, Any] = {
     "secret": {"type": "file", "protected": True},
     "pages": {"type": "array", "items": {"type": "file"}},
 }
-LENGTH = 600_000
-RANGES: list[tuple[str, int, str | None]] = [
-    ("bytes=0-9", 206, "bytes 0-9/600000"),
-    ("bytes=261119-261121", 206, "bytes 261119-261121/600000"),
-    ("bytes=599990-", 206, "bytes 599990-599999/600000"),
-    ("bytes=-5", 206, "bytes 599995-599999/600000"),
-    ("bytes=0-999999999999999999999999", 206, "bytes 0-599999/600000"),
-    ("bytes=600000-", 416, "bytes */600000"),
-    ("bytes=9-0", 416, "bytes */600000"),
-    ("bytes=0-1,3-4", 200, None),
-    ("lines=0-1", 200, None),
-]
 # The name as it was sent, and what is offered.
 NAMES = [
     ("../../x.png", 'inline; filename="x.png"'),

@@ -10,6 +10,7 @@ import pytest
 from faults.samples import FORM_TYPE, PNG, SVG, account, data_part, file_part, form, part, picture, png, stored
 from service.web.files.endpoints import IMMUTABLE
 from tests.conftest import BASE_URL, Api, MakeApi
+from tests.web.files.ranges import LENGTH, RANGES
 
 SIGNUP = "/auth-collections/signup"
 USER = "/auth-collections/user"
@@ -345,22 +346,9 @@ class TestRead:
         assert (answer.status_code, answer.content, answer.headers["etag"]) == (304, b"", etag)
         assert answer.headers["cache-control"] == IMMUTABLE
 
-    @pytest.mark.parametrize(
-        ("field", "status", "content_range"),
-        [
-            ("bytes=0-9", 206, "bytes 0-9/600000"),
-            ("bytes=261119-261121", 206, "bytes 261119-261121/600000"),
-            ("bytes=599990-", 206, "bytes 599990-599999/600000"),
-            ("bytes=-5", 206, "bytes 599995-599999/600000"),
-            ("bytes=0-999999999999999999999999", 206, "bytes 0-599999/600000"),
-            ("bytes=600000-", 416, "bytes */600000"),
-            ("bytes=9-0", 416, "bytes */600000"),
-            ("bytes=0-1,3-4", 200, None),
-            ("lines=0-1", 200, None),
-        ],
-    )
+    @pytest.mark.parametrize(("field", "status", "content_range"), RANGES)
     async def test_f9_ranges(self, api: Api, field: str, status: int, content_range: str | None) -> None:
-        content = png(600_000)
+        content = png(LENGTH)
         _, user = await signed_up(api, file_part("a", content=content))
         answer = await api.http.get(path(user["data"]["a"]), headers={"range": field})
         assert (answer.status_code, answer.headers.get("content-range")) == (status, content_range)
