@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import cycle, islice
@@ -32,6 +32,7 @@ from service.app import Application
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.domain.sessions.sessions import PROVIDER
 from service.embedded.mongod import embedded_mongodb
+from service.errors import Unavailable
 from service.storage.users import FIRST_VERSION
 
 PREFIX = "f_once_"
@@ -39,6 +40,7 @@ PREFIX = "f_once_"
 VERIFIER, CHALLENGE = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 ACCOUNT = {"email": "ann@example.com", "password": "correct horse"}
 RACES_AT_ONCE = 8
+ATTEMPTS = 5
 PROCESSES = 2
 # A worker of a busy machine takes its time.
 TIMEOUT_SECONDS = 60
@@ -49,15 +51,17 @@ Make = Callable[[], Awaitable[tuple[str, dict[str, Any]]]]
 
 @dataclass
 class Report:
-    """What became of the races."""
+    """What became of the races. One that nobody won, and in which MongoDB was too slow for somebody, is `undecided`."""
 
     races: int = 0
     lost: int = 0
     twice: int = 0
+    undecided: int = 0
     statuses: Counter[int] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        return f"{self.races} races: {self.twice} won twice, {self.lost} by nobody; answers {dict(self.statuses)}"
+        fates = f"{self.twice} won twice, {self.lost} by nobody, {self.undecided} undecided"
+        return f"{self.races} races: {fates}; answers {dict(self.statuses)}"
 
 
 async def race(clients: Sequence[httpx2.AsyncClient], key: str, make: Make, *, races: int, at_once: int) -> Report:
@@ -66,17 +70,26 @@ async def race(clients: Sequence[httpx2.AsyncClient], key: str, make: Make, *, r
 
     async def one() -> None:
         async with places:
-            path, body = await make()
+            path, body = await _patiently(make)
             senders = islice(cycle(clients), at_once)
             answers = await asyncio.gather(*(http.post(path, json=body, headers=headers(key)) for http in senders))
         codes = [answer.status_code for answer in answers]
-        won = codes.count(httpx2.codes.OK)
+        won, cut = codes.count(httpx2.codes.OK), httpx2.codes.SERVICE_UNAVAILABLE in codes
         report.statuses.update(codes)
         report.twice += won > 1
-        report.lost += won == 0
+        report.lost += won == 0 and not cut
+        report.undecided += won == 0 and cut
 
     await asyncio.gather(*(one() for _ in range(races)))
     return report
+
+
+async def _patiently(make: Make) -> tuple[str, dict[str, Any]]:
+    """On a machine that is busy with other things MongoDB may take too long now and then."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(Unavailable):
+            return await make()
+    return await make()
 
 
 async def make_codes(app: Application, key: str) -> Make:
