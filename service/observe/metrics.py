@@ -38,6 +38,11 @@ HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting
 MAILS = Counter("mails", "Tries to hand a mail to its SMTP server, by how they ended", ("outcome",))
 FEED_OPENED = Counter("change_feed_opened", "Change streams that were opened")
 FEED_EVENTS = Counter("change_feed_events", "Changes that MongoDB told of in collections that somebody follows")
+FEED_DELAY = Histogram(
+    "change_feed_delay_seconds",
+    "From a write to when it is told, of the first change of each reply of MongoDB",
+    buckets=REQUEST_SECONDS,
+)
 FEED_LOST = Counter("change_feed_lost", "Change streams that ended by themselves", ("reason",))
 SOCKETS = Gauge("realtime_sockets", "Open sockets that said hello", multiprocess_mode="livesum")
 SUBSCRIPTIONS = Gauge("realtime_subscriptions", "Queries that are followed", multiprocess_mode="livesum")

@@ -8,6 +8,7 @@ MongoDB refuses to go on with it in another session.
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from bson import Timestamp
@@ -109,6 +110,8 @@ class ChangeStream:
         # Whether it had as much as a reply holds, so that there is more.
         self.is_full = False
         self.looked_at = 0
+        # When the first of its changes was written.
+        self.written_at: datetime | None = None
 
     async def next_moments(self) -> list[Moment]:
         """What came; nothing after a second without anything. Raises HistoryLost, PyMongoError, TimeoutError."""
@@ -167,6 +170,7 @@ class ChangeStream:
             self._group.at, self._group.in_transaction = at, "txnNumber" in event
             self._group.events.append(event)
         self.is_full = len(events) >= BATCH
+        self.written_at = events[0].get("wallTime") if events else None
         has_more = self.is_full or self._group.in_transaction or len(self._group.events) > 1
         if self._group.events and not (events and has_more):
             moments.append(self._take())

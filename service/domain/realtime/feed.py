@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from service.domain.realtime.floods import Floods
-from service.observe.metrics import FEED_EVENTS, FEED_LOST, FEED_OPENED
+from service.observe.metrics import FEED_DELAY, FEED_EVENTS, FEED_LOST, FEED_OPENED
+from service.schema.values import now
 from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, find_between, find_now, is_lost
 from service.storage.client import Client
 
@@ -139,6 +140,7 @@ class ChangeFeed:
         try:
             while generation == self._generation:
                 moments, position, is_full = await ahead, stream.position, stream.is_full
+                written_at = stream.written_at
                 # MongoDB reads what is next while this is told; by turns both would wait.
                 ahead = asyncio.create_task(stream.next_moments())
                 await asyncio.sleep(0)
@@ -147,6 +149,8 @@ class ChangeFeed:
                     return
                 self._tell(moments)
                 self.position = max(self.position, position)
+                if written_at is not None:
+                    FEED_DELAY.observe(max(0.0, (now() - written_at).total_seconds()))
                 if self.floods.note(moments, is_full=is_full):
                     self._open()
         finally:

@@ -48,6 +48,17 @@ async def test_w2_a_deletion_is_told_to_whom_the_record_could_be_read_by(message
     await delete(messages, mine)
     assert await live.change() == {"op": "leave", "document_id": mine["id"]}
     await other.nothing()
+    # Also where no value says by itself whom a record concerns.
+    await put_rules(messages, {"collections": {"messages": {"read": {"text_ne": "secret"}}}})
+    for each in (live, other):
+        await each.expect("resync")
+        await each.expect("snapshot")
+    await delete(messages, await create(messages, text="secret"))
+    shown = await create(messages, text="open")
+    await delete(messages, shown)
+    for each in (live, other):
+        assert await each.change() == {"op": "enter", "document": shown}
+        assert await each.change() == {"op": "leave", "document_id": shown["id"]}
 
 
 async def test_w3_a_hidden_field_has_no_events_and_no_name(messages: Api, open_socket: Open) -> None:
