@@ -272,6 +272,8 @@ MAX_SET_VALUES = Bound(
     past="403 forbidden",
 )
 MAX_ROLES = Bound(16, "roles of a user", protects=LOOP, past=INVALID)
+MAX_PASSKEYS = Bound(20, "passkeys of a user", protects=LOOP, past="409 factor_limit")
+MAX_ATTESTATION_BYTES = Bound(8_192, "bytes of the attestation of a new passkey", protects=LOOP, past=INVALID)
 MAX_CAN_DEPTH = Bound(3, "rules that one rule needs by `$can`", protects=MONGODB, past=INVALID)
 MAX_RULE_TESTS = Bound(200, "tests stored with the rules", protects=LOOP, past=INVALID)
 

@@ -3,14 +3,14 @@
 ServiceError
 ├── BadRequest 400 ── EmailTaken, NoEmail, ConfigurationMissing, InvalidCode
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials,
-│                     FactorRequired, InvalidFactor
+│                     FactorRequired, InvalidFactor, InvalidPasskey
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
 │                ProjectNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound, MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
-│                  FactorExists, NoFactor
+│                  FactorExists, FactorLimit, NoFactor
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -187,6 +187,13 @@ class InvalidFactor(Unauthorized):
 
     code = "invalid_factor"
     detail = "Invalid second factor"
+
+
+class InvalidPasskey(Unauthorized):
+    """A sign-in by a passkey that is unknown, or was used wrongly; or its flow is unknown, spent or too old."""
+
+    code = "invalid_passkey"
+    detail = "Invalid passkey"
 
 
 class Forbidden(ServiceError):
@@ -417,6 +424,13 @@ class FactorExists(Conflict):
 
     code = "factor_exists"
     detail = "There is a factor of this type already"
+
+
+class FactorLimit(Conflict):
+    """The user has as many passkeys as there may be."""
+
+    code = "factor_limit"
+    detail = "There are as many passkeys as there may be"
 
 
 class NoFactor(Conflict):

@@ -14,6 +14,7 @@ from service.domain.accounts.enrolment import Enrolment
 from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.own_account import OwnAccount
 from service.domain.accounts.own_factors import OwnFactors
+from service.domain.accounts.passkey_sign_ins import PasskeySignIns
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
 from service.domain.accounts.second_steps import SecondSteps
@@ -43,6 +44,8 @@ from service.domain.documents.imports import Imports
 from service.domain.documents.permits import DocumentPermits
 from service.domain.events.journal import EVERY_SECONDS as EVENT_SECONDS
 from service.domain.events.journal import Journal
+from service.domain.factors.passkeys import PURPOSE as PASSKEYS
+from service.domain.factors.passkeys import Passkeys
 from service.domain.factors.proofs import Proofs
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
@@ -135,6 +138,7 @@ class Services:
     own_factors: OwnFactors
     enrolment: Enrolment
     second_steps: SecondSteps
+    passkey_sign_ins: PasskeySignIns
     user_administration: UserAdministration
     session_administration: SessionAdministration
     link_administration: LinkAdministration
@@ -273,7 +277,8 @@ def build_services(settings: Settings) -> Services:
     accounts = Accounts(passwords, sessions, lists, access=access, protection=protection, guesses=guesses)
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
-    proofs = Proofs(limits, base.secret_box, flows, key=derive_key(settings.secret, FLOWS))
+    passkeys = Passkeys(derive_key(settings.secret, PASSKEYS))
+    proofs = Proofs(limits, base.secret_box, flows, passkeys, key=derive_key(settings.secret, FLOWS))
     joining = Joining(flows, access)
     verification, resets = Verification(flows), Resets(flows, passwords, access)
     removal = Removal(access, store)
@@ -297,8 +302,17 @@ def build_services(settings: Settings) -> Services:
         accounts=accounts,
         own_account=OwnAccount(accounts, passwords, flows, removal, sessions),
         own_factors=OwnFactors(flows),
-        enrolment=Enrolment(accounts, sessions, pending=pending, flows=flows, store=store, secret_box=base.secret_box),
-        second_steps=SecondSteps(accounts, sessions, pending, proofs),
+        enrolment=Enrolment(
+            accounts,
+            sessions,
+            pending=pending,
+            flows=flows,
+            store=store,
+            secret_box=base.secret_box,
+            passkeys=passkeys,
+        ),
+        second_steps=SecondSteps(accounts, sessions, pending, proofs, passkeys),
+        passkey_sign_ins=PasskeySignIns(accounts, sessions, pending, passkeys),
         user_administration=UserAdministration(passwords, protection, flows, removal, limits),
         session_administration=SessionAdministration(sessions, access),
         link_administration=LinkAdministration(flows, store, base.secret_box),

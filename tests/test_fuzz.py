@@ -54,6 +54,7 @@ SETTINGS = {
     # So long that no test outlives one, and yet with refresh tokens.
     "ACCESS_TOKEN_LIFETIME": "2591999",
     "REFRESH_LIMIT": "0",
+    "WEBAUTHN_RP_ID": "localhost",
 }
 # What refuses a change says with what it does not go together.
 MORE = {
@@ -79,6 +80,8 @@ NEVER_GOOD = {
     *("/auth-collections/user/identities/confirm", "/auth-collections/user/identities/{id}"),
     # Nobody here has a second factor, or is to have one.
     *("/auth-collections/login-factor", "/auth-collections/user/factors/totp/{id}/confirm"),
+    *("/auth-collections/login-factor/options", "/auth-collections/login-passkey"),
+    "/auth-collections/user/factors/passkey",
     *("/auth-collections/user/factors/{id}", "/auth-collections/user/recovery-codes"),
     # To the address that it is already: five others an hour are all that a user may have.
     "/auth-collections/user/email",

@@ -29,6 +29,8 @@ REASONS: Mapping[str, str] = {
     "MAX_SIGN_INS_WAITING": MANY,
     "MAX_PROVIDERS": COMMAND,
     "MAX_IDENTITIES": "each is linked by a sign-in of its own, and adds about 300 bytes to a record",
+    "MAX_PASSKEYS": "each is made by a device of its own, and adds about 300 bytes to a record",
+    "MAX_ATTESTATION_BYTES": "read where its flow is live only: row M5, and `tests/passkeys/test_verification.py`",
     "MAX_PROVIDER_KEYS": "of a provider's answer: row N42",
     "MAX_DELIVERIES": "of servers that do not answer: row E11",
     "MAX_HOST_DELIVERIES": "of servers that do not answer: row E11",

@@ -38,6 +38,13 @@ USER_INDEXES = (
         name="subject",
         partialFilterExpression={"oauth_id": {"$exists": True}},
     ),
+    # Whose passkey it is that signs in without a name.
+    IndexModel(
+        [("passkeys.id", ASCENDING)],
+        name="passkeys",
+        unique=True,
+        partialFilterExpression={"passkeys.id": {"$exists": True}},
+    ),
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
     # Serves equality, ranges, lists and relation ids on any field of the free-form data.
     IndexModel([("data.$**", ASCENDING)], name="data"),

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from service.storage.account_states import TOTP, AccountState, read_state
+from service.storage.account_states import PASSKEY, TOTP, AccountState, read_state
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.records import Projection
+from service.storage.sign_in_ways import another_way
 from service.storage.users import PROFILE, STANDING, User, read_user
 
 USERS = "users"
@@ -98,7 +99,7 @@ async def replace_recovery(database: ProjectDatabase, user_id: str, digests: Seq
 
 
 async def list_factors(database: ProjectDatabase, user_id: str) -> Sequence[Factor]:
-    fields = {f"{kind}.{name}": 1 for kind in ("totp", "passkeys") for name in SHOWN}
+    fields = {f"{kind}.{name}": 1 for kind in ("totp", "passkeys") for name in (*SHOWN, "factor_id")}
     record = await database.records(USERS).find({"_id": user_id}, fields)
     return read_listed(record or {})
 
@@ -107,20 +108,28 @@ def read_listed(record: Document) -> Sequence[Factor]:
     """The factors that a record has, in the order in which they were added."""
     totp = record.get("totp")
     found = [] if totp is None else [_read(totp, TOTP)]
+    found += [_read({**each, "id": each["factor_id"]}, PASSKEY) for each in record.get("passkeys", ())]
     return sorted(found, key=lambda factor: factor.created_at)
 
 
 async def rename_factor(database: ProjectDatabase, user_id: str, factor_id: str, name: str) -> bool:
     """Whether the user has such a factor."""
-    return await database.records(USERS).update_one(
-        {"_id": user_id, "totp.id": factor_id}, {"$set": {"totp.name": name}}
-    )
-
-
-async def remove_factor(database: ProjectDatabase, user_id: str, factor_id: str) -> bool:
-    """Whether the user had such a factor. Within a transaction; recovery codes go with the last one."""
     users = database.records(USERS)
-    removed = await users.update_one({"_id": user_id, "totp.id": factor_id}, {"$unset": {"totp": ""}})
+    return await users.update_one(
+        {"_id": user_id, "totp.id": factor_id}, {"$set": {"totp.name": name}}
+    ) or await users.update_one({"_id": user_id, "passkeys.factor_id": factor_id}, {"$set": {"passkeys.$.name": name}})
+
+
+async def remove_factor(database: ProjectDatabase, user_id: str, factor: Factor) -> bool:
+    """Whether the user can sign in without it. Within a transaction that found it; recovery codes go with the last one."""
+    users = database.records(USERS)
+    if factor.type == TOTP:
+        removed = await users.update_one({"_id": user_id, "totp.id": factor.id}, {"$unset": {"totp": ""}})
+    else:
+        part: Document = {"factor_id": factor.id}
+        match = {"_id": user_id, **another_way(passkey=part)}
+        removed = await users.update_one(match, {"$pull": {"passkeys": part}})
+        await users.update_one({"_id": user_id, "passkeys": []}, {"$unset": {"passkeys": ""}})
     if removed:
         without: Document = {"_id": user_id, "totp": {"$exists": False}, "passkeys.0": {"$exists": False}}
         await users.update_one(without, {"$unset": {"recovery": ""}})

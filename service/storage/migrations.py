@@ -51,6 +51,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("kept answers, for writes that are sent again", ProjectDatabase.ensure_indexes),
     Migration("sessions, one for each sign-in", ProjectDatabase.ensure_indexes),
     Migration("events, which tell what happened to users", ProjectDatabase.ensure_indexes),
+    Migration("passkeys, each of one user", ProjectDatabase.ensure_indexes),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

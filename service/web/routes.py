@@ -13,6 +13,7 @@ from service.domain.limits.limiter import (
     FILES,
     LOGIN,
     MAIL_REQUESTS,
+    PASSKEY_OPTIONS,
     SIGNUP,
 )
 from service.web.accounts import endpoints as accounts
@@ -37,6 +38,7 @@ from service.web.events import endpoints as events
 from service.web.events import openapi as describe_events
 from service.web.factors import endpoints as factors
 from service.web.factors import openapi as describe_factors
+from service.web.factors import openapi_of_passkeys as describe_passkeys
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.flows import endpoints as flows
@@ -125,6 +127,18 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("POST", f"{PROFILE}/step-up", factors.step_up, USER, LOGIN, describe_factors.STEP_UP,
              max_body=MAX_JSON_BYTES),
     ApiRoute("POST", "/auth-collections/login-factor", factors.login_factor, ANY_KEY, CODES, describe_factors.LOGIN_FACTOR,
+             max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/login-factor/options", factors.ask_login_factor, ANY_KEY, PASSKEY_OPTIONS,
+             describe_passkeys.LOGIN_FACTOR_OPTIONS, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"{PROFILE}/step-up/options", factors.ask_step_up, USER, PASSKEY_OPTIONS,
+             describe_passkeys.STEP_UP_OPTIONS, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/login-passkey/options", factors.ask_login_passkey, ANY_KEY, PASSKEY_OPTIONS,
+             describe_passkeys.LOGIN_PASSKEY_OPTIONS, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", "/auth-collections/login-passkey", factors.login_passkey, ANY_KEY, CODES,
+             describe_passkeys.LOGIN_PASSKEY, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"{FACTORS}/passkey/options", factors.ask_new_passkey, KEY_OR_RECENT_USER, PASSKEY_OPTIONS,
+             describe_passkeys.NEW_PASSKEY_OPTIONS, max_body=MAX_JSON_BYTES),
+    ApiRoute("POST", f"{FACTORS}/passkey", factors.add_passkey, KEY_OR_RECENT_USER, CODES, describe_passkeys.NEW_PASSKEY,
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", FACTORS, factors.list_factors, USER, AUTH, describe_factors.LIST),
     ApiRoute("POST", f"{FACTORS}/totp", factors.begin_totp, KEY_OR_RECENT_USER, CODES, describe_factors.BEGIN_TOTP,

@@ -177,12 +177,16 @@ def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
     return ""
 
 
+# What needs no body.
+UNSAID = ("/retry", "/recovery-codes", "factors/passkey/options", "step-up/options", "login-passkey/options")
+
+
 def _content(endpoint: Endpoint, scene: Scene, chance: random.Random) -> Any:
     """A new object each time, for it will be changed; `...` is none."""
     method, pattern = endpoint
     if method == "QUERY" or pattern.endswith("/query"):
         return deepcopy(chance.choice(BODIES))
-    if method not in {"POST", "PUT", "PATCH"} or pattern.endswith(("/retry", "/recovery-codes")):
+    if method not in {"POST", "PUT", "PATCH"} or pattern.endswith(UNSAID):
         return ...
     made = (
         _account(pattern, method, chance)
@@ -255,14 +259,32 @@ def _session(pattern: str, scene: Scene) -> Any:
             return {"refresh_token": scene.visitor.refresh_token}
         case "/auth-collections/user/step-up":
             return {"password": "correct horse"}
+        case "/auth-collections/user/password":
+            return {"current_password": "correct horse", "password": "correct horse"}
+    return _by_passkey(pattern) if "passkey" in pattern or "options" in pattern else _by_factor(pattern)
+
+
+def _by_factor(pattern: str) -> Any:
+    match pattern:
         case "/auth-collections/login-factor":
             return {"flow_id": "made-up", "totp": "123456"}
         case "/auth-collections/user/factors/totp" | "/auth-collections/user/factors/{id}":
             return {"name": "phone"}
         case "/auth-collections/user/factors/totp/{id}/confirm":
             return {"code": "123456"}
-        case "/auth-collections/user/password":
-            return {"current_password": "correct horse", "password": "correct horse"}
+    return None
+
+
+def _by_passkey(pattern: str) -> Any:
+    match pattern:
+        case "/auth-collections/user/factors/passkey":
+            answer = {"clientDataJSON": "e30", "attestationObject": "oA"}
+            return {"flow_id": "made-up", "credential": {"id": "aWQ", "response": answer}, "name": "laptop"}
+        case "/auth-collections/login-passkey":
+            signed = {"clientDataJSON": "e30", "authenticatorData": "oA", "signature": "MEU", "userHandle": "aA"}
+            return {"flow_id": "made-up", "credential": {"id": "aWQ", "response": signed}}
+        case "/auth-collections/login-factor/options":
+            return {"flow_id": "made-up"}
     return None
 
 

@@ -36,6 +36,7 @@ SETTINGS = {
     "MAIL_REQUEST_LIMIT": "0",
     "CODE_LIMIT": "0",
     "TIER": "enterprise",
+    "WEBAUTHN_RP_ID": "localhost",
 }
 
 

@@ -8,25 +8,37 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.factors import totp
 from service.domain.factors.changes import Change, note_change
+from service.domain.factors.passkeys import Asked, Passkeys, find_party
 from service.domain.factors.proofs import place_of_totp
 from service.domain.factors.recovery_codes import hash_codes, new_codes
 from service.domain.flows.flows import TRIES, Flows
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND
-from service.domain.sessions.pending import ENROLMENT, LIFE, Pending, PendingSignIns
+from service.domain.sessions.pending import ENROLMENT, LIFE, NEW_PASSKEY, Pending, PendingSignIns, Recognized
 from service.domain.sessions.sessions import Client, Sessions
-from service.errors import AccountDisabled, FactorExists, FactorsOff, InvalidCode, InvalidToken, StepUpRequired
+from service.errors import (
+    AccountDisabled,
+    DuplicateValue,
+    FactorExists,
+    FactorLimit,
+    FactorsOff,
+    InvalidCode,
+    InvalidToken,
+    StepUpRequired,
+)
+from service.passkeys.answers import Refused, Registration
 from service.schema.values import now
-from service.storage.account_states import TOTP, AccountState
+from service.storage.account_states import PASSKEY, TOTP, AccountState
 from service.storage.databases import ProjectDatabase
 from service.storage.events import EventType
 from service.storage.factors import Factor, Owner, add_totp, find_owner
 from service.storage.flows import FlowStore, new_record
 from service.storage.ids import new_id
+from service.storage.passkeys import add_passkey
 
 ENROL_TOTP = "enrol_totp"
-TOTP_NAME = "Authenticator app"
+TOTP_NAME, PASSKEY_NAME = "Authenticator app", "Passkey"
 # Stores a factor, and the digests of these recovery codes with it.
 AddFactor = Callable[[ProjectDatabase], Awaitable[list[str] | None]]
 
@@ -63,6 +75,14 @@ class NewTotp:
 
 
 @dataclass(frozen=True, slots=True)
+class NewPasskey:
+    """What the user's browser answers, and what the user calls the device."""
+
+    registration: Registration
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Enrolled:
     """A session with the new factor, which is shown; and the recovery codes, with the first factor."""
 
@@ -83,7 +103,9 @@ class Enrolment:
         flows: Flows,
         store: FlowStore,
         secret_box: SecretBox,
+        passkeys: Passkeys,
     ) -> None:
+        self._passkeys = passkeys
         self._accounts = accounts
         self._sessions = sessions
         self._pending = pending
@@ -157,6 +179,46 @@ class Enrolment:
             return codes
 
         return await self.finish(enrollee, factor, write, client, locale)
+
+    async def begin_passkey(self, enrollee: Enrollee) -> Asked:
+        """In the flow of the sign-in that waits, or in one of its own. Raises InvalidCode, ConfigurationMissing."""
+        project, user, pending = enrollee.project, enrollee.owner.user, enrollee.pending
+        find_party(project)
+        if pending is not None:
+            flow_id = pending.flow_id
+        else:
+            recognized = Recognized(user.id, enrollee.version, (), enrollee.replaces)
+            flow_id = await self._pending.begin(project, NEW_PASSKEY, recognized)
+        return Asked(flow_id, await self._passkeys.ask_to_create(project, user, flow_id))
+
+    async def add_passkey(
+        self, enrollee: Enrollee, flow_id: str, answer: NewPasskey, client: Client, locale: str | None
+    ) -> Enrolled:
+        """Raises as `confirm_totp`, but FactorExists; FactorLimit, ConfigurationMissing."""
+        project, user = enrollee.project, enrollee.owner.user
+        asked = enrollee.pending or await self._pending.take_try(project, NEW_PASSKEY, flow_id)
+        if asked is None or (asked.recognized.user_id, asked.recognized.version) != (user.id, enrollee.version):
+            raise InvalidCode
+        try:
+            passkey = await self._passkeys.register(project, flow_id, answer.registration)
+        except Refused:
+            raise InvalidCode from None
+        factor = Factor(new_id(), PASSKEY, answer.name or PASSKEY_NAME, now())
+
+        async def write(database: ProjectDatabase) -> list[str] | None:
+            if enrollee.pending is None and not await self._pending.spend(asked, database):
+                raise InvalidCode
+            codes = await self.open_place(enrollee, PASSKEY, database)
+            hashed = None if codes is None else hash_codes(codes)
+            if not await add_passkey(database, user.id, factor, passkey, recovery=hashed):
+                raise FactorLimit
+            return codes
+
+        try:
+            return await self.finish(enrollee, factor, write, client, locale)
+        except DuplicateValue:
+            # A device that is somebody's already; browsers leave those out that are the user's own.
+            raise InvalidCode from None
 
     async def open_place(self, enrollee: Enrollee, kind: str, database: ProjectDatabase) -> list[str] | None:
         """Within the transaction that adds a factor: that the user may, by what the record says in it.

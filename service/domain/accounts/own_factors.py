@@ -8,7 +8,7 @@ from service.domain.factors.changes import Change, note_change
 from service.domain.factors.recovery_codes import hash_codes, new_codes
 from service.domain.flows.flows import Flows
 from service.domain.sessions.sessions import Client
-from service.errors import FactorNotFound, InvalidToken, NoFactor, StepUpRequired
+from service.errors import FactorNotFound, InvalidToken, LastSignInMethod, NoFactor, StepUpRequired
 from service.storage.databases import ProjectDatabase
 from service.storage.events import EventType
 from service.storage.factors import (
@@ -54,14 +54,15 @@ class OwnFactors:
         return _pick(await list_factors(database, caller.user_id), factor_id)
 
     async def remove(self, caller: UserCaller, factor_id: str, client: Client, locale: str | None) -> None:
-        """Recovery codes go with the last factor. Raises InvalidToken, FactorNotFound, StepUpRequired."""
+        """Recovery codes go with the last factor. Raises InvalidToken, FactorNotFound, StepUpRequired, LastSignInMethod."""
         project = caller.project
 
         async def write(database: ProjectDatabase) -> None:
             owner = await _find_owner(database, caller)
             factor = _pick(await list_factors(database, caller.user_id), factor_id)
             _check_level(caller, owner)
-            await remove_factor(database, caller.user_id, factor_id)
+            if not await remove_factor(database, caller.user_id, factor):
+                raise LastSignInMethod
             change = Change(EventType.FACTOR_REMOVED, client, caller.sid, locale, {"type": factor.type})
             await note_change(self._flows, database, project, owner.user, change)
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from service.domain.access.caller import UserCaller
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.factors.proofs import Also, Attempt, Proof, Proofs
+from service.domain.factors.passkeys import Asked, Passkeys, find_party
+from service.domain.factors.proofs import Also, Attempt, PasskeyAnswer, Proof, Proofs
 from service.domain.projects.lookup import Project
-from service.domain.sessions.pending import SECOND_FACTOR, PendingSignIns, Recognized
+from service.domain.sessions.pending import SECOND_FACTOR, STEP_UP, PendingSignIns, Recognized
 from service.domain.sessions.sessions import EMAIL, PASSWORD, Client, Sessions
 from service.errors import InvalidFactor, InvalidToken
 from service.storage.databases import ProjectDatabase
@@ -17,7 +18,10 @@ from service.storage.users import Credentials
 class SecondSteps:
     """For those who were recognized once, by whatever way."""
 
-    def __init__(self, accounts: Accounts, sessions: Sessions, pending: PendingSignIns, proofs: Proofs) -> None:
+    def __init__(
+        self, accounts: Accounts, sessions: Sessions, pending: PendingSignIns, proofs: Proofs, passkeys: Passkeys
+    ) -> None:
+        self._passkeys = passkeys
         self._accounts = accounts
         self._sessions = sessions
         self._pending = pending
@@ -64,7 +68,8 @@ class SecondSteps:
         """
         credentials = await self._find_own(caller)
         session = await self._sessions.find_own(caller)
-        way = await self._use(Attempt(caller.project, credentials.user, client, locale), proof)
+        also = await self._take_asked(caller, proof) if isinstance(proof, PasskeyAnswer) else None
+        way = await self._use(Attempt(caller.project, credentials.user, client, locale), proof, also)
         amr = tuple(dict.fromkeys((*(session.amr if session else ()), way)))
         return await self._replace(caller, credentials, client, amr)
 
@@ -73,6 +78,33 @@ class SecondSteps:
         credentials = await self._find_own(caller)
         await self._accounts.check_present(caller.project, credentials, password, client)
         return await self._replace(caller, credentials, client, PASSWORD)
+
+    async def ask_caller(self, caller: UserCaller) -> Asked:
+        """For a step up by a passkey. Raises InvalidToken, ConfigurationMissing."""
+        await self._find_own(caller)
+        recognized = Recognized(caller.user_id, caller.version, (), caller.sid)
+        find_party(caller.project)
+        flow_id = await self._pending.begin(caller.project, STEP_UP, recognized)
+        return Asked(flow_id, await self._passkeys.ask_to_use(caller.project, caller.user_id, flow_id))
+
+    async def ask_pending(self, project: Project, flow_id: str) -> Asked:
+        """For a sign-in that waits for a factor. Raises InvalidFactor, ConfigurationMissing."""
+        pending = await self._pending.find(project, SECOND_FACTOR, flow_id)
+        if pending is None:
+            raise InvalidFactor
+        return Asked(flow_id, await self._passkeys.ask_to_use(project, pending.recognized.user_id, flow_id))
+
+    async def _take_asked(self, caller: UserCaller, proof: PasskeyAnswer) -> Also:
+        """Spends the flow in which the caller was asked. Raises InvalidFactor."""
+        pending = await self._pending.take_try(caller.project, STEP_UP, proof.flow_id)
+        if pending is None or pending.recognized.user_id != caller.user_id:
+            raise InvalidFactor
+
+        async def spend(database: ProjectDatabase) -> None:
+            if not await self._pending.spend(pending, database):
+                raise InvalidFactor
+
+        return spend
 
     async def _find_own(self, caller: UserCaller) -> Credentials:
         credentials = await caller.project.users.find_own_credentials(caller.user_id)

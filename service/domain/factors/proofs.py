@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from service.domain.factors.passkeys import Passkeys
 from service.domain.factors.recovery_codes import hash_code
 from service.domain.factors.totp import find_step
 from service.domain.flows.counts import count_mistake, uncount
@@ -16,11 +17,13 @@ from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND
 from service.domain.sessions.sessions import Client
 from service.errors import InvalidFactor
+from service.passkeys.answers import Assertion, Refused
 from service.schema.values import now
-from service.storage.account_states import RECOVERY_CODE, TOTP
+from service.storage.account_states import PASSKEY, RECOVERY_CODE, TOTP
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.factors import find_totp, use_recovery_code, use_totp
+from service.storage.passkeys import find_holder, use_passkey
 from service.storage.users import User
 
 CODE_USED = "recovery_code_used"
@@ -40,7 +43,15 @@ class RecoveryCode:
     code: str = field(repr=False)
 
 
-Proof = TotpCode | RecoveryCode
+@dataclass(frozen=True, slots=True)
+class PasskeyAnswer:
+    """What a device signed, within the flow in which it was asked."""
+
+    flow_id: str
+    assertion: Assertion
+
+
+Proof = TotpCode | RecoveryCode | PasskeyAnswer
 # What is done with a proof, in the transaction that spends it.
 Also = Callable[[ProjectDatabase], Awaitable[None]]
 
@@ -69,7 +80,8 @@ class Attempt:
 class Proofs:
     """Judges second factors. `key` is for the names of accounts, as those of flows."""
 
-    def __init__(self, limits: Limits, secret_box: SecretBox, flows: Flows, *, key: bytes) -> None:
+    def __init__(self, limits: Limits, secret_box: SecretBox, flows: Flows, passkeys: Passkeys, *, key: bytes) -> None:
+        self._passkeys = passkeys
         self._limits = limits
         self._box = secret_box
         self._flows = flows
@@ -109,6 +121,8 @@ class Proofs:
                 return await self._judge_totp(attempt, proof)
             case RecoveryCode():
                 return self._judge_recovery_code(attempt, proof)
+            case PasskeyAnswer():
+                return await self._judge_passkey(attempt, proof)
 
     async def _judge_totp(self, attempt: Attempt, proof: TotpCode) -> Judged:
         project, user_id = attempt.project, attempt.user.id
@@ -124,6 +138,21 @@ class Proofs:
             return await use_totp(database, user_id, totp, step, now())
 
         return Judged(TOTP, spend)
+
+    async def _judge_passkey(self, attempt: Attempt, proof: PasskeyAnswer) -> Judged:
+        project, user_id, answer = attempt.project, attempt.user.id, proof.assertion
+        holder = await find_holder(project.database, answer.credential_id)
+        if holder is None or holder.user.id != user_id:
+            raise InvalidFactor
+        try:
+            use = await self._passkeys.judge(project, proof.flow_id, holder, answer)
+        except Refused:
+            raise InvalidFactor from None
+
+        async def spend(database: ProjectDatabase) -> bool:
+            return await use_passkey(database, user_id, holder.passkey, use, now())
+
+        return Judged(PASSKEY, spend)
 
     def _judge_recovery_code(self, attempt: Attempt, proof: RecoveryCode) -> Judged:
         project, user, client = attempt.project, attempt.user, attempt.client

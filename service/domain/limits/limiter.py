@@ -62,6 +62,14 @@ MAIL_REQUESTS = Policy(
     per_address=True,
 )
 CODES = Policy("codes", HOUR, "codes and links an hour from one address", lambda s: s.code_limit, per_address=True)
+# A page may ask as soon as it is shown, and what is asked for is not always used.
+PASSKEY_OPTIONS = Policy(
+    "passkey_options",
+    HOUR,
+    "options of passkeys an hour from one address",
+    lambda s: s.code_limit,
+    per_address=True,
+)
 MAILS_OF_PROJECT = Policy("mails", DAY, "mails a day of this project", lambda s: s.mail_limit)
 # Whoever sends no credential must use up neither the hour nor the day of those who do.
 ANONYMOUS = Policy(

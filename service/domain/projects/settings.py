@@ -15,6 +15,10 @@ from service.mail.texts import Text, read_texts
 from service.providers import is_allowed_url
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
+# Browsers have passkeys in secure contexts only; an Android app says the hash of its certificate.
+WEBAUTHN_ORIGIN = re.compile(
+    r"https://[a-z0-9.-]+(:\d{1,5})?|http://([a-z0-9-]+\.)*localhost(:\d{1,5})?|android:apk-key-hash:[A-Za-z0-9_-]{43}"
+)
 # Claimed https pages, pages of this machine, and private schemes of apps (RFC 8252 section 7).
 REDIRECT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9!$%&()*+./:=?@_~\[\]-]+")
 UNSAFE_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
@@ -35,6 +39,12 @@ def _origins(value: object) -> object:
 def _is_origin(value: str) -> str:
     if not ORIGIN.fullmatch(value):
         raise ValueError("must be origins such as https://app.example.com, separated by commas, or *")
+    return value
+
+
+def _is_webauthn_origin(value: str) -> str:
+    if not WEBAUTHN_ORIGIN.fullmatch(value):
+        raise ValueError("must be https origins, or http://localhost, or of Android apps, separated by commas")
     return value
 
 
@@ -81,6 +91,7 @@ Sender = Annotated[str, AfterValidator(_is_sender)]
 RedirectUrl = Annotated[str, Field(max_length=2048), AfterValidator(_is_redirect_url)]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s#]+$", max_length=2048)]
 ProviderUrl = Annotated[Url, AfterValidator(_is_provider_url)]
+WebauthnOrigin = Annotated[str, AfterValidator(_is_webauthn_origin)]
 Limit = Annotated[int, Field(ge=0, le=10**9)]
 Role = Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")]
 # Settings whose names outside are those of environments: `client_id` is CLIENT_ID.
@@ -146,6 +157,10 @@ class ProjectSettings(BaseModel):
     """Second factors: `off`: nobody is asked for one; `optional`: who has one is asked; `required`: all must have one."""
     mfa_roles: Annotated[tuple[Role, ...], BeforeValidator(split_list)] = ()
     """Roles, separated by commas, whose users must have a second factor; others need none then, and may have one."""
+    webauthn_rp_id: Annotated[str, Field(max_length=253, pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")] | None = None
+    """The domain to which the passkeys of users belong, such as `example.com`; without it there are none."""
+    webauthn_origins: Annotated[tuple[WebauthnOrigin, ...], BeforeValidator(_origins)] = ()
+    """Origins whose pages and apps may ask for passkeys, separated by commas; the default is `https://` and the domain."""
     private_accounts: bool = False
     """Whether nobody learns which addresses have accounts; needs `EMAIL_VERIFICATION` to be `required`."""
     mail_request_limit: Limit = 20

@@ -17,6 +17,8 @@ from service.storage.databases import ProjectDatabase
 from service.storage.flows import FlowStore, new_record
 
 SECOND_FACTOR, ENROLMENT = "second_factor", "enrolment"
+# Of passkeys: what a device is asked for, beside a sign-in that waits.
+PASSKEY_SIGN_IN, STEP_UP, NEW_PASSKEY = "passkey_sign_in", "step_up", "new_passkey"
 LIFE = timedelta(minutes=10)
 RANDOM_BYTES = 16
 # Apart from the names of other flows.
@@ -36,12 +38,17 @@ class Recognized:
     replaces: str | None = None
 
 
+# Of a flow that is to show who it is.
+NOBODY = Recognized("", 0, ())
+
+
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A sign-in that waits; `id` is a digest."""
+    """A sign-in that waits; `id` is a digest of `flow_id`."""
 
     id: str
     recognized: Recognized
+    flow_id: str
 
 
 class PendingSignIns:
@@ -67,11 +74,11 @@ class PendingSignIns:
 
     async def find(self, project: Project, purpose: str, flow_id: str) -> Pending | None:
         """The one that still waits."""
-        return _read(await self._store.find(_match(project, purpose, flow_id), now()))
+        return _read(await self._store.find(_match(project, purpose, flow_id), now()), flow_id)
 
     async def take_try(self, project: Project, purpose: str, flow_id: str) -> Pending | None:
         """As `find`, and leaves it one try less. There are TRIES, however many come at once."""
-        return _read(await self._store.take_try(_match(project, purpose, flow_id), now()))
+        return _read(await self._store.take_try(_match(project, purpose, flow_id), now()), flow_id)
 
     async def spend(self, pending: Pending, database: ProjectDatabase) -> bool:
         """Of any number of callers at once one gets it, as part of the database's transaction."""
@@ -82,12 +89,14 @@ def _match(project: Project, purpose: str, flow_id: str) -> Document:
     return {"_id": _digest(flow_id), "project_id": project.id, "purpose": purpose}
 
 
-def _read(record: Document | None) -> Pending | None:
+def _read(record: Document | None, flow_id: str) -> Pending | None:
     if record is None:
         return None
     state = record["state"]
     amr: Sequence[str] = state["amr"]
-    return Pending(record["_id"], Recognized(record["user_id"], state["version"], tuple(amr), state["replaces"]))
+    return Pending(
+        record["_id"], Recognized(record["user_id"], state["version"], tuple(amr), state["replaces"]), flow_id
+    )
 
 
 def _digest(flow_id: str) -> str:

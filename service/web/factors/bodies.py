@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from service.domain.factors.proofs import Proof, RecoveryCode, TotpCode
+from service.domain.factors.proofs import PasskeyAnswer, Proof, RecoveryCode, TotpCode
 from service.domain.factors.recovery_codes import NUMBER
 from service.errors import Invalid
 from service.web.accounts.bodies import SignedIn
+from service.web.factors.credentials import EXAMPLE_FLOW, AssertionCredential
 from service.web.http.passwords import Password
 from service.web.openapi.shapes import Id, Time
 
-EXAMPLE_FLOW = "oHc4sJk2TqVbX7mPzR1yWg"
 EXAMPLE_CODE = "492039"
 EXAMPLE_RECOVERY_CODE = "MZXW-6YTB-OJRG-C4TB-PJUW-4ZY2"
 MAX_PROOF, MAX_NAME = 64, 100
@@ -39,7 +39,7 @@ def _one_of(names: Iterable[str]) -> dict[str, Any]:
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
-WAYS = ("totp", "recovery_code")
+WAYS = ("totp", "recovery_code", "credential")
 
 
 class FactorForm(BaseModel):
@@ -50,16 +50,22 @@ class FactorForm(BaseModel):
     flow_id: PendingFlow
     totp: Digits | None = None
     recovery_code: OneRecoveryCode | None = None
+    credential: AssertionCredential | None = None
 
 
 class StepUpForm(BaseModel):
-    """The password, of whoever has no second factor; else one of the ways in which the user has one."""
+    """The password, of whoever has no second factor; else one of the ways in which the user has one.
+
+    `flow_id` goes with `credential`, and is that of the options for it.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(("password", *WAYS)))
 
     password: Password | None = None
     totp: Digits | None = None
     recovery_code: OneRecoveryCode | None = None
+    credential: AssertionCredential | None = None
+    flow_id: PendingFlow | None = None
 
 
 class TotpForm(BaseModel):
@@ -89,6 +95,12 @@ class FactorNameForm(BaseModel):
 def read_factor(form: FactorForm) -> Proof:
     """Raises Invalid where there is none, or more than one."""
     _check_one(form, WAYS)
+    return _read_proof(form, form.flow_id)
+
+
+def _read_proof(form: FactorForm | StepUpForm, flow_id: str) -> Proof:
+    if form.credential is not None:
+        return PasskeyAnswer(flow_id, form.credential.read())
     return RecoveryCode(form.recovery_code) if form.recovery_code is not None else TotpCode(form.totp or "")
 
 
@@ -97,7 +109,9 @@ def read_step(form: StepUpForm) -> Proof | str:
     _check_one(form, ("password", *WAYS))
     if form.password is not None:
         return form.password
-    return RecoveryCode(form.recovery_code) if form.recovery_code is not None else TotpCode(form.totp or "")
+    if (form.credential is None) != (form.flow_id is None):
+        raise Invalid.one(("body", "flow_id"), "credential and flow_id go together", type_="value_error")
+    return _read_proof(form, form.flow_id or "")
 
 
 def _check_one(form: BaseModel, names: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import KeyCaller, UserCaller
-from service.domain.accounts.enrolment import Enrolled, Enrollee
+from service.domain.accounts.enrolment import Enrolled, Enrollee, NewPasskey
 from service.errors import Invalid
 from service.services import Services
 from service.storage.factors import Factor
@@ -25,6 +25,15 @@ from service.web.factors.bodies import (
     TotpForm,
     read_factor,
     read_step,
+)
+from service.web.factors.credentials import (
+    LoginPasskeyForm,
+    NewPasskeyForm,
+    NewPasskeyOptionsForm,
+    NothingForm,
+    WaitingForm,
+    creation_view,
+    options_view,
 )
 from service.web.http.json_body import read_object, read_optional_object, validated
 from service.web.http.locales import find_locale
@@ -74,6 +83,49 @@ async def confirm_totp(request: Request, caller: KeyCaller | UserCaller, service
     client, locale, factor_id = read_client(request, services), find_locale(request), request.path_params["id"]
     enrolled = await services.enrolment.confirm_totp(enrollee, factor_id, form.code, client, locale)
     return json_response(enrolled_view(enrolled))
+
+
+async def ask_step_up(request: Request, caller: UserCaller, services: Services) -> Response:
+    """Get what a browser is asked for a passkey, to step up."""
+    validated(NothingForm, await read_optional_object(request))
+    return json_response(options_view(await services.second_steps.ask_caller(caller)))
+
+
+async def ask_login_factor(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Get what a browser is asked for a passkey, to finish a sign-in."""
+    form = validated(WaitingForm, await read_object(request))
+    return json_response(options_view(await services.second_steps.ask_pending(caller.project, form.flow_id)))
+
+
+async def ask_new_passkey(request: Request, caller: KeyCaller | UserCaller, services: Services) -> Response:
+    """Get what a browser is asked for a new passkey."""
+    form = validated(NewPasskeyOptionsForm, await read_optional_object(request))
+    enrollee = await find_enrollee(caller, services, form.flow_id)
+    return json_response(creation_view(await services.enrolment.begin_passkey(enrollee)))
+
+
+async def add_passkey(request: Request, caller: KeyCaller | UserCaller, services: Services) -> Response:
+    """Add a passkey."""
+    form = validated(NewPasskeyForm, await read_object(request))
+    enrollee = await find_enrollee(caller, services, None if isinstance(caller, UserCaller) else form.flow_id)
+    client, locale = read_client(request, services), find_locale(request)
+    answer = NewPasskey(form.credential.read(), form.name)
+    enrolled = await services.enrolment.add_passkey(enrollee, form.flow_id, answer, client, locale)
+    return json_response(enrolled_view(enrolled), 201)
+
+
+async def ask_login_passkey(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Get what a browser is asked for a passkey, to sign in by it."""
+    validated(NothingForm, await read_optional_object(request))
+    return json_response(options_view(await services.passkey_sign_ins.begin(caller.project)))
+
+
+async def login_passkey(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """Sign in by a passkey."""
+    form, client = validated(LoginPasskeyForm, await read_object(request)), read_client(request, services)
+    sign_ins = services.passkey_sign_ins
+    signed_in = await sign_ins.finish(caller.project, form.flow_id, form.credential.read(), client)
+    return json_response(signed_in_view(signed_in))
 
 
 async def rename_factor(request: Request, caller: UserCaller, services: Services) -> Response:

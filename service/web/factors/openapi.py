@@ -1,5 +1,7 @@
 """The declarations of web/factors."""
 
+from typing import Any
+
 from service.errors import (
     AccountDisabled,
     Busy,
@@ -9,6 +11,7 @@ from service.errors import (
     FactorsOff,
     InvalidCode,
     InvalidFactor,
+    LastSignInMethod,
     NoFactor,
     StepUpRequired,
     WrongPassword,
@@ -16,7 +19,6 @@ from service.errors import (
 from service.web.accounts.openapi import EXAMPLE_LOGIN, EXAMPLE_SIGNED_IN, SECOND_FACTORS, SIGNED_IN
 from service.web.factors.bodies import (
     EXAMPLE_CODE,
-    EXAMPLE_FLOW,
     EXAMPLE_RECOVERY_CODE,
     EnrolledView,
     FactorForm,
@@ -29,12 +31,17 @@ from service.web.factors.bodies import (
     TotpCodeForm,
     TotpForm,
 )
+from service.web.factors.credentials import EXAMPLE_FLOW, EXAMPLE_USED
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
 
 RECENT = "For ten minutes after a sign-in or a step-up, by the second factor where the user has one."
 ON_THE_WAY = f"{RECENT} Or with a key and the `flow_id` of `mfa_enrolment_required`, until the user has a factor."
-WAYS = {"an app": {"totp": EXAMPLE_CODE}, "a recovery code": {"recovery_code": EXAMPLE_RECOVERY_CODE}}
+WAYS: dict[str, dict[str, Any]] = {
+    "an app": {"totp": EXAMPLE_CODE},
+    "a recovery code": {"recovery_code": EXAMPLE_RECOVERY_CODE},
+    "a passkey": {"flow_id": EXAMPLE_FLOW, "credential": EXAMPLE_USED},
+}
 EXAMPLE_FACTOR = {
     "id": shapes.EXAMPLE_ID,
     "type": "totp",
@@ -136,7 +143,7 @@ REMOVE = Operation(
     tag=tags.FACTORS,
     description=f"{RECENT} The recovery codes go with the last factor.",
     answers=(SuccessResponse(status=204, description="The factor is gone"),),
-    errors=(FactorNotFound,),
+    errors=(FactorNotFound, LastSignInMethod),
 )
 RECOVERY_CODES = Operation(
     id="replaceRecoveryCodes",

@@ -57,7 +57,7 @@ async def sign_in_methods(
     view: SignInMethodsView = {
         "password": True,
         "email": True,
-        "passkey": False,
+        "passkey": caller.project.settings.webauthn_rp_id is not None,
         "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
     }
     return json_response(view)

@@ -7,6 +7,7 @@ import pytest
 
 from faults.provider import CLIENT_ID, CLIENT_SECRET
 from service.bounds import MAX_IDENTITIES
+from service.services import Services
 from tests.conftest import BASE_URL
 from tests.web.sign_in.people import IDENTITIES, come_by, sign_up
 from tests.web.sign_in.providers import Providers
@@ -164,9 +165,12 @@ async def test_who_removed_the_first_identity_is_known_by_the_next(two: Provider
     ],
 )
 async def test_passwords_identities_and_passkeys_are_ways_to_sign_in_and_nothing_else(
-    two: Providers, way: dict[str, object], is_one: bool
+    two: Providers, services: Services, way: dict[str, object], is_one: bool
 ) -> None:
     ada = await come_by(two, "staff", "ada")
+    # Or who has a passkey would be asked for it first.
+    await services.admin.change(two.api.project.id, {"MFA": "off"})
+    services.projects.forget_all()
     two.api.database["users"].update_one({"_id": ada.id}, {"$set": way})
     identities = (await two.services.projects.by_id(two.api.project.id)).identities
     (known,) = await identities.list_of(ada.id)
