@@ -64,7 +64,7 @@ class NativeStartView(TypedDict):
     ]
 
 
-class LinkForm(BaseModel):
+class IdentityLinkForm(BaseModel):
     """At which provider, and the challenge whose verifier the page keeps. `client_state` comes back to the page."""
 
     model_config = ConfigDict(strict=True, extra="forbid")

@@ -13,7 +13,7 @@ from service.web.auth.client import read_client
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
-from service.web.sign_in.bodies import IdentityView, LinkForm, LinkProofForm, SignInMethodsView
+from service.web.sign_in.bodies import IdentityLinkForm, IdentityView, LinkProofForm, SignInMethodsView
 from service.web.sign_in.endpoints import begun_response, name_provider, read_browser, read_parameters
 
 
@@ -24,7 +24,7 @@ async def list_identities(request: Request, caller: UserCaller, services: Servic
 
 async def link_identity(request: Request, caller: UserCaller, services: Services) -> Response:
     """Get the URL at which the user shows to have an identity."""
-    form = validated(LinkForm, await read_object(request))
+    form = validated(IdentityLinkForm, await read_object(request))
     wish = SignInWish(
         provider=name_provider(form.provider),
         client_state=form.client_state,

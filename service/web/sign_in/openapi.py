@@ -29,10 +29,10 @@ from service.web.sign_in.bodies import (
     EXAMPLE_CHALLENGE,
     EXAMPLE_SVC_CODE,
     EXAMPLE_VERIFIER,
+    IdentityLinkForm,
     IdentityList,
     IdentityView,
     IdTokenForm,
-    LinkForm,
     LinkProofForm,
     NativeStartView,
     ProviderForm,
@@ -215,7 +215,9 @@ LINK_IDENTITY = Operation(
     description="For ten minutes after a sign-in or a step-up. Send the browser to `url`; it comes back with `svc-code`, or "
     "with `svc-error` as a sign-in does. Nothing is linked before `/auth-collections/user/identities/confirm`.",
     body=(
-        Content(type=LinkForm, examples={"a provider": {"provider": "google", "code_challenge": EXAMPLE_CHALLENGE}}),
+        Content(
+            type=IdentityLinkForm, examples={"a provider": {"provider": "google", "code_challenge": EXAMPLE_CHALLENGE}}
+        ),
     ),
     answers=(
         SuccessResponse(
