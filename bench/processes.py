@@ -37,8 +37,7 @@ class Server:
         The clock of /proc/<pid>/stat ticks a hundred times a second, too coarse for requests of a quarter of a millisecond
         (Linux, Documentation/scheduler/sched-stats.rst, "/proc/<pid>/schedstat").
         """
-        tasks = Path(f"/proc/{self.pid}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / NANOSECONDS
+        return sum(map(_nanoseconds, Path(f"/proc/{self.pid}/task").iterdir())) / NANOSECONDS
 
     def memory(self, name: str = "VmRSS") -> float:
         """Resident MiB now, or with `VmHWM` the most there ever was."""
@@ -52,6 +51,14 @@ class Server:
     def worker_memory(self) -> float:
         """Resident MiB of the largest worker."""
         return max(_memory(pid, "VmRSS") for pid in self.workers())
+
+
+def _nanoseconds(task: Path) -> int:
+    """A thread that ended while they were listed had nothing to add."""
+    try:
+        return int((task / "schedstat").read_text().split()[0])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
 
 
 def _memory(pid: int, name: str) -> float:

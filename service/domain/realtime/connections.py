@@ -70,6 +70,14 @@ class Connection:
         names = ("rules", "collections", *(("users",) if self.user_id else ()))
         return [(self.database_name, name) for name in names]
 
+    def pause(self) -> None:
+        for each in self.subscriptions.values():
+            each.pause()
+
+    def go_on(self) -> None:
+        for each in list(self.subscriptions.values()):
+            each.go_on()
+
     @property
     def follows_users(self) -> bool:
         return any(each.name == USERS for each in self.subscriptions.values())

@@ -66,6 +66,8 @@ class Rights:
         """What nobody can tell now is looked at again, for a while: then nothing more is told to whom it may not concern."""
         if is_read:
             connection.unsure_since = None
+            if not self._stale.has(connection):
+                connection.go_on()
             return
         connection.unsure_since = connection.unsure_since or time.monotonic()
         if time.monotonic() - connection.unsure_since > UNSURE_SECONDS:

@@ -15,12 +15,17 @@ class Stale:
         self._has_stale = asyncio.Event()
 
     def note(self, connections: Iterable[Connection], *, changed: Iterable[str] = ()) -> None:
+        """Until they were looked at, they are told nothing."""
         self._changed.update(changed)
         for connection in connections:
             connection.changes += 1
+            connection.pause()
             self._stale[connection] = None
         if self._stale:
             self._has_stale.set()
+
+    def has(self, connection: Connection) -> bool:
+        return connection in self._stale
 
     def forget(self, connection: Connection) -> None:
         self._stale.pop(connection, None)

@@ -30,10 +30,14 @@ class Line(Protocol):
 
 
 class State(Enum):
-    """LOADING until the snapshot is sent; SLOW from when its client did not read until it has read all."""
+    """LOADING until the snapshot is sent; PAUSED while it is looked again who may read; SLOW from when its client did not
+
+    read until it has read all.
+    """
 
     LOADING = "loading"
     LIVE = "live"
+    PAUSED = "paused"
     SLOW = "slow"
 
 
@@ -81,17 +85,37 @@ class Subscription:
 
     def begin(self, at: int) -> None:
         """The snapshot was sent, which is as of `at`."""
+        self._since = at
+        self._tell_waiting()
+
+    def pause(self) -> None:
+        """What comes from now on waits until it is known by what rights it is told."""
+        if self.state is State.LIVE:
+            self.load()
+            self.state = State.PAUSED
+
+    def go_on(self) -> None:
+        """The rights are what they were."""
+        if self.state is not State.PAUSED:
+            return
+        self.state = State.LIVE
+        if self.spoilt is not None:
+            self.resync(self.spoilt)
+        else:
+            self._tell_waiting()
+
+    def _tell_waiting(self) -> None:
         waiting, self._waiting, self._size = self._waiting, [], 0
-        self.state, self._since = State.LIVE, at
+        self.state = State.LIVE
         DELIVERIES.inc(sum([self.deliver(each, changes) for each, changes in waiting]))
 
     def deliver(self, at: int, changes: bytes) -> bool:
         """Whether they were sent, now."""
-        if self.state is State.LOADING:
-            self._keep(at, changes)
-        elif self.state is State.LIVE and at > self._since:
+        if self.state is State.LIVE:
             # The snapshot may be ahead of what MongoDB has told so far.
-            return self._send(at, changes)
+            return at > self._since and self._send(at, changes)
+        if self.state is not State.SLOW:
+            self._keep(at, changes)
         return False
 
     def _keep(self, at: int, changes: bytes) -> None:
@@ -121,10 +145,10 @@ class Subscription:
         return max(position, self._since)
 
     def resync(self, reason: str) -> None:
-        if self.state is State.LOADING:
-            self.spoilt = reason
-        elif self.state is State.LIVE:
+        if self.state is State.LIVE:
             self._begin_again(self, reason)
+        elif self.state is not State.SLOW:
+            self.spoilt = reason
 
 
 def frame(type_: str, **parts: Any) -> bytes:

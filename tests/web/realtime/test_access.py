@@ -78,6 +78,9 @@ async def test_w3_a_hidden_field_has_no_events_and_no_name(messages: Api, open_s
     told = [await live.next(), await live.next()]
     assert {frame["id"] for frame in told} == {"m", "n"}
     assert all(frame["changes"][0]["document"] == mine for frame in told)
+    for id_ in ("m", "n"):
+        await live.send(type="unsubscribe", id=id_)
+        await live.expect("closed", id_)
     rules = {"collections": {"messages": {"read": "users", "fields": {"note": {"read": False}}}}}
     await put_rules(messages, rules)
     assert (await live.refused("messages", "o", where={"note_eq": "x"}))["code"] == "validation_error"

@@ -229,6 +229,40 @@ async def test_w5_rules_that_change_before_and_are_read_after_hold(
     assert all(each["changes"] == [{"op": "enter", "document": made}] for each in told)
 
 
+@pytest.mark.parametrize("read", [{"text_eq": "open"}, "users"])
+async def test_w5_nothing_is_told_while_rules_that_changed_are_read(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch, read: Any
+) -> None:
+    """However many have to be looked at again: what waited is told where the rules mean what they meant."""
+    live = await enter(messages, open_socket)
+    server: Live = await open_socket()
+    await server.hello(key=messages.key)
+    for each in (live, server):
+        await each.subscribe("messages")
+    refresh, is_told, may_refresh = AccessControl.refresh, asyncio.Event(), asyncio.Event()
+
+    async def refreshing(self: AccessControl, *arguments: Any) -> Any:
+        is_told.set()
+        await may_refresh.wait()
+        return await refresh(self, *arguments)
+
+    monkeypatch.setattr(AccessControl, "refresh", refreshing)
+    change_rules(messages, read)
+    await until(is_told.is_set)
+    made = await create(messages, text="secret")
+    await asyncio.sleep(0.3)
+    await live.nothing()
+    may_refresh.set()
+    assert await server.change() == {"op": "enter", "document": made}
+    if read == "users":
+        assert await live.change() == {"op": "enter", "document": made}
+    else:
+        assert (await live.expect("resync"))["reason"] == "access"
+        assert (await live.expect("snapshot"))["documents"] == []
+    made = await create(messages, text="open")
+    assert await live.change() == {"op": "enter", "document": made}
+
+
 async def test_what_the_feed_tells_is_forgotten_at_once(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
