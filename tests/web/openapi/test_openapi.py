@@ -77,6 +77,11 @@ def test_a_query_is_described_where_it_is_posted() -> None:
     assert {route.handler for route in ROUTES if route.method == "QUERY"} <= posted
 
 
+def test_no_two_shapes_share_a_name() -> None:
+    """Where they do, the document names both by their modules, and generators of clients stop."""
+    assert [name for name in DOCUMENT["components"]["schemas"] if "__" in name] == []
+
+
 def test_operation_ids_are_unique() -> None:
     ids = [operation["operationId"] for _, operation in operations()]
     assert len(ids) == len(set(ids))
