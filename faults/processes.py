@@ -20,7 +20,7 @@ from service.domain.projects.admin import ProjectAdmin
 from service.services import build_services
 from service.settings import Settings
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 STOP_SECONDS = 40.0
 
 

@@ -22,7 +22,7 @@ from faults.commands import KEY, NO_TLS, free_port
 from faults.samples import FORM_TYPE
 from faults.starts import NOWHERE, Process, run_command, start_command, stop
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0", "FILE_LIMIT=0")
 # A server whose requests have so long to end when it stops; workers learn it from their parent.
 IMPATIENT = """

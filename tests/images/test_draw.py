@@ -7,7 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -197,17 +197,19 @@ async def test_a_process_without_work_ends() -> None:
     await process.close()
 
 
-REFUSED = [
-    ("a bomb", saved(Image.new("1", (60_000, 60_000)))),
-    ("a pixel too many", saved(Image.new("1", (40_001, 1_000)))),
-    ("broken", saved(scene())[:-60]),
-    ("nothing", b"\x89PNG\r\n"),
-    ("another format", saved(scene(), "BMP")),
-]
+# Made by the test that needs it: the first takes seconds, and every worker reads this file.
+REFUSED: dict[str, Callable[[], bytes]] = {
+    "a bomb": lambda: saved(Image.new("1", (60_000, 60_000))),
+    "a pixel too many": lambda: saved(Image.new("1", (40_001, 1_000))),
+    "broken": lambda: saved(scene())[:-60],
+    "nothing": lambda: b"\x89PNG\r\n",
+    "another format": lambda: saved(scene(), "BMP"),
+}
 
 
-@pytest.mark.parametrize("content", [content for _, content in REFUSED], ids=[name for name, _ in REFUSED])
-async def test_what_is_refused(kept: ImageProcess, content: bytes) -> None:
+@pytest.mark.parametrize("kind", REFUSED)
+async def test_what_is_refused(kept: ImageProcess, kind: str) -> None:
+    content = REFUSED[kind]()
     await ask(kept, saved(scene()))
     pid = kept.pid
     with pytest.raises(NotDrawn):

@@ -140,8 +140,9 @@ async def test_what_has_no_variants(photos: Api) -> None:
     assert (await get(photos, f"/files/{photos.project.id}-{'0' * 32}.png")).status_code == 404
 
 
-@pytest.mark.parametrize("content", [picture("PNG", (7_000, 6_000)), picture()[:-40]], ids=["a bomb", "a broken image"])
-async def test_what_cannot_be_decoded(photos: Api, drawings: list[Any], content: bytes) -> None:
+@pytest.mark.parametrize("kind", ["a bomb", "a broken image"])
+async def test_what_cannot_be_decoded(photos: Api, drawings: list[Any], kind: str) -> None:
+    content = picture("PNG", (7_000, 6_000)) if kind == "a bomb" else picture()[:-40]
     url = (await create(photos, file_part("image", content=content)))["data"]["image"]
     for _ in range(2):
         answer = await get(photos, url)
