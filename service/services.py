@@ -10,6 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
+from service.domain.accounts.directory import Directory
 from service.domain.accounts.enrolment import Enrolment
 from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.own_account import OwnAccount
@@ -134,6 +135,7 @@ class Services:
     journal: Journal
     passwords: Passwords
     accounts: Accounts
+    directory: Directory
     own_account: OwnAccount
     own_factors: OwnFactors
     enrolment: Enrolment
@@ -274,7 +276,8 @@ def build_services(settings: Settings) -> Services:
     clients = ProviderClients(_provider_defaults(settings), settings.base_url)
     admin = base.build_admin()
     guesses = Guesses(limits, derive_key(settings.secret, FLOWS))
-    accounts = Accounts(passwords, sessions, lists, access=access, protection=protection, guesses=guesses)
+    accounts = Accounts(passwords, sessions, access=access, protection=protection, guesses=guesses)
+    directory = Directory(lists, access, protection)
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
     passkeys = Passkeys(derive_key(settings.secret, PASSKEYS))
@@ -300,6 +303,7 @@ def build_services(settings: Settings) -> Services:
         journal=journal,
         passwords=passwords,
         accounts=accounts,
+        directory=directory,
         own_account=OwnAccount(accounts, passwords, flows, removal, sessions),
         own_factors=OwnFactors(flows),
         enrolment=Enrolment(
@@ -324,7 +328,7 @@ def build_services(settings: Settings) -> Services:
         exports=Exports(catalogs, lists, transfers),
         imports=Imports(documents, catalogs, projects, transfers),
         permits=permits,
-        batches=Batches(documents, permits, accounts),
+        batches=Batches(documents, permits, directory),
         bulk_writes=BulkWrites(catalogs, lists, pattern_judge, transfers),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=files,

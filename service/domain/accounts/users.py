@@ -1,14 +1,14 @@
-"""A project's users: signup, login, the profile, and the list."""
+"""A project's users, as each uses the own account: signup, login and the profile; `directory` has them for others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from service.domain.access.caller import KeyCaller, ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
-from service.domain.access.control import AccessControl, require
-from service.domain.access.visible import VisibleUsers
+from service.domain.access.caller import KeyCaller, PublishableKeyCaller, UserCaller
+from service.domain.access.control import AccessControl
+from service.domain.accounts.directory import sign_files
 from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.password_rules import check_length, check_password
@@ -16,7 +16,6 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.files.files import Submission
 from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
-from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PASSWORD, Client, Grant, Sessions
 from service.errors import (
@@ -32,11 +31,7 @@ from service.errors import (
     WrongCredentials,
     WrongPassword,
 )
-from service.query.bind import bind, bind_distinct
-from service.query.names import Path
-from service.query.nodes import ListQuery
-from service.query.populate import Row
-from service.query.shapes import USERS, Shape
+from service.query.shapes import USERS
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.account_states import NEW_ACCOUNT, AccountState
@@ -74,13 +69,12 @@ class SignedIn:
 
 
 class Accounts:
-    """Everything a project's users can do, and what its API key can do to them."""
+    """What users do with their own accounts."""
 
     def __init__(
         self,
         passwords: Passwords,
         sessions: Sessions,
-        lists: Lists,
         *,
         access: AccessControl,
         protection: FileProtection,
@@ -89,7 +83,6 @@ class Accounts:
         self._guesses = guesses
         self._access = access
         self._protection = protection
-        self._lists = lists
         self._passwords = passwords
         self._sessions = sessions
 
@@ -191,7 +184,7 @@ class Accounts:
         user = await caller.project.users.find_profile(caller.user_id)
         if user is None or not caller.is_in_force(user):
             raise InvalidToken
-        return await self._sign_files(caller.project, user)
+        return await sign_files(self._protection, caller.project, user)
 
     async def check_update(self, caller: UserCaller, revisions: Versions, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user.
@@ -233,7 +226,7 @@ class Accounts:
             await self.profile(caller)
             await self._check_revision(caller, revisions)
             raise Invalid([_unchangeable("email")])
-        return await self._sign_files(caller.project, user)
+        return await sign_files(self._protection, caller.project, user)
 
     async def _check_revision(self, caller: UserCaller, revisions: Versions) -> None:
         """Raises InvalidToken, VersionConflict."""
@@ -242,55 +235,9 @@ class Accounts:
             if user.revision not in revisions:
                 raise VersionConflict(version_tag(user.revision))
 
-    async def list(self, caller: ProjectCaller, query: ListQuery) -> Listing:
-        """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
-
-        Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
-        """
-        shape = await self._shape(caller)
-        show = await self._protection.show(caller.project, [USERS.collection])
-        return await self._lists.read(caller.project.database, bind(query, shape), show)
-
-    async def distinct(self, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:
-        """The values of a field of the users whom `query` finds. Raises Invalid, and as `Lists.distinct`."""
-        found = await self._lists.distinct(project.database, bind_distinct(path, query, USERS))
-        urls = project.database.file_urls
-        return [urls.show_value(value) for value in found] if path[0] not in USERS.named else found
-
-    async def check_reader(self, caller: ProjectCaller) -> None:
-        """Refuses a caller who may read no user at all, as `list` does."""
-        await self._shape(caller)
-
-    async def _shape(self, caller: ProjectCaller) -> Shape:
-        return USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
-
-    async def find(self, caller: ProjectCaller, user_id: str) -> Row:
-        """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""
-        if isinstance(caller, SecretKeyCaller):
-            row = await caller.project.users.find_row(user_id)
-        else:
-            shape = await self._visible(caller)
-            row = await self._lists.find(caller.project.database, user_id, shape, fields=ROW)
-        if row is None:
-            raise UserNotFound
-        if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
-            row.pop("roles", None)
-        if caller.project.database.file_urls.names(row["data"]):
-            await self._protection.sign_user(caller.project, user_id, row["data"])
-        return row
-
-    async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
-        permissions = await self._access.permissions(caller, USERS.collection)
-        require(permissions.read, caller)
-        return VisibleUsers(USERS, permissions)
-
-    async def server_fields(self, project: Project) -> frozenset[str]:
-        """The fields of users' data that only servers write."""
-        return await self._access.server_fields(project)
-
     async def _not_writable(self, project: Project, data: Mapping[str, Any]) -> Violations:
         """The fields in `data` that the project's rules leave to servers."""
-        kept = await self.server_fields(project)
+        kept = await self._access.server_fields(project)
         return [
             Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
         ]
@@ -306,24 +253,11 @@ class Accounts:
         auth_time: datetime | None = None,
     ) -> SignedIn:
         """A session for a user who was recognized just now, or who gave a new password. Raises as `Sessions.open`."""
-        shown = await self._sign_files(project, user)
+        shown = await sign_files(self._protection, project, user)
         grant = await self._sessions.open(
             project, user.id, user.version, client, state=state, amr=amr, auth_time=auth_time
         )
         return SignedIn(grant, shown)
-
-    async def row_of(self, project: Project, user: User) -> Row:
-        """A user as `find` gives one, URLs of files signed."""
-        shown = await self._sign_files(project, user)
-        times = {"created_at": shown.created_at, "updated_at": shown.updated_at}
-        return {"_id": shown.id, "email": shown.email, "data": shown.data, **times}
-
-    async def _sign_files(self, project: Project, user: User) -> User:
-        """The user with the URLs of protected files signed."""
-        if not user.has_files:
-            return user
-        signed = await self._protection.sign_user(project, user.id, user.data)
-        return replace(user, has_signed_urls=True) if signed else user
 
 
 def require_account(submission: Submission[NewAccount]) -> NewAccount:

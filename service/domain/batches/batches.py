@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.accounts.users import Accounts
+from service.domain.accounts.directory import Directory
 from service.domain.batches.room import Room
 from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Step, UpsertStep
 from service.domain.batches.users import do_user_step, show_user_again
@@ -39,10 +39,10 @@ class Permitted:
 class Batches:
     """What callers do many at a time."""
 
-    def __init__(self, documents: Documents, permits: DocumentPermits, accounts: Accounts) -> None:
+    def __init__(self, documents: Documents, permits: DocumentPermits, directory: Directory) -> None:
         self._documents = documents
         self._permits = permits
-        self._accounts = accounts
+        self._directory = directory
 
     async def run_together(
         self, caller: ProjectCaller, steps: Sequence[Step], keep: Keep[list[Done]] | None = None
@@ -90,7 +90,7 @@ class Batches:
 
     async def _show_again(self, caller: ProjectCaller, documents: CallersDocuments | None, kept: Data) -> Data:
         if documents is None:
-            return await show_user_again(self._accounts, caller, kept)
+            return await show_user_again(self._directory, caller, kept)
         return await documents.show_again(kept)
 
     async def run_each(self, caller: ProjectCaller, steps: Sequence[Step]) -> list[Done | ServiceError]:
@@ -137,7 +137,7 @@ class Batches:
     async def _do(self, caller: ProjectCaller, permitted: Permitted, database: ProjectDatabase) -> Done:
         try:
             if permitted.documents is None:
-                return await do_user_step(self._accounts, caller, permitted.step, database)
+                return await do_user_step(self._directory, caller, permitted.step, database)
             project = replace(caller.project, database=database)
             return await do_step(permitted.documents.within(project), permitted.step)
         except (ServiceError, Misfit) as error:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
-from service.domain.accounts.users import RESERVED, Accounts, check_profile
+from service.domain.accounts.directory import Directory
+from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
 from service.domain.documents.approval import CHANGED
 from service.domain.documents.changes import ATTEMPTS
@@ -32,16 +33,16 @@ from service.storage.users import User
 NAMES = (*RESERVED, "password", "email")
 
 
-async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, database: ProjectDatabase) -> Done:
+async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, database: ProjectDatabase) -> Done:
     """Raises UserNotFound, VersionConflict, ConditionFailed, Invalid, Forbidden, Unauthorized."""
     bound = replace(caller, project=replace(caller.project, database=database))
     if isinstance(step, GetStep):
-        return Done(200, user=await accounts.find(bound, step.id))
+        return Done(200, user=await directory.find(bound, step.id))
     if not isinstance(step, ChangeStep) or not isinstance(step.change, SetFields):
         raise Invalid.one(("body", "op"), "Users take update and get", type_="value_error")
     _check_writer(caller, step.id)
     where = _bind_where(step)
-    await _check_names(accounts, caller, step.change)
+    await _check_names(directory, caller, step.change)
     for _ in range(ATTEMPTS):
         user = await bound.project.users.find_profile(step.id)
         if user is None:
@@ -51,16 +52,16 @@ async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, da
         check_record(_as_record(user), step.precondition.versions, where)
         update = ProfileUpdate(user.id, user.version, _change_data(database, user, step.change), None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:
-            return Done(200, user=await accounts.row_of(caller.project, changed))
+            return Done(200, user=await directory.row_of(caller.project, changed))
     raise Unavailable(CHANGED)
 
 
-async def show_user_again(accounts: Accounts, caller: ProjectCaller, kept: Mapping[str, Any]) -> dict[str, Any]:
+async def show_user_again(directory: Directory, caller: ProjectCaller, kept: Mapping[str, Any]) -> dict[str, Any]:
     """What the caller may read today of a user who was answered: `{id, email?, data?, ...}`; at least the id."""
     if isinstance(caller, UserCaller) and caller.user_id == kept["id"]:
         return dict(kept)
     try:
-        row = await accounts.find(caller, kept["id"])
+        row = await directory.find(caller, kept["id"])
     except (UserNotFound, Forbidden, Unauthorized, InvalidApiKey):
         return {"id": kept["id"]}
     data = {name: value for name, value in kept.get("data", {}).items() if name in row["data"]}
@@ -87,7 +88,7 @@ def _bind_where(step: ChangeStep) -> Tree:
     return tree
 
 
-async def _check_names(accounts: Accounts, caller: ProjectCaller, change: SetFields) -> None:
+async def _check_names(directory: Directory, caller: ProjectCaller, change: SetFields) -> None:
     """Raises Invalid for fields that cannot be changed so."""
     violations = check_profile(change.data, reserved=NAMES, loc=("body", "data"))
     for operation in change.operations:
@@ -96,7 +97,7 @@ async def _check_names(accounts: Accounts, caller: ProjectCaller, change: SetFie
         elif operation.operator == "unset" and len(operation.path) == 1:
             violations.append(Violation(operation.place, "A field of a user's data cannot be removed", "value_error"))
     if isinstance(caller, UserCaller):
-        kept = await accounts.server_fields(caller.project)
+        kept = await directory.server_fields(caller.project)
         names = (*change.data, *(operation.field for operation in change.operations))
         violations += [
             Violation(("body", "data", name), f"{name} cannot be set here", "not_writable")

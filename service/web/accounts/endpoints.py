@@ -148,7 +148,7 @@ async def update_profile(request: Request, caller: UserCaller, services: Service
 
 async def get_user(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Get one user."""
-    row = await services.accounts.find(caller, request.path_params["id"])
+    row = await services.directory.find(caller, request.path_params["id"])
     return json_response(record_view(row) if isinstance(caller, SecretKeyCaller) else visible_view(row))
 
 
@@ -163,20 +163,20 @@ async def replace_roles(request: Request, caller: ProjectCaller, services: Servi
 async def list_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return json_response(list_view(await services.accounts.list(caller, query)))
+    return json_response(list_view(await services.directory.list(caller, query)))
 
 
 async def query_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """List and query users with conditions in the body."""
-    await services.accounts.check_reader(caller)
+    await services.directory.check_reader(caller)
     with located_in_body():
-        return json_response(list_view(await services.accounts.list(caller, await read_list_body(request))))
+        return json_response(list_view(await services.directory.list(caller, await read_list_body(request))))
 
 
 async def distinct_users(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """List the values of a field of users."""
     path, query = parse_distinct(request.scope["query_string"])
-    return json_response(distinct_view(await services.accounts.distinct(caller.project, path, query)))
+    return json_response(distinct_view(await services.directory.distinct(caller.project, path, query)))
 
 
 async def jwks(request: Request, caller: AnonymousCaller, services: Services) -> Response:

@@ -1,0 +1,91 @@
+"""A project's users as others see them: lists of them, the values of a field, one of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.control import AccessControl, require
+from service.domain.access.visible import VisibleUsers
+from service.domain.files.protection import FileProtection
+from service.domain.lists import Listing, Lists
+from service.domain.projects.lookup import Project
+from service.errors import UserNotFound
+from service.query.bind import bind, bind_distinct
+from service.query.names import Path
+from service.query.nodes import ListQuery
+from service.query.populate import Row
+from service.query.shapes import USERS, Shape
+from service.storage.users import User
+
+# What is read of a user to be shown to somebody.
+ROW = (*USERS.listed, "updated_at", "roles")
+
+
+class Directory:
+    """Shows each caller the users, and of them the fields, that the project's rules let them read."""
+
+    def __init__(self, lists: Lists, access: AccessControl, protection: FileProtection) -> None:
+        self._lists = lists
+        self._access = access
+        self._protection = protection
+
+    async def list(self, caller: ProjectCaller, query: ListQuery) -> Listing:
+        """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
+
+        Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
+        """
+        shape = await self._shape(caller)
+        show = await self._protection.show(caller.project, [USERS.collection])
+        return await self._lists.read(caller.project.database, bind(query, shape), show)
+
+    async def distinct(self, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:
+        """The values of a field of the users whom `query` finds. Raises Invalid, and as `Lists.distinct`."""
+        found = await self._lists.distinct(project.database, bind_distinct(path, query, USERS))
+        urls = project.database.file_urls
+        return [urls.show_value(value) for value in found] if path[0] not in USERS.named else found
+
+    async def check_reader(self, caller: ProjectCaller) -> None:
+        """Refuses a caller who may read no user at all, as `list` does."""
+        await self._shape(caller)
+
+    async def _shape(self, caller: ProjectCaller) -> Shape:
+        return USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
+
+    async def find(self, caller: ProjectCaller, user_id: str) -> Row:
+        """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""
+        if isinstance(caller, SecretKeyCaller):
+            row = await caller.project.users.find_row(user_id)
+        else:
+            shape = await self._visible(caller)
+            row = await self._lists.find(caller.project.database, user_id, shape, fields=ROW)
+        if row is None:
+            raise UserNotFound
+        if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
+            row.pop("roles", None)
+        if caller.project.database.file_urls.names(row["data"]):
+            await self._protection.sign_user(caller.project, user_id, row["data"])
+        return row
+
+    async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
+        permissions = await self._access.permissions(caller, USERS.collection)
+        require(permissions.read, caller)
+        return VisibleUsers(USERS, permissions)
+
+    async def server_fields(self, project: Project) -> frozenset[str]:
+        """The fields of users' data that only servers write."""
+        return await self._access.server_fields(project)
+
+    async def row_of(self, project: Project, user: User) -> Row:
+        """A user as `find` gives one, URLs of files signed."""
+        shown = await sign_files(self._protection, project, user)
+        times = {"created_at": shown.created_at, "updated_at": shown.updated_at}
+        return {"_id": shown.id, "email": shown.email, "data": shown.data, **times}
+
+
+async def sign_files(protection: FileProtection, project: Project, user: User) -> User:
+    """The user with the URLs of protected files signed."""
+    if not user.has_files:
+        return user
+    signed = await protection.sign_user(project, user.id, user.data)
+    return replace(user, has_signed_urls=True) if signed else user
