@@ -15,6 +15,7 @@ from bench.figures import Figure, show
 from bench.growth import measure_growth
 from bench.limiter import measure_limiter
 from bench.logins import measure_logins
+from bench.mails import measure_mails
 from bench.realtime import measure_room, measure_rooms, measure_socket_memory
 from bench.reliability import measure_reliability
 from bench.report import write_report
@@ -68,7 +69,7 @@ def main(
         bool, typer.Option("--realtime", help="Queries that are followed over many sockets; only when asked for.")
     ] = False,
     sessions: Annotated[
-        bool, typer.Option("--sessions", help="A refresh beside a profile; only when asked for.")
+        bool, typer.Option("--sessions", help="A refresh beside a profile, and mails; only when asked for.")
     ] = False,
     against: Annotated[
         Path | None,
@@ -117,6 +118,7 @@ def _parts(
         ("requests", lambda: measure_limiter(located, rounds=rounds, block=BLOCK)),
         ("requests", lambda: measure_round_trips(located)),
         ("sessions", lambda: measure_sessions(located, rounds=rounds, block=BLOCK, against=against)),
+        ("sessions", lambda: measure_mails(located)),
         ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK)),
         ("cursor", lambda: measure_cursors(located, documents=many)),
         ("aggregations", lambda: measure_aggregations(located, many=many, rounds=few)),

@@ -41,7 +41,7 @@ def measure_sessions(settings: Settings, *, rounds: int, block: int, against: Pa
     with ExitStack() as sides:
         stage = sides.enter_context(running(Checkout(HERE, PREFIX), settings, USERS, REFRESHING))
         floor = Side(sides.enter_context(_floor(settings, stage)), _bare_requests())
-        ours = Side(stage.server, {PROFILE: _profile(stage), REFRESH: _refreshes(settings, stage)})
+        ours = Side(stage.server, {PROFILE: _profile(stage), REFRESH: refreshes(settings, stage)})
         costs = asyncio.run(interleave({OURS: ours, FLOOR: floor}, mongodb, rounds=rounds, block=block))
         figures = _refresh_figures(costs, note)
         if against is not None:
@@ -80,16 +80,16 @@ def _profile(stage: Stage) -> Request:
     return Request("GET", "/auth-collections/user", stage.signed_in)
 
 
-def _refreshes(settings: Settings, stage: Stage) -> Iterator[Request]:
+def refreshes(settings: Settings, stage: Stage) -> Iterator[Request]:
     """Each is sent the token that the one before it of its session was given, which the key tells beforehand."""
     if settings.secret_key is None:
         raise RuntimeError("The tokens are made with SECRET_KEY")
     tokens = RefreshTokens(derive_key(settings.secret, PURPOSE))
     signed_in = [_sign_in(stage) for _ in range(SESSIONS)]
     first = [tokens.read(each) for each in signed_in]
-    for refreshes in count():
+    for refreshed in count():
         for each in first:
-            token = tokens.write(RefreshToken(each.project_id, each.sid, refreshes))
+            token = tokens.write(RefreshToken(each.project_id, each.sid, refreshed))
             yield Request("POST", "/auth-collections/refresh", (), json.dumps({"refresh_token": token}).encode())
 
 
