@@ -11,6 +11,7 @@ from service.storage.records import translated
 # No slice is larger than this part of what is left, so the slices shrink to one as a limit is approached.
 SHARE = 2
 USED = {"$ifNull": ["$used", 0]}
+NOTED = ({"$set": {"asked": {"$add": [{"$ifNull": ["$asked", 0]}, 1]}}},)
 
 
 class Counters:
@@ -19,16 +20,19 @@ class Counters:
     def __init__(self, databases: Databases) -> None:
         self._counters = databases.system["counters"]
 
-    async def take(self, key: str, *, wanted: int, limit: int, until: datetime) -> tuple[int, int]:
+    async def take(
+        self, key: str, *, wanted: int, limit: int, until: datetime, is_noted: bool = False
+    ) -> tuple[int, int]:
         """Takes up to `wanted` of what `limit` leaves; returns how many were granted, and how many are used up now.
 
         The match is on `_id` alone, so that the server itself repeats an upsert that lost a race (MongoDB manual, "Upsert
-        with Duplicate Values"). `until` is when the document may be cleaned up. Raises Unavailable.
+        with Duplicate Values"). `until` is when the document may be cleaned up. A second refusal changes nothing, and is
+        answered without a write, which is sooner; one that `is_noted` takes as long as any other. Raises Unavailable.
         """
         with translated():
             found: Any = await self._counters.find_one_and_update(
                 {"_id": key},
-                _take(wanted, limit, until),
+                [*_take(wanted, limit, until), *(NOTED if is_noted else ())],
                 upsert=True,
                 projection={"used": 1, "granted": 1},
                 return_document=ReturnDocument.AFTER,

@@ -258,11 +258,14 @@ class Limits:
                 await self._counters.give_back(_key(part, end), share.amount)
 
     async def take_one(self, project: Project, policy: Policy, address: str) -> str:
-        """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises LimitExceeded."""
+        """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises LimitExceeded.
+
+        Which takes as long as a grant: nobody shall see by the time whether an address has had enough.
+        """
         limit, now = policy.limit(project.settings), self._clock()
         end = window_end(now, policy.seconds)
         key = _key((project.id, policy.name, address, limit), end)
-        granted, _ = await self._counters.take(key, wanted=1, limit=limit, until=_keep_until(end))
+        granted, _ = await self._counters.take(key, wanted=1, limit=limit, until=_keep_until(end), is_noted=True)
         if not granted:
             raise exceeded(policy, limit, seconds_until(end, now))
         return key

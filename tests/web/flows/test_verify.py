@@ -82,6 +82,19 @@ async def test_a_sixth_mail_in_an_hour_is_not_sent_and_nobody_is_told(api: Api, 
     assert len(await mailed(services, api)) == 5
 
 
+async def test_e4_a_limited_address_is_written_for_as_often_as_any_other(
+    api: Api, services: Services, mongo: Any
+) -> None:
+    """What changes nothing is answered sooner, for nothing waits for the journal."""
+    system = mongo[f"{services.databases.prefix}system"]
+    for _ in range(8):
+        before = list(system["counters"].find({"_id": {"$regex": "mail_"}}))
+        await ask(api, "verify-email", email="nobody@example.com")
+        system["flows"].update_many({}, {"$unset": {"slot": "", "slot_until": ""}})
+        after = list(system["counters"].find({"_id": {"$regex": "mail_"}}))
+        assert len([each for each in after if each not in before]) == 2
+
+
 async def test_a_project_may_bound_its_mails_of_a_day(make_api: MakeApi, services: Services) -> None:
     api = await make_api(MAIL_LIMIT="1")
     for name in ("ann", "bob"):
