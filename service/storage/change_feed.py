@@ -91,12 +91,20 @@ class _Group:
 
 
 class ChangeStream:
-    """One stream over all collections of `namespaces`, of what is later than `position`."""
+    """One stream over all collections of `namespaces`, but for those of `without`, of what is later than `position`."""
 
     def __init__(
-        self, client: Client, namespaces: Iterable[Namespace], position: int, prefix: str, *, wait_ms: int = WAIT_MS
+        self,
+        client: Client,
+        namespaces: Iterable[Namespace],
+        position: int,
+        prefix: str,
+        *,
+        without: Iterable[Namespace] = (),
+        wait_ms: int = WAIT_MS,
     ) -> None:
         self.namespaces = frozenset(namespaces)
+        self.without = frozenset(without)
         # All that was written up to here was told.
         self.position = position
         self._client = client
@@ -138,7 +146,7 @@ class ChangeStream:
                     "startAtOperationTime": to_timestamp(self.position + 1),
                 }
             },
-            *_stages(self.namespaces, self._prefix),
+            *_stages(self.namespaces, self.without, self._prefix),
         ]
         command = {
             "aggregate": 1,
@@ -220,16 +228,21 @@ async def find_between(
     return found
 
 
-def _stages(namespaces: frozenset[Namespace], prefix: str) -> list[Document]:
+def _stages(namespaces: frozenset[Namespace], without: frozenset[Namespace], prefix: str) -> list[Document]:
     """Only the collections that somebody follows; without what nobody may see, and what is too large for one event."""
-    named = [{"db": database, "coll": collection} for database, collection in sorted(namespaces)]
-    match: Document = {"ns": {"$in": named}} if len(named) <= NAMED else {"ns.db": {"$regex": f"^{prefix}p_"}}
+    match: Document = {"ns": {"$in": _named(namespaces - without)}}
+    if len(namespaces) > NAMED:
+        match = {"ns.db": {"$regex": f"^{prefix}p_"}, **({"ns": {"$nin": _named(without)}} if without else {})}
     images = ("fullDocument", "fullDocumentBeforeChange")
     return [
         {"$match": {**match, "operationType": {"$in": list(CHANGES)}}},
         {"$set": {image: _within(f"${image}") for image in images}},
         {"$unset": ["updateDescription", *(f"{image}.{name}" for image in images for name in HIDDEN)]},
     ]
+
+
+def _named(namespaces: Iterable[Namespace]) -> list[Document]:
+    return [{"db": database, "coll": collection} for database, collection in sorted(namespaces)]
 
 
 def _within(image: str) -> Document:

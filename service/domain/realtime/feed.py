@@ -134,8 +134,7 @@ class ChangeFeed:
         if self._client is None or generation != self._generation:
             return
         FEED_OPENED.inc()
-        told = [each for each in self._followed if not self.floods.is_held(each)]
-        stream = ChangeStream(self._client, told, self.position, self._prefix)
+        stream = ChangeStream(self._client, self._followed, self.position, self._prefix, without=self.floods.held)
         ahead = asyncio.create_task(stream.next_moments())
         try:
             while generation == self._generation:

@@ -29,6 +29,10 @@ class Floods:
         self._full: Counter[Namespace] = Counter()
         self._held: dict[Namespace, tuple[float, asyncio.Event]] = {}
 
+    @property
+    def held(self) -> list[Namespace]:
+        return list(self._held)
+
     def is_held(self, namespace: Namespace) -> bool:
         return namespace in self._held
 

@@ -60,10 +60,15 @@ async def test_w7_more_changes_at_once_than_a_frame_holds_are_a_resync(
     assert len((await live.expect("snapshot"))["documents"]) == 5
 
 
+@pytest.mark.parametrize("named", [64, 0])
 async def test_w7_a_bulk_write_delays_nobody_who_follows_something_else(
-    messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch, named: int
 ) -> None:
-    """Whoever follows it begins anew once; what somebody asks for meanwhile is answered after it, and misses nothing."""
+    """Whoever follows it begins anew once; what somebody asks for meanwhile is answered after it, and misses nothing.
+
+    Also where MongoDB is told of no names, for there are too many.
+    """
+    monkeypatch.setattr("service.storage.change_feed.NAMED", named)
     monkeypatch.setattr("service.storage.change_feed.BATCH", 5)
     monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", SECONDS)
     declared = {"name": "quiet", "schema": {"text": {"type": "string"}}, "realtime": True}
