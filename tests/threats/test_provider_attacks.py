@@ -10,12 +10,13 @@ from service.app import Application
 from service.errors import ConfigurationError
 from tests.conftest import MakeApi
 from tests.identity_provider import provider, provider_server
+from tests.web.factors.devices import SETTINGS, Holder
 from tests.web.sign_in.apps import begin as begin_app
 from tests.web.sign_in.apps import bring, token_of
 from tests.web.sign_in.codes import code_of, exchange, land
 from tests.web.sign_in.conftest import fakes_server, make_preset, providers, staff
 from tests.web.sign_in.fakes import OTHER_TENANT, TENANT
-from tests.web.sign_in.people import Person, come_by, sign_up
+from tests.web.sign_in.people import IDENTITIES, Person, come_by, sign_up
 from tests.web.sign_in.providers import Providers, query_of
 from tests.web.sign_in.site import COMPLETE, ending
 
@@ -216,6 +217,37 @@ async def test_p6_of_two_unlinks_at_once_one_way_stays(two: Providers) -> None:
         back = await come_by(two, left["provider"], "ada" if left["provider"] == "staff" else "björn")
         assert back.id == ada.id
         assert (await back.link(gone, "ada" if gone == "staff" else "björn")).status_code == 201
+
+
+async def test_p6_of_an_identity_and_a_passkey_removed_at_once_one_stays(two: Providers) -> None:
+    await two.services.admin.change(two.api.project.id, SETTINGS)
+    two.services.projects.forget_all()
+    for account in ("ada", "björn", "иван", "nameless"):
+        person = await come_by(two, "staff", account)
+        holder = Holder(two.api, person.token)
+        enrolled = await holder.enrol()
+        assert enrolled.status_code == 201, enrolled.text
+        (identity,) = (await holder.ask("GET", IDENTITIES)).json()["identities"]
+        answers = await asyncio.gather(
+            holder.ask("DELETE", f"{IDENTITIES}/{identity['id']}"),
+            holder.ask("DELETE", f"/auth-collections/user/factors/{enrolled.json()['factor']['id']}"),
+        )
+        assert sorted(answer.status_code for answer in answers) == [204, 409], account
+        refused = next(answer for answer in answers if answer.status_code == 409)
+        assert refused.json()["code"] == "last_sign_in_method"
+
+
+async def test_p6_who_has_a_second_factor_shows_it_before_identities_change(two: Providers) -> None:
+    await two.services.admin.change(two.api.project.id, SETTINGS)
+    two.services.projects.forget_all()
+    person, weak = await come_by(two, "staff", "ada"), await come_by(two, "staff", "ada")
+    holder = Holder(two.api, person.token)
+    assert (await holder.enrol()).status_code == 201
+    (identity,) = await weak.identities()
+    # A session from before, which anybody may have found.
+    for answer in (await weak.begin("club"), await weak.remove(identity["id"])):
+        assert (answer.status_code, answer.json()["code"]) == (403, "step_up_required")
+    assert (await holder.ask("DELETE", f"{IDENTITIES}/{identity['id']}")).status_code == 204
 
 
 async def test_p6_the_mail_of_a_proven_address_is_no_way_to_sign_in(two: Providers) -> None:
