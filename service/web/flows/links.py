@@ -8,7 +8,7 @@ from starlette.responses import Response
 from service.domain.access.caller import ServiceCaller
 from service.domain.confirmations.links import Link
 from service.domain.limits.limiter import CODES
-from service.errors import EmailInUse, Invalid, InvalidCode, LimitExceeded
+from service.errors import Busy, EmailInUse, Invalid, InvalidCode, LimitExceeded
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.client_address import find_client_address
@@ -50,8 +50,8 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
         return render_page("lost", locale, status=400)
     except EmailInUse:
         return render_page("taken", locale, status=409)
-    except LimitExceeded as error:
-        page = render_page("busy", locale, status=429)
+    except (LimitExceeded, Busy) as error:
+        page = render_page("busy", locale, status=error.status)
         page.headers.update(error.headers)
         return page
 
