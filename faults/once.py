@@ -1,7 +1,7 @@
 """What works once, asked for by several at the same time, at two processes of the service.
 
-`python -m faults once [--kind svc-code …] [--races 10000] [--at-once 4]`. A code, or the nonce of an ID token, is won
-twice where two of those who send it get a token. Fails unless each is won by exactly one.
+`python -m faults once [--kind svc-code …] [--races 10000] [--at-once 4]`. A code, the nonce of an ID token, or a second
+factor is won twice where two of those who send it get a token. Fails unless each is won by exactly one.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ import httpx2
 import structlog
 import typer
 
+from faults.factors import Holders
 from faults.in_process import asking, running
 from faults.mailed import Mailbox
 from faults.processes import headers, make_key, running_service
@@ -45,8 +46,9 @@ PROCESSES = 2
 # A worker of a busy machine takes its time.
 TIMEOUT_SECONDS = 60
 
-# Makes what works once, and says how it is asked for: path and body.
-Make = Callable[[], Awaitable[tuple[str, dict[str, Any]]]]
+# Makes what works once, and says how it is asked for: the path, and the body of all, or of each of them.
+Asked = tuple[str, dict[str, Any] | list[dict[str, Any]]]
+Make = Callable[[], Awaitable[Asked]]
 
 
 @dataclass
@@ -71,8 +73,12 @@ async def race(clients: Sequence[httpx2.AsyncClient], key: str, make: Make, *, r
     async def one() -> None:
         async with places:
             path, body = await _patiently(make)
-            senders = islice(cycle(clients), at_once)
-            answers = await asyncio.gather(*(http.post(path, json=body, headers=headers(key)) for http in senders))
+            senders = zip(
+                islice(cycle(clients), at_once), cycle(body if isinstance(body, list) else [body]), strict=False
+            )
+            answers = await asyncio.gather(
+                *(http.post(path, json=sent, headers=headers(key)) for http, sent in senders)
+            )
         codes = [answer.status_code for answer in answers]
         won, cut = codes.count(httpx2.codes.OK), httpx2.codes.SERVICE_UNAVAILABLE in codes
         report.statuses.update(codes)
@@ -84,7 +90,7 @@ async def race(clients: Sequence[httpx2.AsyncClient], key: str, make: Make, *, r
     return report
 
 
-async def _patiently(make: Make) -> tuple[str, dict[str, Any]]:
+async def _patiently(make: Make) -> Asked:
     """On a machine that is busy with other things MongoDB may take too long now and then."""
     for _ in range(ATTEMPTS - 1):
         with suppress(Unavailable):
@@ -130,6 +136,8 @@ class Kind(StrEnum):
     NONCE = "nonce"
     MAILED_CODE = "mailed-code"
     MAILED_LINK = "mailed-link"
+    TOTP = "totp"
+    RECOVERY_CODE = "recovery-code"
 
 
 def main(
@@ -137,7 +145,7 @@ def main(
     at_once: Annotated[int, typer.Option(help="How many ask for the same at once.", min=2)] = 4,
     kind: Annotated[list[Kind] | None, typer.Option(help="What for; everything by default.")] = None,
 ) -> None:
-    """Race for codes of sign-ins, for nonces of ID tokens, and for codes and links of mails."""
+    """Race for codes of sign-ins, nonces of ID tokens, codes and links of mails, and for second factors."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     failed = asyncio.run(_run(kind or list(Kind), races, at_once))
     if failed:
@@ -150,7 +158,7 @@ async def _run(kinds: Sequence[Kind], races: int, at_once: int) -> bool:
     async with _served() as (app, clients, key):
         with running_provider() as provider:
             for kind in kinds:
-                make = await _maker(kind, app, clients[0], key, provider)
+                make = await _maker(kind, app, clients[0], key, provider, at_once)
                 started = time.monotonic()
                 report = await race(clients, key, make, races=races, at_once=at_once)
                 seconds = time.monotonic() - started
@@ -159,7 +167,9 @@ async def _run(kinds: Sequence[Kind], races: int, at_once: int) -> bool:
     return failed
 
 
-async def _maker(kind: Kind, app: Application, http: httpx2.AsyncClient, key: str, provider: Provider) -> Make:
+async def _maker(
+    kind: Kind, app: Application, http: httpx2.AsyncClient, key: str, provider: Provider, at_once: int
+) -> Make:
     match kind:
         case Kind.SVC_CODE:
             return await make_codes(app, key)
@@ -172,6 +182,10 @@ async def _maker(kind: Kind, app: Application, http: httpx2.AsyncClient, key: st
             return Mailbox(app, http, key).make_code
         case Kind.MAILED_LINK:
             return Mailbox(app, http, key).make_link
+        case Kind.TOTP:
+            return Holders(app, await app.services.projects.by_api_key(key), at_once).make_totp
+        case Kind.RECOVERY_CODE:
+            return Holders(app, await app.services.projects.by_api_key(key), at_once).make_recovery_code
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.removal import Removal
 from service.domain.accounts.second_steps import SecondSteps
 from service.domain.accounts.users import Accounts
+from service.domain.administration.factors import FactorAdministration
 from service.domain.administration.links import LinkAdministration
 from service.domain.administration.sessions import SessionAdministration
 from service.domain.administration.users import UserAdministration
@@ -144,6 +145,7 @@ class Services:
     user_administration: UserAdministration
     session_administration: SessionAdministration
     link_administration: LinkAdministration
+    factor_administration: FactorAdministration
     sign_in: SignIn
     native_sign_in: NativeSignIn
     own_identities: OwnIdentities
@@ -281,9 +283,9 @@ def build_services(settings: Settings) -> Services:
     outbox = _build_outbox(settings, base, store)
     flows = _build_flows(settings, base, limits, store, outbox)
     passkeys = Passkeys(derive_key(settings.secret, PASSKEYS))
-    proofs = Proofs(limits, base.secret_box, flows, passkeys, key=derive_key(settings.secret, FLOWS))
+    proofs = Proofs(limits, base.secret_box, flows, passkeys, sessions, key=derive_key(settings.secret, FLOWS))
     joining = Joining(flows, access)
-    verification, resets = Verification(flows), Resets(flows, passwords, access)
+    verification, resets = Verification(flows), Resets(flows, passwords, access, proofs)
     removal = Removal(access, store)
     sign_ins = SignIns(flows, exchange_codes, accounts, access)
     email_changes = EmailChanges(flows, limits, access)
@@ -320,6 +322,7 @@ def build_services(settings: Settings) -> Services:
         user_administration=UserAdministration(passwords, protection, flows, removal, limits),
         session_administration=SessionAdministration(sessions, access),
         link_administration=LinkAdministration(flows, store, base.secret_box),
+        factor_administration=FactorAdministration(flows),
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,

@@ -167,6 +167,8 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", f"{ONE_USER}/sessions", administration.list_sessions, KEY, AUTH, describe_administration.LIST_SESSIONS),
     ApiRoute("DELETE", f"{ONE_USER}/sessions", administration.end_sessions, KEY, AUTH,
              describe_administration.END_SESSIONS),
+    ApiRoute("DELETE", f"{ONE_USER}/factors", administration.remove_factors, KEY, AUTH,
+             describe_administration.REMOVE_FACTORS),
     ApiRoute("POST", f"{ONE_USER}/links", administration.make_link, KEY, AUTH, describe_administration.MAKE_LINK,
              max_body=MAX_JSON_BYTES),
     ApiRoute("PUT", f"{ONE_USER}/roles", accounts.replace_roles, BY_RULE, AUTH_BY_RULE, describe_accounts.ROLES,

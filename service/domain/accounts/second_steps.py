@@ -8,10 +8,9 @@ from service.domain.factors.passkeys import Asked, Passkeys, find_party
 from service.domain.factors.proofs import Also, Attempt, PasskeyAnswer, Proof, Proofs
 from service.domain.projects.lookup import Project
 from service.domain.sessions.pending import SECOND_FACTOR, STEP_UP, PendingSignIns, Recognized
-from service.domain.sessions.sessions import EMAIL, PASSWORD, Client, Sessions
+from service.domain.sessions.sessions import PASSWORD, Client, Sessions
 from service.errors import InvalidFactor, InvalidToken
 from service.storage.databases import ProjectDatabase
-from service.storage.proven_emails import mark_verified
 from service.storage.users import Credentials
 
 
@@ -46,11 +45,9 @@ class SecondSteps:
         async def spend(database: ProjectDatabase) -> None:
             if not await self._pending.spend(pending, database):
                 raise InvalidFactor
-            if not set(EMAIL).isdisjoint(recognized.amr):
-                await mark_verified(database, credentials.user.id, credentials.user.email)
 
         attempt = Attempt(project, credentials.user, client, locale)
-        way = await self._use(attempt, proof, spend)
+        way = await self._proofs.use(attempt, proof, spend)
         amr, version = (*recognized.amr, way), recognized.version
         await self._sessions.admit(project, replace(recognized, amr=amr), client, credentials.state)
         if recognized.replaces is not None:
@@ -69,7 +66,7 @@ class SecondSteps:
         credentials = await self._find_own(caller)
         session = await self._sessions.find_own(caller)
         also = await self._take_asked(caller, proof) if isinstance(proof, PasskeyAnswer) else None
-        way = await self._use(Attempt(caller.project, credentials.user, client, locale), proof, also)
+        way = await self._proofs.use(Attempt(caller.project, credentials.user, client, locale), proof, also)
         amr = tuple(dict.fromkeys((*(session.amr if session else ()), way)))
         return await self._replace(caller, credentials, client, amr)
 
@@ -121,10 +118,3 @@ class SecondSteps:
         await self._sessions.admit(project, recognized, client, state)
         user = replace(credentials.user, version=await self._sessions.end_own(caller))
         return await self._accounts.sign_in(project, user, client, state, amr=amr)
-
-    async def _use(self, attempt: Attempt, proof: Proof, also: Also | None = None) -> str:
-        try:
-            return await self._proofs.use(attempt, proof, also)
-        except InvalidFactor as error:
-            self._sessions.note_refusal(attempt.project, attempt.user.id, attempt.client, error)
-            raise

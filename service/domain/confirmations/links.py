@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from service.domain.confirmations.email_changes import CHANGE, EmailChanges
-from service.domain.confirmations.resets import INVITE, RESET, Resets
+from service.domain.confirmations.resets import INVITE, RESET, NewSecret, Resets
 from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
 from service.domain.confirmations.verification import VERIFY, Verification
 from service.domain.flows.flows import Flows
@@ -63,10 +63,15 @@ class Links:
         except ProjectNotFound:
             raise InvalidCode from None
 
-    async def follow(self, link: Link, password: str | None) -> str | None:
+    async def asks_factor(self, link: Link) -> bool:
+        """Whether a password is not enough."""
+        return link.takes_password and await self._resets.asks_factor(link.project, link.flow)
+
+    async def follow(self, link: Link, new: NewSecret | None) -> str | None:
         """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
 
-        Raises InvalidCode, Invalid for a password that the project does not take, Busy, EmailInUse.
+        Raises InvalidCode, Invalid for a password that the project does not take, FactorRequired, InvalidFactor, LimitExceeded,
+        Busy, EmailInUse.
         """
         project, flow = link.project, link.flow
         if flow.purpose == SIGN_IN:
@@ -75,7 +80,7 @@ class Links:
             await self._email_changes.finish(project, flow)
         elif flow.purpose == VERIFY:
             await self._verification.finish(project, flow)
-        else:
-            self._resets.check(project, password or "")
-            await self._resets.finish(project, flow, password or "")
+        elif new is not None:
+            self._resets.check(project, new.password)
+            await self._resets.finish(project, flow, new)
         return None

@@ -1,14 +1,22 @@
 """A new password for who proves the address of an account: by the code or the link of a mail."""
 
+from dataclasses import dataclass, field
+
 from service.domain.access.control import AccessControl
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.confirmations.verification import MailRequest
+from service.domain.factors.proofs import Attempt, Proof, Proofs
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
-from service.errors import Invalid, InvalidCode
+from service.domain.sessions.admission import has_factors, methods_of
+from service.domain.sessions.sessions import Client
+from service.errors import FactorRequired, Invalid, InvalidCode
+from service.schema.values import now
+from service.storage.account_states import PASSKEY, AccountState
 from service.storage.databases import ProjectDatabase
+from service.storage.factors import find_owner, find_state
 from service.storage.proven_emails import find_account, mark_verified
 from service.storage.user_changes import replace_password
 
@@ -16,10 +24,20 @@ RESET, INVITE = "reset_password", "invite"
 PASSWORD_CHANGED = "password_changed"  # noqa: S105 - a kind of mail
 
 
+@dataclass(frozen=True, slots=True)
+class NewSecret:
+    """The password to have from now on, and the second `factor` of whoever has one. From where it comes."""
+
+    password: str = field(repr=False)
+    client: Client
+    factor: Proof | None = None
+
+
 class Resets:
     """Of the passwords of a project's users, also of those who never had one."""
 
-    def __init__(self, flows: Flows, passwords: Passwords, access: AccessControl) -> None:
+    def __init__(self, flows: Flows, passwords: Passwords, access: AccessControl, proofs: Proofs) -> None:
+        self._proofs = proofs
         self._flows = flows
         self._passwords = passwords
         self._access = access
@@ -32,33 +50,43 @@ class Resets:
         purpose = Purpose(RESET, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
         return await self._flows.open(project, purpose)
 
-    async def by_code(self, project: Project, flow_id: str, code: str, password: str) -> None:
-        """Raises Invalid, which spends nothing, InvalidCode, LimitExceeded, Busy."""
-        self.check(project, password)
+    async def by_code(self, project: Project, flow_id: str, code: str, new: NewSecret) -> None:
+        """Raises Invalid, FactorRequired and InvalidFactor, which spend nothing, InvalidCode, LimitExceeded, Busy."""
+        self.check(project, new.password)
         flow = await self._flows.find_by_code(project, flow_id, code, (RESET, INVITE))
-        await self.finish(project, flow, password)
+        await self.finish(project, flow, new)
 
-    async def by_token(self, project: Project, token: str, password: str) -> None:
+    async def by_token(self, project: Project, token: str, new: NewSecret) -> None:
         """Raises as `by_code`."""
-        self.check(project, password)
-        await self.finish(project, await self._flows.find_by_token(token, (RESET, INVITE), project), password)
+        self.check(project, new.password)
+        await self.finish(project, await self._flows.find_by_token(token, (RESET, INVITE), project), new)
+
+    async def asks_factor(self, project: Project, flow: Flow) -> bool:
+        """Whether the flow's user has a second factor, without which there is no other password."""
+        state = await find_state(project.database, flow.user_id) if flow.user_id is not None else None
+        return state is not None and has_factors(project.settings, state)
 
     def check(self, project: Project, password: str, email: str | None = None) -> None:
         """Raises Invalid for a password that the project does not take."""
         if violations := check_password(password, project.settings, project.name, email):
             raise Invalid(violations)
 
-    async def finish(self, project: Project, flow: Flow, password: str) -> None:
+    async def finish(self, project: Project, flow: Flow, new: NewSecret) -> None:
         """Stores the password; ends all sessions, voids the user's other flows, and tells the user.
 
-        All of it in one transaction. Raises InvalidCode where the flow was spent, or the user has another address now; Invalid,
-        which spends nothing, where the password is the address.
+        All of it in one transaction, in which the factor is spent as well. Raises InvalidCode where the flow was spent, or the
+        user has another address now; and, which spends nothing, Invalid where the password is the address, FactorRequired,
+        InvalidFactor, LimitExceeded.
         """
         user_id = flow.user_id
-        if user_id is None:
+        owner = await find_owner(project.database, user_id) if user_id is not None else None
+        if user_id is None or owner is None:
             raise InvalidCode
-        self.check(project, password, flow.address)
-        hashed = await self._passwords.hash(password, project.id)
+        self.check(project, new.password, flow.address)
+        factor = new.factor if has_factors(project.settings, owner.state) else None
+        if factor is None:
+            _check_none(project, flow, owner.state)
+        hashed = await self._passwords.hash(new.password, project.id)
         notice = Purpose(PASSWORD_CHANGED, flow.address, user_id, locale=flow.locale)
 
         async def write(database: ProjectDatabase) -> None:
@@ -66,10 +94,26 @@ class Resets:
             # Who reads the mail has the address.
             if not await mark_verified(database, user_id, flow.address):
                 raise InvalidCode
+            if factor is None:
+                # One may have been added since.
+                _check_none(project, flow, await find_state(database, user_id))
             await replace_password(database, user_id, hashed)
             await self._flows.void(user_id, database, project)
             await self._flows.insert(project, notice, database)
 
-        await project.database.in_transaction(write)
+        if factor is None:
+            await project.database.in_transaction(write)
+        else:
+            await self._proofs.use(Attempt(project, owner.user, new.client, flow.locale), factor, write)
         self._access.forget_user(project, user_id)
         self._flows.wake()
+
+
+def _check_none(project: Project, flow: Flow, state: AccountState | None) -> None:
+    """Raises FactorRequired for an account with a factor: whoever reads the mails has no more than the mails.
+
+    A passkey is bound to a page of the project's, to which a reset by mail may not lead.
+    """
+    if state is not None and has_factors(project.settings, state):
+        methods = [method for method in methods_of(state) if method != PASSKEY]
+        raise FactorRequired(flow.id, methods, int((flow.expires_at - now()).total_seconds()))

@@ -15,7 +15,7 @@ from service.domain.limits.limiter import Limits
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND
-from service.domain.sessions.sessions import Client
+from service.domain.sessions.sessions import Client, Sessions
 from service.errors import InvalidFactor
 from service.passkeys.answers import Assertion, Refused
 from service.schema.values import now
@@ -80,8 +80,18 @@ class Attempt:
 class Proofs:
     """Judges second factors. `key` is for the names of accounts, as those of flows."""
 
-    def __init__(self, limits: Limits, secret_box: SecretBox, flows: Flows, passkeys: Passkeys, *, key: bytes) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        secret_box: SecretBox,
+        flows: Flows,
+        passkeys: Passkeys,
+        sessions: Sessions,
+        *,
+        key: bytes,
+    ) -> None:
         self._passkeys = passkeys
+        self._sessions = sessions
         self._limits = limits
         self._box = secret_box
         self._flows = flows
@@ -105,7 +115,8 @@ class Proofs:
                     await also(database)
 
             await project.database.in_transaction(write)
-        except InvalidFactor:
+        except InvalidFactor as error:
+            self._sessions.note_refusal(project, attempt.user.id, attempt.client, error)
             raise
         except BaseException:
             await uncount(self._limits, taken)

@@ -220,6 +220,7 @@ class Flows:
             locale=record.get("mail", {}).get("locale"),
             redirect_to=record.get("redirect_to"),
             challenge=record.get("challenge"),
+            expires_at=record["expires_at"],
             state=record.get("state", {}),
         )
 

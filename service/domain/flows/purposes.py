@@ -51,6 +51,7 @@ class Flow:
     locale: str | None
     redirect_to: str | None
     challenge: str | None = field(repr=False)
+    expires_at: datetime
     state: Document = field(default_factory=dict)
 
 

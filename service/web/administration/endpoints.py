@@ -52,6 +52,12 @@ async def end_sessions(request: Request, caller: SecretKeyCaller, services: Serv
     return Response(status_code=204)
 
 
+async def remove_factors(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+    """Remove all second factors of a user."""
+    await services.factor_administration.remove_all(caller.project, request.path_params["id"])
+    return Response(status_code=204)
+
+
 async def make_link(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Make a link and a code for a user, without a mail."""
     form = validated(LinkForm, await read_object(request))

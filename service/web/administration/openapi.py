@@ -81,6 +81,13 @@ EXAMPLE_LINK = {
     "flow_id": "4bS9uQmXk1dW0p2RzV7nYA",
     "expires_at": shapes.EXAMPLE_TIME,
 }
+REMOVE_FACTORS = Operation(
+    id="removeFactorsOfUser",
+    tag=tags.USERS,
+    description="Of whoever has lost them all, and the recovery codes. The user is told by mail; sessions go on.",
+    answers=(SuccessResponse(status=204, description="The user has no second factor"),),
+    errors=(UserNotFound,),
+)
 MAKE_LINK = Operation(
     id="makeLink",
     tag=tags.USERS,

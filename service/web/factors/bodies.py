@@ -1,33 +1,35 @@
 """What the endpoints of second factors read and answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from service.domain.factors.proofs import PasskeyAnswer, Proof, RecoveryCode, TotpCode
+from service.domain.factors.proofs import PasskeyAnswer, Proof
 from service.domain.factors.recovery_codes import NUMBER
 from service.errors import Invalid
 from service.web.accounts.bodies import SignedIn
 from service.web.factors.credentials import EXAMPLE_FLOW, AssertionCredential
 from service.web.http.passwords import Password
+from service.web.http.proofs import (
+    EXAMPLE_RECOVERY_CODE,
+    MAX_PROOF,
+    WAYS,
+    Digits,
+    OneRecoveryCode,
+    check_one,
+    read_proof,
+)
 from service.web.openapi.shapes import Id, Time
 
-EXAMPLE_CODE = "492039"
-EXAMPLE_RECOVERY_CODE = "MZXW-6YTB-OJRG-C4TB-PJUW-4ZY2"
-MAX_PROOF, MAX_NAME = 64, 100
+MAX_NAME = 100
+# A passkey resets no password by mail.
+OF_SIGN_IN = (*WAYS, "credential")
 
 PendingFlow = Annotated[
     str,
     Field(min_length=1, max_length=MAX_PROOF, examples=[EXAMPLE_FLOW], description="Of a sign-in that was answered so"),
-]
-Digits = Annotated[
-    str, Field(max_length=MAX_PROOF, examples=[EXAMPLE_CODE], description="The six digits that the app shows")
-]
-OneRecoveryCode = Annotated[
-    str,
-    Field(max_length=MAX_PROOF, examples=[EXAMPLE_RECOVERY_CODE], description="However it is grouped; good once"),
 ]
 FactorName = Annotated[
     str, Field(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]*$", examples=["My phone"])
@@ -39,13 +41,10 @@ def _one_of(names: Iterable[str]) -> dict[str, Any]:
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
-WAYS = ("totp", "recovery_code", "credential")
-
-
 class FactorForm(BaseModel):
     """One of the ways in which the user has a second factor, and the flow of the sign-in that waits for it."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(WAYS))
+    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(OF_SIGN_IN))
 
     flow_id: PendingFlow
     totp: Digits | None = None
@@ -59,7 +58,7 @@ class StepUpForm(BaseModel):
     `flow_id` goes with `credential`, and is that of the options for it.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(("password", *WAYS)))
+    model_config = ConfigDict(strict=True, extra="forbid", json_schema_extra=_one_of(("password", *OF_SIGN_IN)))
 
     password: Password | None = None
     totp: Digits | None = None
@@ -94,29 +93,24 @@ class FactorNameForm(BaseModel):
 
 def read_factor(form: FactorForm) -> Proof:
     """Raises Invalid where there is none, or more than one."""
-    _check_one(form, WAYS)
+    check_one(form, OF_SIGN_IN)
     return _read_proof(form, form.flow_id)
 
 
 def _read_proof(form: FactorForm | StepUpForm, flow_id: str) -> Proof:
     if form.credential is not None:
         return PasskeyAnswer(flow_id, form.credential.read())
-    return RecoveryCode(form.recovery_code) if form.recovery_code is not None else TotpCode(form.totp or "")
+    return read_proof(form.totp, form.recovery_code)
 
 
 def read_step(form: StepUpForm) -> Proof | str:
     """A factor, or a password. Raises Invalid where there is neither, or more than one."""
-    _check_one(form, ("password", *WAYS))
+    check_one(form, ("password", *OF_SIGN_IN))
     if form.password is not None:
         return form.password
     if (form.credential is None) != (form.flow_id is None):
         raise Invalid.one(("body", "flow_id"), "credential and flow_id go together", type_="value_error")
     return _read_proof(form, form.flow_id or "")
-
-
-def _check_one(form: BaseModel, names: Sequence[str]) -> None:
-    if sum(getattr(form, name) is not None for name in names) != 1:
-        raise Invalid.one(("body",), f"Send exactly one of {', '.join(names)}", type_="value_error")
 
 
 class FactorView(TypedDict):

@@ -18,8 +18,6 @@ from service.errors import (
 )
 from service.web.accounts.openapi import EXAMPLE_LOGIN, EXAMPLE_SIGNED_IN, SECOND_FACTORS, SIGNED_IN
 from service.web.factors.bodies import (
-    EXAMPLE_CODE,
-    EXAMPLE_RECOVERY_CODE,
     EnrolledView,
     FactorForm,
     FactorList,
@@ -32,6 +30,7 @@ from service.web.factors.bodies import (
     TotpForm,
 )
 from service.web.factors.credentials import EXAMPLE_FLOW, EXAMPLE_USED
+from service.web.http.proofs import EXAMPLE_CODE, EXAMPLE_RECOVERY_CODE
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
 

@@ -15,7 +15,7 @@ from service.errors import (
 from service.passkeys.answers import RelyingParty
 from service.passkeys.options import PasskeyOwner, creation_options, request_options
 from service.web.accounts.openapi import EXAMPLE_SIGNED_IN, SIGNED_IN
-from service.web.factors.bodies import EXAMPLE_RECOVERY_CODE, EnrolledView
+from service.web.factors.bodies import EnrolledView
 from service.web.factors.credentials import (
     EXAMPLE_FLOW,
     EXAMPLE_NEW,
@@ -29,6 +29,7 @@ from service.web.factors.credentials import (
     WaitingForm,
 )
 from service.web.factors.openapi import EXAMPLE_FACTOR, ON_THE_WAY
+from service.web.http.proofs import EXAMPLE_RECOVERY_CODE
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
 

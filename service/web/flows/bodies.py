@@ -5,11 +5,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from service.domain.confirmations.resets import NewSecret
 from service.domain.flows.proofs import CODE_DIGITS, MAX_TOKEN
+from service.domain.sessions.sessions import Client
 from service.errors import Invalid
 from service.mail.texts import LOCALE
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword
+from service.web.http.proofs import WAYS, Digits, OneRecoveryCode, check_one, read_proof
 from service.web.openapi.tickets import EXAMPLE_FLOW
 
 EXAMPLE_CODE = "402719"
@@ -65,10 +68,34 @@ class ConfirmForm(ProofForm):
     """What a mail brought: either `flow_id` and `code`, or `token`."""
 
 
+class ResetFactor(BaseModel):
+    """One of the ways in which the user has a second factor."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", json_schema_extra={"oneOf": [{"required": [name]} for name in WAYS]}
+    )
+
+    totp: Digits | None = None
+    recovery_code: OneRecoveryCode | None = None
+
+
 class ResetForm(ProofForm):
-    """What a mail brought, either `flow_id` and `code`, or `token`; and the password to have from now on."""
+    """What a mail brought, either `flow_id` and `code`, or `token`; and the password to have from now on.
+
+    `factor` is for whoever has a second factor.
+    """
 
     password: NewPassword
+    factor: ResetFactor | None = None
+
+
+def read_new_secret(form: ResetForm, client: Client) -> NewSecret:
+    """Raises Invalid for a factor that is none, or several."""
+    factor = form.factor
+    if factor is None:
+        return NewSecret(form.password, client)
+    check_one(factor, WAYS, ("body", "factor"))
+    return NewSecret(form.password, client, read_proof(factor.totp, factor.recovery_code))
 
 
 def check_proof(form: ProofForm) -> None:

@@ -20,6 +20,7 @@ from service.web.flows.bodies import (
     ResetForm,
     SignInForm,
     check_proof,
+    read_new_secret,
 )
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
@@ -79,10 +80,11 @@ async def reset_password(request: Request, caller: KeyCaller, services: Services
     """Choose another password, with the code or the token of a mail."""
     form = validated(ResetForm, await read_object(request))
     check_proof(form)
+    new = read_new_secret(form, read_client(request, services))
     if form.token is not None:
-        await services.resets.by_token(caller.project, form.token, form.password)
+        await services.resets.by_token(caller.project, form.token, new)
     else:
-        await services.resets.by_code(caller.project, form.flow_id or "", form.code or "", form.password)
+        await services.resets.by_code(caller.project, form.flow_id or "", form.code or "", new)
     return Response(status_code=204)
 
 

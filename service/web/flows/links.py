@@ -1,5 +1,6 @@
 """The link of a mail over HTTP: a page that changes nothing, and its form, which does."""
 
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -7,10 +8,14 @@ from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller
 from service.domain.confirmations.links import Link
+from service.domain.confirmations.resets import NewSecret
+from service.domain.factors.proofs import Proof, RecoveryCode, TotpCode
 from service.domain.limits.limiter import CODES
-from service.errors import Busy, EmailInUse, Invalid, InvalidCode, LimitExceeded
+from service.errors import Busy, EmailInUse, FactorRequired, Invalid, InvalidCode, InvalidFactor, LimitExceeded
+from service.mail.texts import find_language
 from service.query.parse import parse_pairs
 from service.services import Services
+from service.web.auth.client import read_client
 from service.web.auth.client_address import find_client_address
 from service.web.flows.pages import Form, redirect, render_page
 from service.web.http.locales import find_locale
@@ -45,7 +50,7 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
         link = await services.links.find(token)
         request.scope["state"]["project"] = link.project
         await _count(request, services, link)
-        return await _follow(services, link, token, fields)
+        return await _follow(request, services, link, fields)
     except InvalidCode:
         return render_page("lost", locale, status=400)
     except EmailInUse:
@@ -56,16 +61,29 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
         return page
 
 
-async def _follow(services: Services, link: Link, token: str, fields: dict[str, str]) -> Response:
-    password = fields.get("password")
-    if link.takes_password and password is None:
-        return _page(link, Form(token, link.flow.address, asks_password=True))
+async def _follow(request: Request, services: Services, link: Link, fields: dict[str, str]) -> Response:
+    links, password = services.links, fields.get("password")
+    form = Form(_parameters(request).get("t", ""), link.flow.address, asks_password=link.takes_password)
+    if link.takes_password:
+        form = replace(form, asks_factor=await links.asks_factor(link))
+        if password is None:
+            return _page(link, form)
+    new = NewSecret(password or "", read_client(request, services), _read_factor(fields.get("factor", "")))
     try:
-        code = await services.links.follow(link, password)
+        code = await links.follow(link, new)
     except Invalid as error:
-        fault = next(iter(error.violations)).msg
-        return _page(link, Form(token, link.flow.address, asks_password=True, fault=fault), status=422)
+        return _page(link, replace(form, fault=next(iter(error.violations)).msg), status=422)
+    except (FactorRequired, InvalidFactor):
+        fault = find_language(link.flow.locale).around["factor_wrong"]
+        return _page(link, replace(form, asks_factor=True, fault=fault), status=401)
     return redirect(_next_page(link, code))
+
+
+def _read_factor(text: str) -> Proof | None:
+    """What somebody typed into the page's one field for it: six digits are an app's."""
+    if not text:
+        return None
+    return TotpCode(text) if text.replace(" ", "").isdigit() else RecoveryCode(text)
 
 
 def _next_page(link: Link, code: str | None) -> str:

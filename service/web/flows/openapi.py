@@ -1,9 +1,9 @@
 """The declarations of web/flows."""
 
 from service.domain.flows.proofs import MAX_TOKEN
-from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode
+from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor
 from service.web.accounts.bodies import SignedIn
-from service.web.accounts.openapi import EXAMPLE_SIGNED_IN, SECOND_FACTORS
+from service.web.accounts.openapi import EXAMPLE_SIGNED_IN, FACTOR_REQUIRED, SECOND_FACTORS
 from service.web.flows.bodies import (
     EXAMPLE_CHALLENGE,
     EXAMPLE_CODE,
@@ -15,6 +15,7 @@ from service.web.flows.bodies import (
     ResetForm,
     SignInForm,
 )
+from service.web.http.proofs import EXAMPLE_CODE as EXAMPLE_FACTOR
 from service.web.openapi import tags
 from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
 from service.web.openapi.tickets import EXAMPLE_FLOW, FLOW
@@ -91,10 +92,17 @@ PASSWORD = {"password": "a better password"}
 RESET_PASSWORD = Operation(
     id="resetPassword",
     tag=tags.MAILS,
-    description="Ends all sessions of the user, and signs nobody in. A password that is refused spends nothing.",
-    body=(Content(type=ResetForm, examples={title: {**proof, **PASSWORD} for title, proof in PROOFS.items()}),),
+    description="Ends all sessions of the user, and signs nobody in. A password that is refused spends nothing, nor does a "
+    "missing or wrong `factor` of somebody who has one.",
+    body=(
+        Content(
+            type=ResetForm,
+            examples={title: {**proof, **PASSWORD} for title, proof in PROOFS.items()}
+            | {"with a factor": {"token": EXAMPLE_TOKEN, **PASSWORD, "factor": {"totp": EXAMPLE_FACTOR}}},
+        ),
+    ),
     answers=(SuccessResponse(status=204, description="The password is another one"),),
-    errors=(InvalidCode, Busy),
+    errors=(InvalidCode, FACTOR_REQUIRED, InvalidFactor, Busy),
 )
 TEXT = {"type": "string"}
 PAGE = Content(schema=TEXT, media_type="text/html")
@@ -119,7 +127,10 @@ FOLLOW_LINK = Operation(
     parameters=LINK_PARAMETERS,
     body=(
         Content(
-            schema={"type": "object", "properties": {"password": {"type": "string", "format": "password"}}},
+            schema={
+                "type": "object",
+                "properties": {"password": {"type": "string", "format": "password"}, "factor": {"type": "string"}},
+            },
             media_type="application/x-www-form-urlencoded",
         ),
     ),

@@ -17,11 +17,15 @@ LAYOUTS = read_layouts("service.web.flows")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the page's button sends. A page that `asks_password` says what was wrong with the last one."""
+    """What the page's button sends. A page that `asks_password` says what was wrong with the last one.
+
+    With `asks_factor` it asks for a code of an app, or a recovery code, as well.
+    """
 
     token: str
     email: str = ""
     asks_password: bool = False
+    asks_factor: bool = False
     fault: str = ""
 
 
@@ -47,6 +51,7 @@ def render_page(
         action=f"?t={quote(form.token)}" if form else "",
         email=form.email if form else "",
         asks_password=form is not None and form.asks_password,
+        asks_factor=form is not None and form.asks_factor,
         fault=form.fault if form else "",
         button=around["set_password" if form and form.asks_password else "page_button"],
     )
