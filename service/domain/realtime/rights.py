@@ -57,8 +57,10 @@ class Rights:
             if name in changed:
                 try:
                     await self._access.refresh(project)
-                except ServiceError as error:
-                    log.warning("rights_not_read", code=error.code)
+                except Exception as error:
+                    # Whatever it is, those who wait for it must not wait for ever.
+                    is_ours = isinstance(error, ServiceError)
+                    log.warning("rights_not_read", cause=type(error).__name__, exc_info=None if is_ours else error)
                     unknown.add(name)
         return unknown
 

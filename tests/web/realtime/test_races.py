@@ -174,14 +174,15 @@ async def test_w5_what_cannot_be_read_now_is_looked_at_again(
         messages.database["collections"].update_one({"_id": "messages"}, {"$set": {"realtime": True}})
 
 
+@pytest.mark.parametrize("error", [Unavailable, RuntimeError])
 async def test_w5_who_may_read_nobody_knows_for_long_ends_the_socket(
-    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
     live = await enter(messages, open_socket)
     await live.subscribe("messages")
 
     async def failing(*_: Any) -> None:
-        raise Unavailable
+        raise error
 
     monkeypatch.setattr(AccessControl, "refresh", failing)
     change_rules(messages, {"text_eq": "open"})
