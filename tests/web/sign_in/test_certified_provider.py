@@ -1,4 +1,4 @@
-"""Against a certified OpenID provider that nobody here wrote: the generic preset, form_post, and ID tokens that apps bring."""
+"""Against a certified OpenID provider that nobody here wrote: the generic preset, form_post, linking, and ID tokens of apps."""
 
 import asyncio
 import re
@@ -15,6 +15,7 @@ import pytest
 from faults.commands import NO_TLS, free_port
 from faults.once import CHALLENGE, VERIFIER
 from tests.conftest import BASE_URL
+from tests.web.sign_in.people import sign_up
 from tests.web.sign_in.providers import Providers, query_of
 from tests.web.sign_in.site import ending
 
@@ -96,8 +97,14 @@ async def test_the_generic_preset_form_post_and_an_apps_id_token(providers: Prov
         body = {"flow_id": start["flow_id"], "id_token": token}
         answers = [await providers.api.http.post(options[:-8], json=body, headers=key) for _ in range(2)]
         assert [answer.status_code for answer in answers] == [200, 401]
-    (user,) = providers.users()
+        ann = await sign_up(providers)
+        begun = await ann.begin("query")
+        location, _ = await asyncio.to_thread(sign_in, begun.json()["url"], "ann")
+        landed = await providers.follow(location)
+        assert (await ann.confirm(query_of(landed.headers["location"])["svc-code"])).status_code == 201
+    user, linked = providers.users()
     assert user["identities"] == [{"issuer": issuer, "subject": "ada"}]
+    assert (linked["_id"], linked["identities"]) == (ann.id, [{"issuer": issuer, "subject": "ann"}])
     assert answers[0].json()["user"]["id"] == user["_id"]
 
 
