@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
 
+from service.background import build_jobs
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
 from service.domain.access.roles import Roles
@@ -30,7 +31,6 @@ from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.schema_changes import SchemaChanges
-from service.domain.collections.sweep import sweep_collections
 from service.domain.confirmations.confirmations import Confirmations
 from service.domain.confirmations.email_changes import EmailChanges
 from service.domain.confirmations.links import Links
@@ -44,7 +44,6 @@ from service.domain.documents.documents import Documents
 from service.domain.documents.exports import Exports, make_transfer_shares
 from service.domain.documents.imports import Imports
 from service.domain.documents.permits import DocumentPermits
-from service.domain.events.journal import EVERY_SECONDS as EVENT_SECONDS
 from service.domain.events.journal import Journal
 from service.domain.factors.passkeys import PURPOSE as PASSKEYS
 from service.domain.factors.passkeys import Passkeys
@@ -53,14 +52,11 @@ from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
-from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.files.variants import FileVariants
 from service.domain.flows.flows import Flows
 from service.domain.idempotency import Idempotency
-from service.domain.jobs.leader import NAME as LEADER
-from service.domain.jobs.leader import Leader
-from service.domain.jobs.runner import Job, Jobs
-from service.domain.limits.limiter import TICK_SECONDS, Limits
+from service.domain.jobs.runner import Jobs
+from service.domain.limits.limiter import Limits
 from service.domain.limits.made_files import MadeFiles
 from service.domain.lists import Lists
 from service.domain.mails.administration import Mails
@@ -68,12 +64,10 @@ from service.domain.mails.outbox import Outbox
 from service.domain.mails.routes import read_routes
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
-from service.domain.projects.deletion import Deletions
 from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
-from service.domain.projects.migrator import Migrator
 from service.domain.projects.provider_administration import ProviderAdministration
-from service.domain.projects.secrets import SecretBox, derive_key
+from service.domain.projects.secrets import derive_key
 from service.domain.projects.signing_keys import SigningKeys
 from service.domain.realtime.realtime import Realtime
 from service.domain.sessions.access_tokens import Tokens
@@ -83,32 +77,26 @@ from service.domain.sessions.refresh_tokens import PURPOSE as REFRESH_TOKENS
 from service.domain.sessions.refresh_tokens import RefreshTokens
 from service.domain.sessions.refreshing import Refreshing
 from service.domain.sessions.sessions import Sessions
-from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.native import NativeSignIn
 from service.domain.sign_in.own_identities import OwnIdentities
 from service.domain.sign_in.registration import ProviderClients, ProviderDefaults
+from service.foundation import Foundation, build_foundation
 from service.providers import Gateway
-from service.schema.file_urls import FileUrls
 from service.settings import Settings
 from service.storage.client import connect
 from service.storage.counters import Counters
 from service.storage.databases import Databases
 from service.storage.flows import FlowStore
-from service.storage.leases import Leases
 from service.storage.migrations import Migrations
-from service.storage.projects import ProjectStore
 from service.storage.sign_in_codes import SignInCodes
 from service.storage.sign_in_states import SignInStates
 
 CLOSE_SECONDS = 2.0
 # A change stream holds one, and the next one is opened while it waits.
 FEED_CONNECTIONS = 8
-# How often it is looked for projects to migrate, and to delete.
-MIGRATE_SECONDS = 1.0
-DELETE_SECONDS = 3.0
 # What the key of signed URLs is derived for.
 FILE_URLS = "file urls"
 # What the key of the cursors of those who follow something is derived for.
@@ -208,55 +196,9 @@ class Services:
                 await self.databases.client.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Foundation:
-    """What finds, makes, migrates and deletes projects."""
-
-    databases: Databases
-    store: ProjectStore
-    secret_box: SecretBox
-    leases: Leases
-    migrations: Migrations
-    migrator: Migrator
-    deletions: Deletions
-    projects: Projects
-    canary: Canary
-
-    def build_admin(self) -> ProjectAdmin:
-        return ProjectAdmin(
-            self.databases,
-            self.store,
-            self.secret_box,
-            self.projects,
-            self.canary,
-            migrations=self.migrations,
-            deletions=self.deletions,
-        )
-
-
-def _build_foundation(settings: Settings) -> _Foundation:
-    databases = Databases(
-        connect(settings.database_uri), settings.database_prefix, FileUrls(f"{settings.files_url}/files/")
-    )
-    store, secret_box, leases = ProjectStore(databases), SecretBox(settings.secret), Leases(databases)
-    migrations = Migrations(databases, leases)
-    migrator = Migrator(migrations)
-    return _Foundation(
-        databases=databases,
-        store=store,
-        secret_box=secret_box,
-        leases=leases,
-        migrations=migrations,
-        migrator=migrator,
-        deletions=Deletions(databases, store, leases, leader=LEADER),
-        projects=Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id),
-        canary=Canary(store, secret_box),
-    )
-
-
 def build_services(settings: Settings) -> Services:
     """One of each service, on a MongoDB that need not be there yet. Belongs to the event loop that uses it first."""
-    base = _build_foundation(settings)
+    base = build_foundation(settings)
     databases, projects = base.databases, base.projects
     passwords = Passwords(settings.bcrypt_cost, settings.hashing_threads or os.cpu_count() or 1)
     sightings = Sightings()
@@ -361,7 +303,7 @@ def build_services(settings: Settings) -> Services:
         ),
         base_url=settings.base_url,
         limits=limits,
-        jobs=Jobs([*_migrations(base), *_jobs(databases, limits, outbox, sightings, journal)], Leader(base.leases)),
+        jobs=build_jobs(base, limits, outbox, sightings, journal),
         access=access,
         rules=RulesAdministration(access, made),
         roles=Roles(access),
@@ -384,46 +326,15 @@ def build_services(settings: Settings) -> Services:
     )
 
 
-def _build_outbox(settings: Settings, base: _Foundation, store: FlowStore) -> Outbox:
+def _build_outbox(settings: Settings, base: Foundation, store: FlowStore) -> Outbox:
     url = settings.smtp_url.get_secret_value() if settings.smtp_url else None
     routes = read_routes(url, settings.mail_from, settings.base_url)
     return Outbox(store, base.projects, base.secret_box, routes)
 
 
-def _build_flows(settings: Settings, base: _Foundation, limits: Limits, store: FlowStore, outbox: Outbox) -> Flows:
+def _build_flows(settings: Settings, base: Foundation, limits: Limits, store: FlowStore, outbox: Outbox) -> Flows:
     key = derive_key(settings.secret, FLOWS)
     return Flows(store, base.secret_box, limits, outbox, key=key, base_url=settings.base_url)
-
-
-def _migrations(base: _Foundation) -> list[Job]:
-    return [
-        Job("prepare", base.migrations.migrate_system),
-        Job("migrate", base.migrator.run_pending, every=MIGRATE_SECONDS),
-        Job("delete_projects", base.deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
-    ]
-
-
-def _jobs(databases: Databases, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> list[Job]:
-    return [
-        Job("mails", outbox.run, every=0.0),
-        Job("events", journal.write, every=EVENT_SECONDS, delay=EVENT_SECONDS),
-        Job("sightings", sightings.write, every=NOTE_SECONDS, delay=NOTE_SECONDS),
-        Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
-        Job(
-            "sweep_files",
-            partial(sweep_files, databases),
-            every=SWEEP_EVERY_SECONDS,
-            delay=SWEEP_EVERY_SECONDS,
-            for_deployment=True,
-        ),
-        Job(
-            "sweep_collections",
-            partial(sweep_collections, databases),
-            every=SWEEP_EVERY_SECONDS,
-            delay=SWEEP_EVERY_SECONDS,
-            for_deployment=True,
-        ),
-    ]
 
 
 def _provider_defaults(settings: Settings) -> ProviderDefaults:

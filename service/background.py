@@ -1,0 +1,62 @@
+"""What the service does by itself, now and then."""
+
+from functools import partial
+
+from service.domain.collections.sweep import sweep_collections
+from service.domain.events.journal import EVERY_SECONDS as EVENT_SECONDS
+from service.domain.events.journal import Journal
+from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
+from service.domain.jobs.leader import Leader
+from service.domain.jobs.runner import Job, Jobs
+from service.domain.limits.limiter import TICK_SECONDS, Limits
+from service.domain.mails.outbox import Outbox
+from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
+from service.domain.sessions.sightings import Sightings
+from service.foundation import Foundation
+from service.storage.databases import Databases
+
+# How often it is looked for projects to migrate, and to delete.
+MIGRATE_SECONDS = 1.0
+DELETE_SECONDS = 3.0
+
+
+def build_jobs(base: Foundation, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> Jobs:
+    """They run when they are started."""
+    jobs = [*_projects(base), *_records(limits, outbox, sightings, journal), *_sweeps(base.databases)]
+    return Jobs(jobs, Leader(base.leases))
+
+
+def _projects(base: Foundation) -> list[Job]:
+    return [
+        Job("prepare", base.migrations.migrate_system),
+        Job("migrate", base.migrator.run_pending, every=MIGRATE_SECONDS),
+        Job("delete_projects", base.deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
+    ]
+
+
+def _records(limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> list[Job]:
+    return [
+        Job("mails", outbox.run, every=0.0),
+        Job("events", journal.write, every=EVENT_SECONDS, delay=EVENT_SECONDS),
+        Job("sightings", sightings.write, every=NOTE_SECONDS, delay=NOTE_SECONDS),
+        Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
+    ]
+
+
+def _sweeps(databases: Databases) -> list[Job]:
+    return [
+        Job(
+            "sweep_files",
+            partial(sweep_files, databases),
+            every=SWEEP_EVERY_SECONDS,
+            delay=SWEEP_EVERY_SECONDS,
+            for_deployment=True,
+        ),
+        Job(
+            "sweep_collections",
+            partial(sweep_collections, databases),
+            every=SWEEP_EVERY_SECONDS,
+            delay=SWEEP_EVERY_SECONDS,
+            for_deployment=True,
+        ),
+    ]
