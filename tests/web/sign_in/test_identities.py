@@ -10,7 +10,7 @@ from service.bounds import MAX_IDENTITIES
 from service.services import Services
 from tests.conftest import BASE_URL
 from tests.web.sign_in.people import IDENTITIES, come_by, sign_up
-from tests.web.sign_in.providers import Providers
+from tests.web.sign_in.providers import Providers, query_of
 
 METHODS = "/auth-collections/sign-in-methods"
 NOBODYS = "0" * 24
@@ -194,6 +194,19 @@ async def test_what_changes_identities_is_for_who_signed_in_lately(
         assert 'max_age="600"' in answer.headers["www-authenticate"]
     assert await ann.identities() == []
     assert (await ann.confirm(brought["svc-code"])).status_code == 201
+
+
+async def test_a_link_is_bound_to_its_browser_where_sign_ins_are(two: Providers) -> None:
+    await two.services.admin.change(two.api.project.id, {"IDP_BIND_BROWSER": "true", "REDIRECT_URLS": "app:/me"})
+    two.services.projects.forget_all()
+    ann = await sign_up(two)
+    assert (await ann.bring("staff", "ada"))["svc-error"] == "authentication_failed"
+    begun = await ann.begin("staff", redirect_to="app:/me")
+    cookie = begun.headers["set-cookie"].partition(";")[0]
+    location = await two.answer(begun.json()["url"], "ada")
+    landed = (await two.api.http.get(location, headers={"cookie": cookie})).headers["location"]
+    assert landed.startswith("app:/me?svc-code=")
+    assert (await ann.confirm(query_of(landed)["svc-code"])).status_code == 201
 
 
 async def test_a_dead_token_sees_and_changes_nothing(two: Providers) -> None:
