@@ -149,6 +149,7 @@ THREATS = {
     "E12": "a form of another site",
     "E13": "a stranger who uses up a victim's guesses",
     "E14": "the mailbox from elsewhere",
+    "M5": "a passkey that is asked for elsewhere, by somebody else, or comes twice",
     "D1": "a publishable key where only the secret key may",
     "D3": "a disabled user",
 }

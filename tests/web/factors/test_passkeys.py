@@ -206,7 +206,12 @@ async def test_the_last_way_to_sign_in_stays(ann: Holder) -> None:
     assert (await sign_in(ann)).status_code == 200
 
 
-async def test_one_answer_signs_in_once(ann: Holder) -> None:
+@pytest.mark.parametrize("flags", [PRESENT | VERIFIED, PRESENT | VERIFIED | SYNCABLE | SYNCED])
+async def test_m5_one_answer_signs_in_once(site: Api, flags: int) -> None:
+    """A synced passkey has no counter that would tell: its flow does."""
+    ann = Holder(site, (await site.signup()).json()["access_token"])
+    ann.device.flags, ann.device.counting = flags, flags == PRESENT | VERIFIED
+    assert (await ann.enrol()).status_code == 201
     asked = await ask_to_sign_in(ann.api)
     body = {"flow_id": asked["flow_id"], "credential": ann.device.get(asked["publicKey"], HERE)}
     answers = await asyncio.gather(*(guest(ann.api, LOGIN_PASSKEY, **body) for _ in range(5)))
