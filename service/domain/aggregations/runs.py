@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.bounds import MAX_AGGREGATIONS_UNDER_WAY, MAX_AGGREGATIONS_WAITING
+from service.domain.lists import TimedReading
 from service.domain.shares import Shares
-from service.domain.timed_reading import TimedReading
 from service.errors import AggregationTooLarge, Location, QueryTooSlow
 from service.query.aggregate.nodes import BoundAggregation
 from service.query.aggregate.plan import FAST, PLAIN, Way, command, is_rewritten
