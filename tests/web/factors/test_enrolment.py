@@ -1,35 +1,20 @@
 """Projects whose users must have a second factor, and adding it on the way to the first session."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from service.domain.factors.totp import code_at
 from service.services import Services
 from tests.conftest import Api, MakeApi
-from tests.web.factors.apps import CLOCK, FACTORS, INVALID, TOTP, USER, App, add_app, guest, told
+from tests.web.factors.apps import CLOCK, FACTORS, INVALID, TOTP, USER, add_app, guest, told
+from tests.web.factors.enrolling import MUST, begin_app, wait
 from tests.web.flows.mailbox import mailed
-
-MUST: dict[str, str] = {"MFA": "required"}
 
 
 @pytest.fixture
 async def strict(make_api: MakeApi) -> Api:
     return await make_api(**MUST)
-
-
-async def wait(api: Api) -> str:
-    """The flow of a login without a factor."""
-    answer = await api.login()
-    assert (answer.status_code, answer.json()["code"]) == (403, "mfa_enrolment_required")
-    return str(answer.json()["flow_id"])
-
-
-async def begin(api: Api, flow_id: str) -> tuple[str, App]:
-    answer = await guest(api, TOTP, flow_id=flow_id, name="phone")
-    assert answer.status_code == 201, answer.text
-    return f"{TOTP}/{answer.json()['id']}/confirm", App(answer.json()["secret"])
 
 
 async def test_a_signup_makes_the_user_who_then_adds_a_factor(strict: Api, services: Services) -> None:
@@ -41,7 +26,7 @@ async def test_a_signup_makes_the_user_who_then_adds_a_factor(strict: Api, servi
     )
     assert strict.database["sessions"].count_documents({}) == 0
     assert strict.database["users"].count_documents({}) == 1
-    path, app = await begin(strict, flow_id)
+    path, app = await begin_app(strict, flow_id)
     wrong = await guest(strict, path, flow_id=flow_id, code=app.wrong())
     assert told(wrong) == INVALID
     done = await guest(strict, path, flow_id=flow_id, code=app.code())
@@ -55,23 +40,10 @@ async def test_a_signup_makes_the_user_who_then_adds_a_factor(strict: Api, servi
     assert (await strict.login()).json()["code"] == "mfa_required"
 
 
-async def test_m2_a_flow_adds_the_first_factor_and_no_other(strict: Api) -> None:
-    await strict.signup()
-    first, second = await wait(strict), await wait(strict)
-    path, app = await begin(strict, first)
-    waiting, other = await begin(strict, second)
-    assert (await guest(strict, path, flow_id=first, code=app.code())).status_code == 200
-    for flow_id in (first, second):
-        assert told(await guest(strict, TOTP, flow_id=flow_id)) == INVALID
-        assert told(await guest(strict, waiting, flow_id=flow_id, code=other.code())) == INVALID
-    record: Any = strict.database["users"].find_one({})
-    assert record["totp"]["name"] == "phone"
-
-
 async def test_of_two_who_come_with_one_flow_one_adds_a_factor(strict: Api) -> None:
     await strict.signup()
     flow_id = await wait(strict)
-    begun = [await begin(strict, flow_id) for _ in range(6)]
+    begun = [await begin_app(strict, flow_id) for _ in range(6)]
     answers = await asyncio.gather(
         *(guest(strict, path, flow_id=flow_id, code=code_at(app.secret, CLOCK.time())) for path, app in begun)
     )
@@ -83,7 +55,7 @@ async def test_a_flow_is_of_its_user_and_adds_what_was_begun_for_that_user(stric
     await strict.signup("bob@example.com")
     ann = await wait(strict)
     bob = (await strict.login("bob@example.com")).json()["flow_id"]
-    path, app = await begin(strict, ann)
+    path, app = await begin_app(strict, ann)
     assert told(await guest(strict, path, flow_id=bob, code=app.code())) == INVALID
     assert told(await guest(await make_api(**MUST), TOTP, flow_id=ann)) == INVALID
     assert (await guest(strict, path, flow_id=ann, code=app.code())).status_code == 200
@@ -94,12 +66,12 @@ async def test_a_flow_dies_with_the_password_and_the_account(strict: Api) -> Non
         (await strict.users("email_eq=ann@example.com")).json()["users"][0]["id"]
     )
     flow_id = await wait(strict)
-    path, app = await begin(strict, flow_id)
+    path, app = await begin_app(strict, flow_id)
     body = {"password": "another password"}
     assert (await strict.request("PUT", f"/auth-collections/users/{user_id}/password", json=body)).status_code == 204
     assert told(await guest(strict, path, flow_id=flow_id, code=app.code())) == INVALID
     flow_id = (await strict.login(password="another password")).json()["flow_id"]
-    path, app = await begin(strict, flow_id)
+    path, app = await begin_app(strict, flow_id)
     strict.database["users"].update_one({"_id": user_id}, {"$set": {"disabled": True}})
     disabled = await guest(strict, path, flow_id=flow_id, code=app.code())
     assert (disabled.status_code, disabled.json()["code"]) == (403, "account_disabled")
@@ -128,7 +100,7 @@ async def test_what_is_asked_for_later_leaves_sessions_and_passwords_as_they_are
         assert (answer.status_code, answer.json()["code"]) == (403, "mfa_enrolment_required"), path
     assert (await api.as_user(token, "GET", USER)).status_code == 200
     # Whoever has a token adds one by that, or by the flow, which ends the session that it is for.
-    path, app = await begin(api, answer.json()["flow_id"])
+    path, app = await begin_app(api, answer.json()["flow_id"])
     done = await guest(api, path, flow_id=answer.json()["flow_id"], code=app.code())
     assert done.status_code == 200
     assert (await api.as_user(token, "GET", USER)).status_code == 401

@@ -4,19 +4,12 @@ import asyncio
 import time
 from typing import Any
 
-import httpx2
 import pytest
 
-from faults.factors import Holders
-from faults.once import race
-from service.app import Application
 from service.domain.factors.totp import code_at
 from service.domain.sessions import pending
-from service.domain.sessions.sessions import PASSWORD, Client, Grant
 from service.schema.values import now
 from service.services import Services
-from service.storage.account_states import NEW_ACCOUNT
-from service.storage.users import FIRST_VERSION
 from tests.conftest import Api, MakeApi
 from tests.web.factors.apps import (
     CLOCK,
@@ -24,7 +17,6 @@ from tests.web.factors.apps import (
     INVALID,
     LOGIN_FACTOR,
     RECOVERY,
-    STALE,
     STEP_UP,
     TOTP,
     USER,
@@ -119,37 +111,6 @@ async def test_a_login_waits_for_the_factor(member: Member) -> None:
     assert told(await member.finish(flow_id, totp=member.app.code())) == WRONG
 
 
-async def test_m1_a_password_alone_gives_no_token_and_its_flow_opens_nothing_else(member: Member) -> None:
-    api, before = member.api, member.api.database["sessions"].count_documents({})
-    answer = await api.login()
-    assert "token" not in answer.text
-    assert api.database["sessions"].count_documents({}) == before
-    flow_id = answer.json()["flow_id"]
-    assert (await api.as_user(flow_id, "GET", USER)).status_code == 401
-    assert (await guest(api, "/auth-collections/refresh", refresh_token=flow_id)).status_code == 401
-    for path, body in (
-        ("/auth-collections/confirm", {"flow_id": flow_id, "code": "000000"}),
-        ("/auth-collections/confirm", {"token": flow_id}),
-        ("/auth-collections/reset-password", {"flow_id": flow_id, "code": "000000", "password": "a better password"}),
-        ("/auth-collections/token", {"code": flow_id, "code_verifier": "x" * 43}),
-        (TOTP, {"flow_id": flow_id}),
-        (f"{TOTP}/{member.factor_id}/confirm", {"flow_id": flow_id, "code": member.app.code()}),
-    ):
-        assert told(await guest(api, path, **body)) == INVALID, path
-    # Nor does it do anything in another project.
-    assert (await member.finish(flow_id, totp=member.app.code())).status_code == 200
-
-
-async def test_m1_a_flow_is_of_one_project_and_user(member: Member, make_api: MakeApi) -> None:
-    other, flow_id = await make_api(), await member.begin()
-    assert told(await guest(other, LOGIN_FACTOR, flow_id=flow_id, totp=member.app.code())) == WRONG
-    api = member.api
-    token = (await api.signup("bob@example.com")).json()["access_token"]
-    bobs, _ = await add_app(api, token)
-    assert told(await member.finish(flow_id, totp=bobs.code())) == WRONG
-    assert (await member.finish(flow_id, totp=member.app.code())).status_code == 200
-
-
 async def test_a_code_is_good_once_wherever_it_comes(member: Member) -> None:
     code = member.app.code()
     assert (await member.finish(await member.begin(), totp=code)).status_code == 200
@@ -230,49 +191,6 @@ async def test_a_confirmation_is_judged_five_times(api: Api) -> None:
     for _ in range(5):
         assert told(await api.as_user(token, "POST", path, json={"code": app.wrong()})) == INVALID
     assert told(await api.as_user(token, "POST", path, json={"code": app.code()})) == INVALID
-
-
-async def test_m2_factors_are_changed_with_the_factor_and_shortly_after_it(
-    member: Member, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api = member.api
-    # A session of somebody who has the password only, from a moment before there was the factor.
-    weak = (await _open_weak(services, member)).access_token
-    changes: tuple[tuple[str, str, Any], ...] = (
-        ("POST", TOTP, {}),
-        ("POST", f"{TOTP}/{member.factor_id}/confirm", {"code": "000000"}),
-        ("DELETE", f"{FACTORS}/{member.factor_id}", None),
-        ("POST", RECOVERY, None),
-        ("DELETE", SESSIONS, None),
-        ("DELETE", USER, None),
-        ("POST", f"{USER}/email", {"email": "x@example.com"}),
-    )
-    for method, path, body in changes:
-        assert told(await api.as_user(weak, method, path, json=body)) == STALE, path
-    moment = time.time() + 660
-    with monkeypatch.context() as patch:
-        patch.setattr("service.domain.sessions.step_up.time.time", lambda: moment)
-        for method, path, body in changes:
-            assert told(await member.ask(method, path, json=body)) == STALE, path
-    assert (await member.ask("GET", FACTORS)).json()["factors"][0]["id"] == member.factor_id
-
-
-async def _open_weak(services: Services, member: Member) -> Grant:
-    client = Client("127.0.0.1", "a browser")
-    return await services.sessions.open(
-        member.api.project, member.user_id, FIRST_VERSION, client, state=NEW_ACCOUNT, amr=PASSWORD
-    )
-
-
-async def test_m3_of_a_hundred_with_one_code_one_signs_in(member: Member, mongo: Any, database_prefix: str) -> None:
-    for number in range(3):
-        proof = {"totp": member.app.code()} if number == 0 else {"recovery_code": member.codes[number]}
-        # Whoever is one too many is a mistake of the account.
-        mongo[f"{database_prefix}system"]["counters"].delete_many({})
-        flows = [await member.begin() for _ in range(10)]
-        answers = await asyncio.gather(*(member.finish(flow_id, **proof) for flow_id in flows for _ in range(10)))
-        assert [answer.status_code for answer in answers].count(200) == 1, number
-        assert {answer.status_code for answer in answers} <= {200, 401, 429}
 
 
 async def test_a_flow_judges_five_codes(member: Member) -> None:
@@ -389,16 +307,3 @@ async def test_mfa_off_asks_for_nothing_and_adds_nothing(make_api: MakeApi) -> N
     api.database["users"].update_one({}, {"$set": {"totp": {"id": "x", "sealed": "", "step": 0}}})
     assert (await api.login()).status_code == 200
     assert (await api.as_user(token, "DELETE", SESSIONS)).status_code == 204
-
-
-@pytest.mark.parametrize("kind", ["totp", "recovery_code"])
-async def test_m3_a_factor_that_several_bring_at_once_is_good_once(
-    api: Api, http: httpx2.AsyncClient, running_app: Application, kind: str
-) -> None:
-    """The small form of `scripts/faults once`."""
-    holders = Holders(running_app, api.project, 4, secret=b"k" * 32)
-    make = holders.make_totp if kind == "totp" else holders.make_recovery_code
-    # The races have no clock of their own.
-    CLOCK.ahead = 0
-    report = await race([http], api.key, make, races=20, at_once=4)
-    assert (report.races, report.twice, report.lost) == (20, 0, 0)
