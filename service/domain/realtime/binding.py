@@ -47,7 +47,7 @@ class WatchedSet:
         return any(not isinstance(image, dict) or self.judge(image) for image in images)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Bound:
     """A query bound to one caller: where its records are, how they are told, and how the first of them are found.
 

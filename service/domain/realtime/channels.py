@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -74,12 +75,14 @@ def _write(value: object) -> str:
 class Channel:
     """The records that satisfy `tree`, in one form. `members` are told."""
 
-    __slots__ = ("_form", "_judge", "_show", "_view", "anchor", "key", "members")
+    __slots__ = ("_form", "_judge", "_show", "_view", "anchor", "bounds", "key", "members")
 
     def __init__(self, key: str, tree: Tree, form: Form, show: ShowRow | None, view: View | None) -> None:
         self._form = form
         self.key = key
         self.members: dict[Member, None] = {}
+        # What its members are bound to, by order and limit, as long as one of them is.
+        self.bounds: WeakValueDictionary[object, Any] = WeakValueDictionary()
         self.anchor = find_anchor(tree)
         self._judge: Judge = compile_tree(tree)
         self._show = show

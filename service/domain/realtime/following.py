@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.binding import Binder, Bound
-from service.domain.realtime.channels import TOO_LARGE, ChannelIndex
+from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex
 from service.domain.realtime.connections import Connection
 from service.domain.realtime.cursors import make_sign
 from service.domain.realtime.feed import ChangeFeed
@@ -83,7 +83,8 @@ class Following:
             self._feed.forget(_namespaces(bound))
             return
         index = self._channels.setdefault(bound.namespace, ChannelIndex())
-        subscription.bound, subscription.channel = bound, index.join(bound.make_channel(), subscription)
+        channel = subscription.channel = index.join(bound.make_channel(), subscription)
+        bound = subscription.bound = share(bound, channel)
         subscription.sign = make_sign(self._key, connection.caller, bound.key)
         self._watch(connection, subscription, bound)
         if changes != connection.changes:
@@ -164,6 +165,14 @@ class Following:
     def resync_all(self, namespace: Namespace) -> None:
         for channel in list(self._channels[namespace].by_key.values()):
             channel.resync(TOO_LARGE)
+
+
+def share(bound: Bound, channel: Channel) -> Bound:
+    """The same query of the same channel is one object, unless it depends on the caller's sets: thousands may follow it."""
+    if bound.sets:
+        return bound
+    shared: Bound = channel.bounds.setdefault((bound.query.sort, bound.query.limit), bound)
+    return shared
 
 
 def _namespaces(bound: Bound) -> list[Namespace]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import structlog
 
@@ -50,7 +51,7 @@ class Snapshots:
             subscription.task.cancel()
         task = subscription.task = asyncio.create_task(self._send(connection, subscription))
         connection.tasks.add(task)
-        task.add_done_callback(connection.tasks.discard)
+        task.add_done_callback(partial(_let_go, connection, subscription))
 
     async def _send(self, connection: Connection, subscription: Subscription) -> None:
         try:
@@ -136,6 +137,12 @@ class Snapshots:
         connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents), cursor)
         subscription.begin(at)
         return True
+
+
+def _let_go(connection: Connection, subscription: Subscription, task: asyncio.Task[None]) -> None:
+    connection.tasks.discard(task)
+    if subscription.task is task:
+        subscription.task = None
 
 
 def read_missed(channel: Channel, moments: Iterable[Moment]) -> bytes | None:

@@ -42,7 +42,30 @@ class State(Enum):
 
 
 class Subscription:
-    """`begin_again` is called with the reason where what was told is not all. `render` says how a refusal is told."""
+    """`begin_again` is called with the reason where what was told is not all. `render` says how a refusal is told.
+
+    A worker has thousands, so each has slots.
+    """
+
+    __slots__ = (
+        "_begin_again",
+        "_head",
+        "_line",
+        "_since",
+        "_size",
+        "_waiting",
+        "after",
+        "bound",
+        "channel",
+        "id",
+        "name",
+        "parse",
+        "render",
+        "sign",
+        "spoilt",
+        "state",
+        "task",
+    )
 
     def __init__(
         self,
