@@ -10,6 +10,7 @@ from service.domain.flows.purposes import Purpose
 from service.domain.projects.providers import DEFAULT
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import Client
+from service.domain.sessions.step_up import require_level
 from service.domain.sign_in.flow import AuthorizationStart, SignIn, SignInWish
 from service.errors import (
     DuplicateValue,
@@ -65,13 +66,15 @@ class OwnIdentities:
     async def confirm(self, asker: Asker, proof: LinkProof) -> OwnIdentity:
         """Links the identity that the same user asked for. One that the user has already stays as it is.
 
-        The code is spent by this, whatever happens. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit.
+        The code is spent by this, whatever happens. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit, and
+        StepUpRequired where the user has a second factor by now, which the caller has not shown.
         """
         caller = asker.caller
         identity = await self._codes.redeem_link(caller.project, proof.code, proof.verifier, caller.user_id)
 
         async def write(database: ProjectDatabase) -> None:
             user = await _read(database, caller)
+            await require_level(database, caller)
             identities = Identities(database)
             found = await identities.find(identity, "", with_older=identity.provider == DEFAULT)
             if (owner := found.by_subject) is not None and owner.id != user.id:

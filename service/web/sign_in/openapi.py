@@ -17,6 +17,7 @@ from service.errors import (
     ProjectNotFound,
     ProviderNotFound,
     SignInFailed,
+    StepUpRequired,
     Unavailable,
 )
 from service.web.accounts.openapi import SECOND_FACTORS, SIGNED_IN
@@ -243,7 +244,7 @@ CONFIRM_IDENTITY = Operation(
             content=(Content(type=IdentityView, examples={"linked": EXAMPLE_IDENTITY}),),
         ),
     ),
-    errors=(InvalidCode, IdentityInUse, IdentityLimit, IdentityNotFound),
+    errors=(InvalidCode, IdentityInUse, IdentityLimit, IdentityNotFound, StepUpRequired),
 )
 REMOVE_IDENTITY = Operation(
     id="removeIdentity",

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -94,6 +95,19 @@ async def test_an_identity_of_somebody_else_is_in_use(two: Providers) -> None:
     assert await ann.identities() == []
     assert len(await ada.identities()) == 1
     assert await mails_of(two) == []
+
+
+async def test_a_link_that_was_begun_before_there_was_a_factor_is_confirmed_with_it_only(two: Providers) -> None:
+    ann = await sign_up(two)
+    code = (await ann.bring("staff", "ada"))["svc-code"]
+    totp = {"id": "1", "name": "App", "sealed": "", "step": 1, "created_at": datetime.now(UTC)}
+    two.api.database["users"].update_one({"_id": ann.id}, {"$set": {"totp": totp}})
+    refused = await ann.confirm(code)
+    assert (refused.status_code, refused.json()["code"]) == (403, "step_up_required")
+    assert "insufficient_user_authentication" in refused.headers["www-authenticate"]
+    two.api.database["users"].update_one({"_id": ann.id}, {"$unset": {"totp": ""}})
+    assert (await ann.confirm(code)).json()["code"] == "invalid_code"
+    assert await ann.identities() == []
 
 
 async def test_one_identity_for_two_users_at_once_is_one_users(two: Providers) -> None:
