@@ -136,6 +136,11 @@ class CommandRecorder(monitoring.CommandListener):
     def names(self) -> list[str]:
         return [name for name, _ in self.commands]
 
+    @property
+    def work(self) -> list[str]:
+        """Their names, but for those about projects, which may be read at any moment for those who send mails."""
+        return [name for name, command in self.commands if command.get(name) != "projects"]
+
 
 RECORDER = CommandRecorder()
 # A listener reaches only the clients that are made after it.

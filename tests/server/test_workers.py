@@ -33,7 +33,11 @@ def _serve(folder: Path, port: int) -> Service:
     with log.open("ab") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)  # noqa: S603
     service = Service(process, port, log)
-    wait_live(service)
+    try:
+        wait_live(service)
+    except BaseException:
+        service.terminate()
+        raise
     return service
 
 

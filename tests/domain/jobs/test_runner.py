@@ -117,17 +117,20 @@ async def test_work_for_the_deployment_waits_for_the_lead(
 async def test_work_is_cancelled_when_the_lead_is_lost(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leading, "NAME", "another deployment's leader")
     monkeypatch.setattr(leading, "LEASE_SECONDS", 0.2)
-    ended = asyncio.Event()
+    begun, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
             ended.set()
 
-    await leader.renew()
-    async with running([Job("long", work, every=10, for_deployment=True)], leader):
-        await asyncio.wait_for(ended.wait(), 60)
+    async with running([Job("long", work, every=10, for_deployment=True)], leader), asyncio.timeout(60):
+        while not begun.is_set():
+            await leader.renew()
+            await asyncio.sleep(0.01)
+        await ended.wait()
     assert metric("runs_total", "long") == 0
 
 

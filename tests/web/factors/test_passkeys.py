@@ -201,7 +201,8 @@ async def test_the_last_way_to_sign_in_stays(ann: Holder) -> None:
     assert sorted(answer.status_code for answer in answers) == [204, 409]
     refused = next(answer for answer in answers if answer.status_code == 409)
     assert told(refused) == (409, {"detail": "This is the last way to sign in", "code": "last_sign_in_method"})
-    assert len(stored(ann.api)["passkeys"]) == 1
+    (left,) = stored(ann.api)["passkeys"]
+    ann.device.passkeys = [each for each in ann.device.passkeys if encode(each.id) == left["id"]]
     await add_app(ann.api, ann.token)
     assert (await sign_in(ann)).status_code == 200
 
