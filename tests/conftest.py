@@ -55,8 +55,12 @@ UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_L
 }
 
 
-# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end.
+# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end. The
+# longest come first.
 FIRST = (
+    "served/test_fuzz.py",
+    "served/generators",
+    "test_readme.py",
     "live",
     "served",
     "embedded",
@@ -95,10 +99,29 @@ def _remove_abandoned() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Workers begin with equal shares of this order, and who is done takes from the end of another's."""
-    late = {path: not any(path.is_relative_to(HERE / name) for name in FIRST) for path in {item.path for item in items}}
-    items.sort(key=lambda item: late[item.path])
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each worker begins with an equal share of this order, one behind the other; who is done takes from the end of another's.
+
+    So each share begins with some of the files that take long.
+    """
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    long = sorted((path for path in files if _rank(path) < len(FIRST)), key=lambda path: (_rank(path), path))
+    others = [item for path in files if path not in long for item in files[path]]
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        share = [item for path in long[worker::workers] for item in files[path]]
+        room = (len(items) - len(ordered)) // (workers - worker) - len(share)
+        ordered += [*share, *others[: max(room, 0)]]
+        del others[: max(room, 0)]
+    items[:] = [*ordered, *others]
+
+
+def _rank(path: Path) -> int:
+    """The place in FIRST; behind it for all else."""
+    return next((rank for rank, name in enumerate(FIRST) if path.is_relative_to(HERE / name)), len(FIRST))
 
 
 def pytest_collection_finish() -> None:

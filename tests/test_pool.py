@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 
@@ -35,8 +36,8 @@ async def use(api: Api) -> None:
     await api.users()
 
 
-def remember(services: Services, api: Api) -> bool:
-    return any(api.project.id in each for each in reachable(services) if isinstance(each, str))
+def remembered(services: Services, api: Api) -> list[str]:
+    return [each for each in reachable(services) if isinstance(each, str) and api.project.id in each]
 
 
 def indexes(api: Api) -> dict[str, list[str]]:
@@ -49,12 +50,13 @@ async def test_what_a_test_left_is_gone(pool: Pool, maker: MakeApi, services: Se
     await use(fresh)
     altered = await maker()
     altered.database["users"].drop_index("created_at")
-    assert remember(services, fresh)
+    assert remembered(services, fresh)
     pool.empty()
     # What is under way is over soon, and is no memory.
-    async with asyncio.timeout(30):
-        while remember(services, fresh):  # noqa: ASYNC110 - nobody says when
-            await asyncio.sleep(0.1)
+    deadline = time.monotonic() + 30
+    while found := remembered(services, fresh):
+        assert time.monotonic() < deadline, found[:5]
+        await asyncio.sleep(0.1)
     assert not altered.database.list_collection_names()
     assert indexes(fresh) == new
     assert [each for name in new for each in fresh.database[name].find()] == []

@@ -28,7 +28,7 @@ def main() -> None:
     """Answers until nobody asks any more."""
     # A group of its own: it is ended with its fork, and not by what ends the service from a terminal.
     os.setpgid(0, 0)
-    os.nice(NICE)
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import_decoders()

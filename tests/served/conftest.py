@@ -132,6 +132,6 @@ def make_site(served: Served, served_settings: dict[str, str], pages: str) -> Ma
 
 @pytest.fixture(scope="module")
 def browser(site: Site) -> Iterator[Browser]:
-    """For the tests of one page, whose `site` they make."""
+    """For the tests of one page, whose `site` they make once: a worker may come back to a page after another one."""
     with launched() as running:
         yield running

@@ -19,7 +19,7 @@ pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(make_site: MakeSite) -> Site:
     """A project with the board of the demo, and its rules."""
     assert isinstance(DEMO.rules, dict)

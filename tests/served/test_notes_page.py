@@ -15,7 +15,7 @@ SCRIPT = "<img src=x onerror=alert(1)>"
 pytestmark = needs_chromium
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(make_site: MakeSite) -> Site:
     """A project with the rules of the first example."""
     schemas, rules = read_example(1)

@@ -34,7 +34,7 @@ pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def provider() -> Iterator[Provider]:
     with running_provider() as running:
         yield running
@@ -67,7 +67,7 @@ class Sites:
     elsewhere: Site
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sites(served: Served, served_settings: dict[str, str], pages: str, provider: Provider) -> Sites:
     page = f"{pages.replace('127.0.0.1', 'localhost')}/sign-in/"
     at_provider = {
@@ -85,7 +85,7 @@ def sites(served: Served, served_settings: dict[str, str], pages: str, provider:
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(sites: Sites) -> Site:
     return sites.usual
 
@@ -241,6 +241,7 @@ def test_a_page_of_an_origin_that_is_not_named_is_refused(page: Page, sites: Sit
 def test_an_app_and_a_recovery_code_are_second_factors(page: Page, site: Site) -> None:
     sign_up(page, site, "gina@example.com")
     press(page, "Add an authenticator app")
+    expect(page.locator("#app-secret")).not_to_be_empty()
     secret = page.locator("#app-secret").inner_text()
     shoot(page, "sign-in-app")
     fill(page, "Code", code_at(secret, time.time()))

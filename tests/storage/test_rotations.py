@@ -16,7 +16,8 @@ from service.storage.databases import SESSIONS, ProjectDatabase
 from service.storage.records import Records
 from service.storage.rotations import Terms, Verdict, rotate
 
-GRACE, LIMIT, HOUR = 30, 5, 3_600
+# MongoDB's clock counts the grace, so it is longer than the test takes.
+GRACE, LIMIT, HOUR = 200, 5, 3_600
 # What MongoDB took down as its own time of the write.
 CLOCK = ("rotated_at", "last_used_at", "reused_at")
 
