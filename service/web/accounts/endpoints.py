@@ -89,10 +89,10 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
     async def make(sent: Sent) -> Submission[NewAccount]:
         return Submission(new_id(), sent, {}, await _check_signup(accounts, caller, sent))
 
-    async def create(sent: Sent, keep: Keep[StoredUser] | None) -> object:
+    async def create(sent: Sent, keep: "Keep[StoredUser] | None") -> object:
         return await accounts.create(caller, await make(sent), keep)
 
-    async def register(sent: Sent, keep: Keep[Registered] | None) -> object:
+    async def register(sent: Sent, keep: "Keep[Registered] | None") -> object:
         return await services.signups.register(caller, await make(sent), find_locale(request), keep)
 
     once = partial(write_once, request, caller, services.idempotency, key)

@@ -21,7 +21,7 @@ async def run_batch(request: Request, caller: ProjectCaller, services: Services)
     """Do many operations, all of them or each for itself."""
     await services.permits.require_any(caller)
 
-    async def run(sent: Sent, keep: Keep[Outcomes] | None) -> Outcomes:
+    async def run(sent: Sent, keep: "Keep[Outcomes] | None") -> Outcomes:
         batch = read_batch(sent)
         if keep is not None and not batch.is_atomic:
             msg = "Only an atomic batch takes an Idempotency-Key"

@@ -43,7 +43,8 @@ async def create_document(request: Request, caller: ProjectCaller, services: Ser
         async with read_document_form(request, caller, services, new_id()) as sent:
             return _answer(await documents.create(sent.data, id_=sent.owner, upload=sent.upload), 201)
 
-    async def create(sent: Sent, keep: Keep[Written] | None) -> Written:
+    # In quotes, or Python would work out what it means with each request.
+    async def create(sent: Sent, keep: "Keep[Written] | None") -> Written:
         return await documents.create(_data(sent), keep)
 
     render = partial(_answer, status=201)
@@ -110,7 +111,7 @@ async def merge_document(request: Request, caller: ProjectCaller, services: Serv
         async with read_document_form(request, caller, services, id_) as sent:
             return _answer(await documents.change(id_, SetFields(sent.data), precondition, upload=sent.upload))
 
-    async def merge(sent: Sent, keep: Keep[Written] | None) -> Written:
+    async def merge(sent: Sent, keep: "Keep[Written] | None") -> Written:
         wanted = read_change(sent)
         precondition = Precondition(read_if_match(request.headers), wanted.where)
         return await documents.change(id_, wanted.change, precondition, keep)
