@@ -55,17 +55,13 @@ UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_L
 }
 
 
-# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end. The
-# longest come first.
+# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end.
 FIRST = (
-    "served/test_fuzz.py",
-    "served/generators",
-    "test_readme.py",
-    "live",
     "served",
+    "live",
+    "test_readme.py",
     "embedded",
     "cli",
-    "test_readme.py",
     "server",
     "observe",
     "threats/test_faults.py",
@@ -102,17 +98,19 @@ def _remove_abandoned() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Each worker begins with an equal share of this order, one behind the other; who is done takes from the end of another's.
 
-    So each share begins with some of the files that take long.
+    So each share begins with some of what takes long; a folder's tests stay together, for they share processes.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    long = sorted((path for path in files if _rank(path) < len(FIRST)), key=lambda path: (_rank(path), path))
-    others = [item for path in files if path not in long for item in files[path]]
+    ranks = {path: _rank(path) for path in files}
+    others = [item for path in files if ranks[path] == len(FIRST) for item in files[path]]
     ordered: list[pytest.Item] = []
     for worker in range(workers):
-        share = [item for path in long[worker::workers] for item in files[path]]
+        mine = [path for path in files if ranks[path] < len(FIRST) and ranks[path] % workers == worker]
+        mine.sort(key=lambda path: ranks[path])
+        share = [item for path in mine for item in files[path]]
         room = (len(items) - len(ordered)) // (workers - worker) - len(share)
         ordered += [*share, *others[: max(room, 0)]]
         del others[: max(room, 0)]

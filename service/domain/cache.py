@@ -1,10 +1,10 @@
 """What a worker remembers for some seconds: so much saves a question to the database, and is never much out of date."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
 
@@ -58,7 +58,7 @@ class Cache(Generic[V]):
         """What a load returns that begins after this call. All who ask while another one runs share the next."""
         task = self._queued.get(name)
         if task is None and (running := self._loads.get(name)) is not None:
-            task = self._queued[name] = asyncio.create_task(self._load_after(running, name, load), context=Context())
+            task = self._queued[name] = _begin(self._load_after(running, name, load))
             task.add_done_callback(_read_error)
         return await asyncio.shield(task or self._start(name, load))
 
@@ -72,7 +72,7 @@ class Cache(Generic[V]):
         self._loads.clear()
 
     def _start(self, name: str, load: Callable[[], Awaitable[V]]) -> asyncio.Task[V]:
-        task = self._loads[name] = asyncio.create_task(self._load(name, load), context=Context())
+        task = self._loads[name] = _begin(self._load(name, load))
         task.add_done_callback(_read_error)
         return task
 
@@ -89,6 +89,12 @@ class Cache(Generic[V]):
         await asyncio.wait([running])
         del self._queued[name]
         return await asyncio.shield(self._loads.get(name) or self._start(name, load))
+
+
+def _begin(load: Coroutine[Any, Any, V]) -> asyncio.Task[V]:
+    """In a context of its own, for others may wait for it, too; it is as much in the background as who asked first."""
+    asker = asyncio.current_task()
+    return asyncio.create_task(load, name=asker.get_name() if asker is not None else None, context=Context())
 
 
 def _read_error(task: asyncio.Task[V]) -> None:
