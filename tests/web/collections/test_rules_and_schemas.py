@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from service.bounds import MAX_INDEXES
+from service.domain.access import agreement
 from service.domain.access.agreement import begin_deletion, commit_schema
 from service.domain.collections.reconcile import find_drift
 from service.domain.limits import made_files
@@ -202,6 +203,40 @@ async def test_x8_of_rules_and_a_schema_at_once_that_do_not_go_together_one_is_r
     saved, changed = await asyncio.gather(save_late(), change(api, {"status": None}, name="posts"))
     answers = (saved.text, changed.text)
     assert sorted((saved.status_code, changed.status_code)) in ([200, 409], [200, 422]), answers
+    await assert_they_agree(api)
+
+
+@pytest.mark.parametrize(
+    ("step", "is_saving", "expected"),
+    [("find_rules", True, 422), ("check_rules", True, 422), ("check_schema", False, 409)],
+)
+async def test_x8_who_comes_between_the_steps_of_a_save_or_of_a_change(
+    api: Api, monkeypatch: pytest.MonkeyPatch, step: str, is_saving: bool, expected: int
+) -> None:
+    """The first is held in its transaction after `step` until the other has happened, and then begins again."""
+    await declare_both(api)
+    reached, go_on, original = asyncio.Event(), asyncio.Event(), getattr(agreement, step)
+
+    async def hold_first(*arguments: Any) -> Any:
+        found = await original(*arguments)
+        if not reached.is_set():
+            reached.set()
+            await go_on.wait()
+        return found
+
+    def saving() -> Any:
+        return save(api, on_posts(read={"status_eq": "x"}))
+
+    def changing() -> Any:
+        return change(api, {"status": None}, name="posts")
+
+    first, second = (saving, changing) if is_saving else (changing, saving)
+    monkeypatch.setattr(agreement, step, hold_first)
+    held = asyncio.create_task(first())
+    await reached.wait()
+    assert (await second()).status_code == 200
+    go_on.set()
+    assert (await held).status_code == expected
     await assert_they_agree(api)
 
 
