@@ -78,7 +78,9 @@ async def _total(database: Database, _body: bytes) -> object:
 async def _create(database: Database, body: bytes) -> object:
     moment = datetime.now(UTC)
     document = {"_id": str(ObjectId()), "data": orjson.loads(body)["data"], "created_at": moment, "updated_at": moment}
-    await database.floor_documents.insert_one(document)
+    # Without what MongoDB would write down for the driver to repeat it.
+    command = {"insert": "floor_documents", "documents": [document], "writeConcern": {"w": "majority"}}
+    await database.command(command)
     return document
 
 

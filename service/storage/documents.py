@@ -82,7 +82,7 @@ class DocumentStore:
         self._records = database.records(mongo_collection_name(collection))
 
     async def insert(self, document: Document) -> Document:
-        await self._records.insert(_record(document))
+        await self._records.insert_new(_record(document))
         return document
 
     async def insert_each(self, documents: Sequence[Document]) -> dict[int, ServiceError]:

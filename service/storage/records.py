@@ -15,7 +15,7 @@ from typing import Any
 
 from pymongo import ReturnDocument, timeout
 from pymongo.asynchronous.collection import AsyncCollection
-from pymongo.errors import AutoReconnect, BulkWriteError, WriteConcernError
+from pymongo.errors import AutoReconnect, BulkWriteError, NotPrimaryError, WriteConcernError
 
 from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
@@ -29,6 +29,8 @@ Changes = Document | Sequence[Document]
 
 FIND_SECONDS = 2.0
 EXPLAIN_MS = 2_000
+# Codes of MongoDB's specification of server discovery: it is no primary, or none any more, or shuts down.
+PRIMARY_GONE = frozenset({91, 189, 10107, 11600, 11602, 13435, 13436})
 # MongoDB's deadline, an answer on its way included, comes this long before the worker's.
 GRACE_SECONDS = 1.0
 
@@ -67,6 +69,21 @@ class Records:
     async def insert(self, record: Document) -> None:
         with translated("store a record"):
             await self.collection.insert_one(record, session=self.session)
+
+    async def insert_new(self, record: Document) -> None:
+        """As `insert`, for a record whose `_id` was made for it: nobody else can have stored one.
+
+        MongoDB writes nothing down by which the driver could repeat it, which takes a fifth of the insertion. Where the
+        answer to the first attempt was lost, and the second is refused, the record tells whether it was stored.
+        """
+        if self.session is not None:
+            await self.insert(record)
+            return
+        with translated("store a record"):
+            reply, is_again = await _write_twice(self.collection, {"insert": self.name, "documents": [record]})
+        errors = reply.get("writeErrors")
+        if errors and not (is_again and await self.find({"_id": record["_id"]}, {"_id": 1})):
+            raise write_error(errors[0])
 
     async def insert_many(self, records: Sequence[Document]) -> None:
         with translated("store records"):
@@ -145,11 +162,8 @@ class Records:
         Of these MongoDB writes nothing down by which the driver could repeat them, which takes as long as the change.
         """
         command: Document = {"findAndModify": self.name, "query": match, "update": changes, "new": True}
-        command["writeConcern"] = {"w": "majority"}
         with translated("change a record"):
-            reply = await _try_twice(self.collection, None, command, None)
-            if failed := reply.get("writeConcernError"):
-                raise WriteConcernError(failed["errmsg"], failed["code"], failed)
+            reply, _ = await _write_twice(self.collection, command)
         found: Document | None = reply["value"]
         return found
 
@@ -319,6 +333,28 @@ async def _try_twice(
         if error.timeout or session is not None:
             raise
         return await _run(collection, session, command, seconds)
+
+
+async def _write_twice(collection: AsyncCollection[Document], command: Document) -> tuple[Document, bool]:
+    """The reply to a command that writes, and whether it was sent once more: then the first may have written, too."""
+    command["writeConcern"] = {"w": "majority"}
+    try:
+        return await _write(collection, command), False
+    except AutoReconnect as error:
+        if error.timeout:
+            raise
+        return await _write(collection, command), True
+
+
+async def _write(collection: AsyncCollection[Document], command: Document) -> Document:
+    """Raises NotPrimaryError, too, where the primary stepped down before the others had what it wrote."""
+    reply = await _run(collection, None, command, None)
+    failed = reply.get("writeConcernError")
+    if failed is None:
+        return reply
+    if failed["code"] in PRIMARY_GONE:
+        raise NotPrimaryError(failed["errmsg"], failed)
+    raise WriteConcernError(failed["errmsg"], failed["code"], failed)
 
 
 async def _run(

@@ -58,7 +58,7 @@ class SessionRecords:
         self._records: Records = database.records(SESSIONS)
 
     async def insert(self, session: Session) -> None:
-        await self._records.insert(
+        await self._records.insert_new(
             {
                 "_id": session.id,
                 "user_id": session.user_id,

@@ -193,7 +193,7 @@ class Users:
         record = self._new_record(new)
         user = read_user(self._database, {**record, "data": dict(record["data"])})
         if upload is None:
-            await self._records.insert(record)
+            await self._records.insert_new(record)
         else:
             await upload.publish_record("users", record)
         return user

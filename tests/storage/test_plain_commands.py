@@ -1,4 +1,4 @@
-"""Reads that are sent as plain commands: what the driver's cursors would have seen to is seen to here."""
+"""What is sent as plain commands, reads and some writes: what the driver would have seen to is seen to here."""
 
 import asyncio
 from typing import Any
@@ -8,26 +8,30 @@ from pymongo import MongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import AutoReconnect, NetworkTimeout, NotPrimaryError, PyMongoError
 
-from service.errors import Invalid, Unavailable
-from service.storage.client import MAX_CONNECTIONS, Database, connect
+from service.errors import DuplicateValue, Invalid, Unavailable
+from service.storage.client import MAX_CONNECTIONS, ClientSession, Database, connect
 from service.storage.records import Records
+from service.storage.transactions import in_transaction
 
 MEBIBYTE = 1024 * 1024
 
 
 class Refusals:
-    """`command` of the driver, which fails the first times that it is called."""
+    """`command` of the driver, which fails the first times that it is called: `are_late` after MongoDB has done it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *errors: PyMongoError) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *errors: PyMongoError, are_late: bool = False) -> None:
         self.calls = 0
         self._errors = list(errors)
         original = AsyncDatabase.command
 
         async def command(database: Any, *arguments: Any, **named: Any) -> Any:
             self.calls += 1
+            if self._errors and not are_late:
+                raise self._errors.pop(0)
+            reply = await original(database, *arguments, **named)
             if self._errors:
                 raise self._errors.pop(0)
-            return await original(database, *arguments, **named)
+            return reply
 
         monkeypatch.setattr(AsyncDatabase, "command", command)
 
@@ -120,3 +124,79 @@ async def test_a_change_that_may_be_made_twice_is_tried_again(
     assert await records.update_again({"_id": "a"}, {"$set": {"n": 2}}) == {"_id": "a", "data": {"n": 1}, "n": 2}
     assert await records.update_again({"_id": "b"}, {"$set": {"n": 2}}) is None
     assert refusals.calls == 3
+
+
+LOST = AutoReconnect("connection closed")
+NEW: dict[str, Any] = {"_id": "b", "data": {"n": 2}}
+
+
+@pytest.mark.parametrize("are_late", [False, True])
+async def test_a_new_record_is_stored_once_whether_the_request_or_the_answer_was_lost(
+    records: Records, monkeypatch: pytest.MonkeyPatch, mongo: MongoClient[Any], are_late: bool
+) -> None:
+    refusals = Refusals(monkeypatch, LOST, are_late=are_late)
+    await records.insert_new(NEW)
+    assert refusals.calls == (3 if are_late else 2), "where it is refused the second time, it is looked for"
+    assert _stored(mongo, records) == [{"_id": "a", "data": {"n": 1}}, NEW]
+
+
+@pytest.mark.parametrize("are_lost", [False, True])
+async def test_a_new_record_is_refused_for_the_value_of_another_though_it_was_sent_twice(
+    records: Records, monkeypatch: pytest.MonkeyPatch, mongo: MongoClient[Any], are_lost: bool
+) -> None:
+    await records.collection.create_index("data.n", unique=True)
+    refusals = Refusals(monkeypatch, *([LOST] if are_lost else []))
+    with pytest.raises(DuplicateValue) as refused:
+        await records.insert_new({"_id": "b", "data": {"n": 1}})
+    assert refused.value.field == "data.n"
+    assert refusals.calls == (3 if are_lost else 1)
+    assert _stored(mongo, records) == [{"_id": "a", "data": {"n": 1}}]
+
+
+async def test_an_id_that_is_taken_is_no_new_record(records: Records, mongo: MongoClient[Any]) -> None:
+    with pytest.raises(DuplicateValue):
+        await records.insert_new({"_id": "a", "data": {"n": 2}})
+    assert _stored(mongo, records) == [{"_id": "a", "data": {"n": 1}}]
+
+
+@pytest.mark.parametrize("errors", [[NetworkTimeout("timed out")], [LOST, LOST]])
+async def test_a_new_record_whose_fate_nobody_knows_is_unavailable(
+    records: Records, monkeypatch: pytest.MonkeyPatch, errors: list[PyMongoError]
+) -> None:
+    refusals = Refusals(monkeypatch, *errors)
+    with pytest.raises(Unavailable):
+        await records.insert_new(NEW)
+    assert refusals.calls == len(errors)
+
+
+@pytest.mark.parametrize(("code", "is_again"), [(11602, True), (189, True), (64, False)])
+async def test_a_write_that_the_others_did_not_get_from_a_primary_that_stepped_down_is_sent_again(
+    records: Records, monkeypatch: pytest.MonkeyPatch, code: int, is_again: bool
+) -> None:
+    """As MongoDB answers then: it has written, and does not know if that lasts. A deadline of its own (64) is no such case."""
+    replies = [{"ok": 1, "n": 1, "writeConcernError": {"code": code, "errmsg": "stepped down"}}, {"ok": 1, "n": 1}]
+
+    async def command(*_: Any, **__: Any) -> Any:
+        return replies.pop(0)
+
+    monkeypatch.setattr(AsyncDatabase, "command", command)
+    if is_again:
+        await records.insert_new(NEW)
+    else:
+        with pytest.raises(Unavailable):
+            await records.insert_new(NEW)
+    assert len(replies) == (0 if is_again else 1)
+
+
+async def test_a_new_record_of_a_transaction_goes_with_it(records: Records, mongo: MongoClient[Any]) -> None:
+    async def work(session: ClientSession) -> None:
+        await Records(records.collection, session).insert_new(NEW)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await in_transaction(records.collection.database.client, work)
+    assert _stored(mongo, records) == [{"_id": "a", "data": {"n": 1}}]
+
+
+def _stored(mongo: MongoClient[Any], records: Records) -> list[Any]:
+    return list(mongo[records.collection.database.name][records.collection.name].find(sort=[("_id", 1)]))
