@@ -11,7 +11,7 @@ from service.storage.events import Event, record_event
 from service.storage.files.deletions import remove
 from service.storage.flows import FlowStore
 from service.storage.user_changes import Condemned, delete_user
-from service.storage.users import Users
+from service.storage.users import User, Users
 
 
 class Removal:
@@ -47,8 +47,9 @@ class Removal:
                 await remove(project.database, condemned)
 
 
-async def check_in_force(database: ProjectDatabase, caller: UserCaller) -> None:
-    """Within a transaction, which conflicts with whatever ends the token meanwhile. Raises InvalidToken."""
+async def check_in_force(database: ProjectDatabase, caller: UserCaller) -> User:
+    """The user as it is now. Within a transaction it conflicts with whatever ends the token meanwhile. Raises InvalidToken."""
     user = await Users(database).find_profile(caller.user_id)
     if user is None or not caller.is_in_force(user):
         raise InvalidToken
+    return user

@@ -17,13 +17,12 @@ from service.errors import (
     IdentityInUse,
     IdentityLimit,
     IdentityNotFound,
-    InvalidToken,
     LastSignInMethod,
 )
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.identities import Identities, OwnIdentity
-from service.storage.users import Identity, User, Users
+from service.storage.users import Identity, User
 
 NOTICE = "identity_changed"
 
@@ -73,7 +72,7 @@ class OwnIdentities:
         identity = await self._codes.redeem_link(caller.project, proof.code, proof.verifier, caller.user_id)
 
         async def write(database: ProjectDatabase) -> None:
-            user = await _read(database, caller)
+            user = await check_in_force(database, caller)
             await require_level(database, caller)
             identities = Identities(database)
             found = await identities.find(identity, "", with_older=identity.provider == DEFAULT)
@@ -102,7 +101,7 @@ class OwnIdentities:
         caller = asker.caller
 
         async def write(database: ProjectDatabase) -> None:
-            user = await _read(database, caller)
+            user = await check_in_force(database, caller)
             identities = Identities(database)
             mine = await identities.list_of(user.id)
             known = next((each.identity for each in mine if each.id == identity_id), None)
@@ -124,11 +123,3 @@ class OwnIdentities:
         event = Event(type_, user.id, Actor.USER, caller.sid, client.ip, client.user_agent, detail)
         await self._flows.insert(caller.project, Purpose(NOTICE, user.email, user.id, locale=asker.locale), database)
         await record_event(database, event, caller.project.settings.event_days)
-
-
-async def _read(database: ProjectDatabase, caller: UserCaller) -> User:
-    """Within a transaction, which conflicts with whatever ends the token meanwhile. Raises InvalidToken."""
-    user = await Users(database).find_profile(caller.user_id)
-    if user is None or not caller.is_in_force(user):
-        raise InvalidToken
-    return user
