@@ -8,9 +8,13 @@ import json
 import secrets
 from dataclasses import dataclass
 
+from pymongo.errors import OperationFailure
+
 from service.storage.databases import ProjectDatabase
+from service.storage.records import translated
 
 RULES = "rules"
+NAMESPACE_EXISTS = 48
 NOTHING = "{}"
 
 
@@ -39,6 +43,20 @@ class StoredRules:
 
 # What is there where none were ever saved.
 NEVER_SAVED = StoredRules("0", NOTHING)
+
+
+async def ensure_rules(database: ProjectDatabase) -> None:
+    """Makes the collection of the rules, before a transaction writes the first.
+
+    Of a collection that a transaction makes MongoDB (6.0) tells others a moment later than of what else it wrote: another
+    transaction could see that, and no rules.
+    """
+    with translated("prepare the rules"):
+        try:
+            await database.database.create_collection(RULES, check_exists=False)
+        except OperationFailure as error:
+            if error.code != NAMESPACE_EXISTS:
+                raise
 
 
 async def find_rules(database: ProjectDatabase) -> StoredRules:

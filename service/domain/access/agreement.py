@@ -21,7 +21,7 @@ from service.schema.fields import Fields
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions
-from service.storage.rules import NOTHING, StoredRules, find_rules, note_schema, put_rules
+from service.storage.rules import NOTHING, StoredRules, ensure_rules, find_rules, note_schema, put_rules
 
 RulesDocument = Mapping[str, Any]
 
@@ -65,6 +65,7 @@ async def replace_rules(
     Raises Invalid, RuleTestsFailed, and what `allow` raises.
     """
     text = json.dumps(document, ensure_ascii=False) if document else NOTHING
+    await ensure_rules(database)
 
     async def write(bound: ProjectDatabase) -> Replacement:
         before = await find_rules(bound)

@@ -240,6 +240,23 @@ async def test_x8_who_comes_between_the_steps_of_a_save_or_of_a_change(
     await assert_they_agree(api)
 
 
+async def test_x8_the_first_rules_are_written_where_everybody_sees_them_at_once(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A collection that a transaction makes is seen later than its other writes: schemas changed as if there were no rules."""
+    await declare_both(api)
+    seen, original = list[list[str]](), agreement.put_rules
+
+    async def look(*arguments: Any) -> Any:
+        seen.append(api.database.list_collection_names())
+        return await original(*arguments)
+
+    monkeypatch.setattr(agreement, "put_rules", look)
+    for _ in range(2):
+        assert (await save(api, on_posts(read={"status_eq": "x"}))).status_code == 200
+    assert ["rules" in names for names in seen] == [True, True]
+
+
 @pytest.mark.parametrize("attempt", range(4))
 async def test_x8_of_two_schemas_at_once_that_do_not_go_together_one_is_refused(api: Api, attempt: int) -> None:
     """Each goes with the rules and the other schema as it was: a reference that leads elsewhere, and a field there."""
