@@ -117,8 +117,12 @@ class DocumentStore:
         None where there is none that has one of `versions` and that `guard` lets pass, or where it has no room for the
         change. Where an operator does not fit what is stored it is None, too, or OperatorRefused.
         """
-        match, known = _match(id_, guard, versions), _known_errors(change)
-        record = await self._records.update(_with_needs(match, change), write_change(change), known=known)
+        known, match = _known_errors(change), _with_needs(_match(id_, guard, versions), change)
+        if guard is None and versions is None and known is NOTHING_KNOWN:
+            # Values that are set twice are the same; only the version is one higher then.
+            record = await self._records.update_again(match, write_change(change))
+        else:
+            record = await self._records.update(match, write_change(change), known=known)
         return read_document(record) if record is not None else None
 
     async def change_each(self, ids: Sequence[str], change: Change) -> int:

@@ -157,10 +157,12 @@ class Records:
             )
 
     async def update_again(self, match: Document, changes: Changes) -> Document | None:
-        """As `update`, for changes that do no harm when they are made twice; no part of a transaction.
+        """As `update`, for changes that do no harm when they are made twice.
 
-        Of these MongoDB writes nothing down by which the driver could repeat them, which takes as long as the change.
+        Of these MongoDB writes nothing down by which the driver could repeat them, which costs up to as much as the change.
         """
+        if self.session is not None:
+            return await self.update(match, changes)
         command: Document = {"findAndModify": self.name, "query": match, "update": changes, "new": True}
         with translated("change a record"):
             reply, _ = await _write_twice(self.collection, command)
