@@ -4,6 +4,7 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from service.schema.operations import FieldOperation
+from service.schema.versions import Versions
 from service.storage.documents import Change, DocumentStore, Guard, ReplaceData, SetFields
 from tests.conftest import Api, CommandRecorder
 from tests.declared import added, declare
@@ -48,7 +49,7 @@ async def stored(api: Api) -> tuple[DocumentStore, str]:
     [
         (SetFields({"a": 5}), None, None, False),
         (ReplaceData({"a": 5}), None, None, False),
-        (SetFields({"a": 5}), None, [1], True),
+        (SetFields({"a": 5}), None, (1,), True),
         (SetFields({"a": 5}), Guard({"data.a": 1}), None, True),
         (SetFields({}, (FieldOperation("increment", ("a",), 4),)), None, None, True),
     ],
@@ -58,7 +59,7 @@ async def test_what_would_be_another_change_the_second_time_is_repeated_by_the_d
     commands: CommandRecorder,
     change: Change,
     guard: Guard | None,
-    versions: list[int] | None,
+    versions: Versions,
     is_repeated_by_the_driver: bool,
 ) -> None:
     store, id_ = stored

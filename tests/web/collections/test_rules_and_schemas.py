@@ -16,6 +16,7 @@ from service.errors import RuleConflict
 from service.schema.values import now
 from service.services import Services
 from service.storage.definitions import Definitions
+from service.storage.rules import put_rules
 from tests.conftest import Api, CommandRecorder
 from tests.declared import added, change, declare
 from tests.web.rules.conftest import save
@@ -245,7 +246,7 @@ async def test_x8_the_first_rules_are_written_where_everybody_sees_them_at_once(
 ) -> None:
     """A collection that a transaction makes is seen later than its other writes: schemas changed as if there were no rules."""
     await declare_both(api)
-    seen, original = list[list[str]](), agreement.put_rules
+    seen, original = list[list[str]](), put_rules
 
     async def look(*arguments: Any) -> Any:
         seen.append(api.database.list_collection_names())
