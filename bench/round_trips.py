@@ -29,11 +29,11 @@ def measure_round_trips(settings: Settings) -> list[Figure]:
 
 
 async def _measure(settings: Settings, recorder: CommandRecorder) -> list[Figure]:
-    project, api_key = await populated_project(settings, PROJECT, USERS)
+    _, api_key = await populated_project(settings, PROJECT, USERS)
     app, keyed = create_app(settings), {"x-api-key": api_key}
     path = f"/api/collections/{COLLECTION}/documents"
     async with app.router.lifespan_context(app):
-        client = Client("192.0.2.1", "bench")
+        client, project = Client("192.0.2.1", "bench"), await app.services.projects.by_api_key(api_key)
         token = (
             await app.services.sessions.open(project, user_id(1), 1, client, state=NEW_ACCOUNT, amr=PASSWORD)
         ).access_token

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from service.errors import ServiceError
 from service.schema.operations import Operations
@@ -22,8 +22,9 @@ FIRST_VERSION = 1
 READ_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
+    """A tuple, which is made in half the time of a frozen dataclass: a page has many."""
+
     id: str
     data: dict[str, Any]
     created_at: datetime

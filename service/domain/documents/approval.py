@@ -1,7 +1,7 @@
 """What rules say of one caller's writes: asked along the one way of every write, before the database is."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from service.domain.access.permissions import Permissions, top_level
@@ -263,7 +263,7 @@ class Approval:
         record = as_record(document)
         if not await self._holds(self.permissions.read, record):
             return None
-        return replace(document, data=await run_beside(document.data, self.permissions.visible, record))
+        return document._replace(data=await run_beside(document.data, self.permissions.visible, record))
 
 
 async def _judge(tree: Tree, record: Record) -> bool:

@@ -5,7 +5,7 @@ validator judges the rest; its verdict becomes a 422 here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from service.domain.collections.catalog import Catalogs, Collection, See
@@ -145,7 +145,7 @@ class Documents:
             return document
         data = dict(document.data)
         is_signed = self._protection.show_document(project, collection, document.id, data)
-        return replace(document, data=data, has_signed_urls=is_signed)
+        return document._replace(data=data, has_signed_urls=is_signed)
 
     async def show_again(self, project: Project, name: str, kept: Data) -> dict[str, Any]:
         """A document as it was answered, `{id, data, ...}`, with URLs of protected files that are good now."""
