@@ -98,9 +98,11 @@ def _remove_abandoned() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Each worker begins with an equal share of this order, one behind the other; who is done takes from the end of another's.
 
-    So each share begins with some of what takes long; a folder's tests stay together, for they share processes.
+    So half of the workers begin with what takes long, beside others who keep the processors busy. A folder's tests stay
+    together, for they share processes.
     """
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    early = max(workers // 2, 1)
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
@@ -108,7 +110,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for path in files if ranks[path] == len(FIRST) for item in files[path]]
     ordered: list[pytest.Item] = []
     for worker in range(workers):
-        mine = [path for path in files if ranks[path] < len(FIRST) and ranks[path] % workers == worker]
+        mine = [path for path in files if ranks[path] < len(FIRST) and ranks[path] % early == worker]
         mine.sort(key=lambda path: ranks[path])
         share = [item for path in mine for item in files[path]]
         room = (len(items) - len(ordered)) // (workers - worker) - len(share)

@@ -92,7 +92,8 @@ class Pool:
         project_id = self.free.popleft()
         self._taken.append(project_id)
         # What the test before had left under way may have been written since.
-        self._remove_records(self._name(project_id), list(self._form or ()))
+        if self._mongo[self._name(project_id)].command("dbStats")["objects"]:
+            self._remove_records(self._name(project_id), list(self._form or ()))
         token = HAS_INDEXES.set(self._name(project_id))
         try:
             yield project_id

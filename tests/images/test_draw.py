@@ -5,8 +5,10 @@ import io
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
@@ -197,9 +199,21 @@ async def test_a_process_without_work_ends() -> None:
     await process.close()
 
 
-# Made by the test that needs it: the first takes seconds, and every worker reads this file.
+def bomb(side: int = 60_000) -> bytes:
+    """A PNG of 3.6 gigapixels, all black; Pillow would hold each pixel to write it."""
+    packer, lines = zlib.compressobj(1), 600
+    some = bytes((1 + side // 8) * lines)
+    data = b"".join(packer.compress(some) for _ in range(side // lines)) + packer.flush()
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", data), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(part)) + name + part + struct.pack(">I", zlib.crc32(name + part)) for name, part in parts
+    )
+
+
+# Made by the test that needs it, for every worker reads this file.
 REFUSED: dict[str, Callable[[], bytes]] = {
-    "a bomb": lambda: saved(Image.new("1", (60_000, 60_000))),
+    "a bomb": bomb,
     "a pixel too many": lambda: saved(Image.new("1", (40_001, 1_000))),
     "broken": lambda: saved(scene())[:-60],
     "nothing": lambda: b"\x89PNG\r\n",
@@ -215,6 +229,12 @@ async def test_what_is_refused(kept: ImageProcess, kind: str) -> None:
     with pytest.raises(NotDrawn):
         await ask(kept, content)
     assert kept.pid == pid
+
+
+def test_a_bomb_is_an_image_that_is_only_too_large() -> None:
+    with Image.open(io.BytesIO(bomb(600))) as image:
+        image.load()
+        assert (image.size, image.mode, image.getextrema()) == ((600, 600), "1", (0, 0))
 
 
 async def test_40_million_pixels_are_drawn(kept: ImageProcess) -> None:

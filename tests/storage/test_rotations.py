@@ -45,25 +45,34 @@ def states(moment: datetime) -> list[dict[str, Any]]:
     return [{**a, **b, **c, **d} for a, b, c, d in product(asked, rotated, seen, over)]
 
 
-async def outcome(database: ProjectDatabase, record: dict[str, Any], presented: int, by: Terms) -> tuple[Any, ...]:
-    """What was answered, and what is stored then but for MongoDB's clock."""
-    records = database.records(SESSIONS)
-    await records.put(record)
-    rotation = await rotate(database, "s", presented, by)
-    stored = await records.find({"_id": "s"}) or {}
-    moved = {name for name in CLOCK if stored.get(name) != record.get(name)}
-    rest = {name: value for name, value in stored.items() if name not in CLOCK}
-    return rotation.verdict, rotation.asked, rest, moved
+async def outcomes(
+    project: ProjectDatabase, sessions: list[dict[str, Any]], presented: list[int], by: Terms
+) -> list[tuple[Any, ...]]:
+    """For each session, whose ids differ, what was answered, and what is stored then but for MongoDB's clock."""
+    records = project.records(SESSIONS)
+    await records.delete_many({})
+    await records.insert_many(sessions)
+    answers = [await rotate(project, record["_id"], n, by) for record, n in zip(sessions, presented, strict=True)]
+    stored = {record["_id"]: record for record in await records.find_all({}, limit=len(sessions))}
+    found = []
+    for record, answer in zip(sessions, answers, strict=True):
+        now_there = stored.get(record["_id"], {})
+        moved = {name for name in CLOCK if now_there.get(name) != record.get(name)}
+        rest = {name: value for name, value in now_there.items() if name not in CLOCK}
+        found.append((answer.verdict, answer.asked, rest, moved))
+    return found
 
 
 async def test_the_step_does_what_the_decision_would(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     moment, project, verdicts = now(), ProjectDatabase(database), Counter[Verdict]()
     cases = [(state, presented) for state in states(moment) for presented in (0, 1, 2)]
+    sessions = [session(moment, _id=str(number), **state) for number, (state, _) in enumerate(cases)]
+    presented = [n for _, n in cases]
     for by in (terms(moment), terms(moment, limit=0, idle_since=moment - timedelta(hours=1))):
-        tried = [await outcome(project, session(moment, **state), n, by) for state, n in cases]
+        tried = await outcomes(project, sessions, presented, by)
         with monkeypatch.context() as patched:
             patched.setattr(rotations, "_step", lambda *_: ({"_id": "nobody"}, [{"$set": {"count": 0}}]))
-            decided = [await outcome(project, session(moment, **state), n, by) for state, n in cases]
+            decided = await outcomes(project, sessions, presented, by)
         assert tried == decided
         verdicts.update(found[0] for found in tried)
     assert verdicts.keys() == set(Verdict)

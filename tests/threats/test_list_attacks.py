@@ -8,7 +8,6 @@ from typing import Any
 import httpx2
 import pytest
 from pymongo import MongoClient
-from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
 
@@ -234,10 +233,14 @@ async def test_n40_a_list_past_its_time_always_says_so(api: Api, monkeypatch: py
 async def test_n40_a_slow_insert_does_not_speak_of_a_list(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await declare(api, {"n": {"type": "integer"}})
 
-    async def insert_one(*_: Any, **__: Any) -> None:
-        raise ExecutionTimeout("operation exceeded time limit", 50, {"code": 50})
+    plain = AsyncDatabase.command
 
-    monkeypatch.setattr(AsyncCollection, "insert_one", insert_one)
+    async def command(database: Any, asked: Any, **named: Any) -> Any:
+        if "insert" in asked:
+            raise ExecutionTimeout("operation exceeded time limit", 50, {"code": 50})
+        return await plain(database, asked, **named)
+
+    monkeypatch.setattr(AsyncDatabase, "command", command)
     for response in (await add(api, {"n": 1}), await api.signup()):
         assert (response.status_code, response.json()["code"]) == (503, "unavailable")
         assert response.json()["detail"] == "MongoDB took too long to store a record; try again"

@@ -67,8 +67,9 @@ async def test_n9_a_job_that_fails_is_logged_counted_and_runs_again(leader: Lead
     with capture_logs() as logs:
         async with running([Job("n9", flaky.run, every=0.01)], leader):
             await until(lambda: metric("runs_total", "n9") >= 2)
-    failed = [line for line in logs if line["event"] == "job_failed"]
-    assert [(line["job"], line["failures"]) for line in failed] == [("n9", 1), ("n9", 2), ("n9", 3)]
+    # Jobs of the application that all tests share may fail meanwhile, too.
+    failed = [line for line in logs if line["event"] == "job_failed" and line["job"] == "n9"]
+    assert [line["failures"] for line in failed] == [1, 2, 3]
     assert isinstance(failed[0]["exc_info"], KeyError)
     assert failed[1]["code"] == "unavailable"
     assert metric("failures_total", "n9") == 3
