@@ -146,3 +146,25 @@ async def test_the_times_of_two_kinds_are_compared() -> None:
     same = [float(number) for number in range(40)]
     assert compare(same, [value + 0.5 for value in same]) > 0.8
     assert compare(same, [value + 30 for value in same]) < 1e-6
+
+
+async def test_e4_a_refused_login_takes_as_long_as_chance_has_it(
+    api: Api, make_api: MakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left of a difference is far less than that; `python -m faults privacy` compares the times."""
+    waited = list[float]()
+
+    async def note(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("service.domain.accounts.users.sleep", note)
+    for email in EVERYBODY * 5:
+        assert (await api.login(email, "wrong horse")).status_code == 401
+    assert len(set(waited)) > len(EVERYBODY) < len(waited) == len(EVERYBODY) * 5
+    assert 0 <= min(waited) < 0.005 < 0.015 < max(waited) < 0.02
+    waited.clear()
+    await api.login(KNOWN, PASSWORD)
+    open_ = await make_api()
+    await open_.signup(KNOWN, PASSWORD)
+    await open_.login(KNOWN, "wrong horse")
+    assert waited == []
