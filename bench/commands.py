@@ -8,7 +8,12 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStart
 
 # What a driver says for itself, not for a request.
 OWN = frozenset({"hello", "ping", "endSessions", "saslStart", "saslContinue"})
-EXPLAINED = ("aggregate", "pipeline", "cursor")
+# What can be explained, and what of it says how records are found.
+EXPLAINED = {
+    "aggregate": ("aggregate", "pipeline", "cursor"),
+    "find": ("find", "filter", "sort", "skip", "limit", "projection"),
+    "count": ("count", "query"),
+}
 
 
 class CommandRecorder(CommandListener):
@@ -34,10 +39,11 @@ class CommandRecorder(CommandListener):
 
 
 def documents_examined(client: MongoClient[dict[str, Any]], database: str, command: dict[str, Any]) -> int:
-    """How many documents the server looks at for an aggregate, lookups included; 0 for a count by metadata."""
-    if "aggregate" not in command:
+    """How many documents the server looks at for a command that reads, lookups included; 0 for a count by metadata."""
+    parts = EXPLAINED.get(next(iter(command)), ())
+    explained = {part: command[part] for part in parts if part in command}
+    if not explained:
         return 0
-    explained = {key: command[key] for key in EXPLAINED}
     return _sum(client[database].command("explain", explained, verbosity="executionStats"))
 
 
