@@ -53,10 +53,28 @@ def tagged_response(content: Any, version: int | None, status: int = 200) -> Res
     return Json(content, status, None, version)
 
 
+class _Times:
+    """The time that was written last, with its text: a record that was never changed has the same time twice."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last: tuple[object, str] = None, ""
+
+
+_times = _Times()
+
+
 def _write(value: object) -> str:
     """A stored value that JSON has no form for. Only times are ours; another program may have stored any other."""
-    # As `values.write_time`: a page of twenty has as many, and a call for each would show.
-    return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
+    if not isinstance(value, datetime):
+        return str(value)
+    before, text = _times.last
+    if value != before:
+        # As `values.write_time`: a page of twenty has as many, and a call for each would show.
+        text = value.isoformat("T", "milliseconds") + "Z"
+        _times.last = value, text
+    return text
 
 
 def _allow(request: Request) -> dict[str, str]:
