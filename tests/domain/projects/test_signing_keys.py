@@ -161,6 +161,9 @@ async def test_s10_no_token_is_refused_while_keys_are_rotated_at_once(
 
     transport = httpx2.ASGITransport(app=other_app)
     async with httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as elsewhere:
+        # Both remember the project as it is before, so without the next key.
+        for app_services in (services, other_app.services):
+            assert not (await app_services.projects.by_id(api.project.id)).other_keys
         users = [asyncio.create_task(use(*pair)) for pair in ((api.http, elsewhere), (elsewhere, api.http))]
         rotated = await services.signing_keys.rotate(api.project.id, at_once=True)
         async with asyncio.timeout(60):
