@@ -18,7 +18,7 @@ import httpx2
 import pytest
 import structlog
 from httpx2._config import DEFAULT_TIMEOUT_CONFIG, create_ssl_context
-from httpx2._transports import default
+from httpx2._transports import asgi, default
 from pydantic import SecretStr
 from pymongo import MongoClient, monitoring
 from pymongo.database import Database
@@ -44,6 +44,8 @@ for _part in ("connect", "read", "write", "pool"):
     setattr(DEFAULT_TIMEOUT_CONFIG, _part, 60.0)
 # Each client would read the machine's certificates anew, which takes longer than most requests of these tests.
 default.create_ssl_context = functools.cache(create_ssl_context)  # type: ignore[attr-defined]
+# It would look through every folder of packages for Trio, at each request.
+asgi.is_running_trio = lambda: False
 # What many ask for at once takes long on a busy machine; tests of deadlines have their own.
 PATIENT = Deadlines(answer=120.0)
 # Nearly as long as `storage.driver` still takes its own way.

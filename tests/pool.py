@@ -35,6 +35,9 @@ RESTING = 4
 HAS_INDEXES: ContextVar[str | None] = ContextVar("has_indexes", default=None)
 
 Form = dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
+# What the service makes when it first needs one stays, empty, where nothing but its `_id` is indexed.
+MADE_ON_DEMAND = ("aggregations", "collections", "rules")
+PLAIN: tuple[dict[str, Any], list[dict[str, Any]]] = ({}, [{"v": 2, "key": {"_id": 1}, "name": "_id_"}])
 
 
 @contextmanager
@@ -81,6 +84,8 @@ class Pool:
         self.free: deque[str] = deque()
         self._taken: list[str] = []
         self._form: Form | None = None
+        # Of those that are free.
+        self._made_on_demand: dict[str, list[str]] = {}
         self.times = 0
 
     @contextmanager
@@ -93,7 +98,7 @@ class Pool:
         self._taken.append(project_id)
         # What the test before had left under way may have been written since.
         if self._mongo[self._name(project_id)].command("dbStats")["objects"]:
-            self._remove_records(self._name(project_id), list(self._form or ()))
+            self._remove_records(self._name(project_id), [*(self._form or ()), *self._made_on_demand.pop(project_id)])
         token = HAS_INDEXES.set(self._name(project_id))
         try:
             yield project_id
@@ -115,7 +120,7 @@ class Pool:
         forms = self._forms()
         for project_id in self._taken:
             form = forms.get(name := self._name(project_id))
-            if form is not None and project_id not in is_deleting and self._restore(name, form):
+            if form is not None and project_id not in is_deleting and self._restore(project_id, form):
                 del forms[name]
                 self.free.append(project_id)
         self._taken.clear()
@@ -129,14 +134,16 @@ class Pool:
     def _name(self, project_id: str) -> str:
         return f"{self._prefix}p_{project_id}"
 
-    def _restore(self, name: str, form: Form) -> bool:
-        """Whether the database is that of a new project now."""
-        wanted = self._form
+    def _restore(self, project_id: str, form: Form) -> bool:
+        """Whether the database is that of a new project now, or of one that has had rules and collections."""
+        wanted, name = self._form, self._name(project_id)
         if wanted is None or any(form.get(collection) != wanted[collection] for collection in wanted):
             return False
-        for collection in form.keys() - wanted.keys():
+        kept = [each for each in MADE_ON_DEMAND if form.get(each) == PLAIN]
+        for collection in form.keys() - wanted.keys() - set(kept):
             self._mongo[name].drop_collection(collection)
-        self._remove_records(name, list(wanted))
+        self._remove_records(name, [*wanted, *kept])
+        self._made_on_demand[project_id] = kept
         return True
 
     def _remove_records(self, name: str, collections: list[str]) -> None:
