@@ -1,32 +1,24 @@
 """What a real browser makes of uploaded files: images are shown, and a script in one runs nowhere."""
 
 import io
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Route
 
 from faults.samples import FORM_TYPE, SCRIPTED_SVG, SVG, account, file_part, form, picture
 from faults.server import Server
+from tests.chromium import launched, needs_chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
-QUIET = "--disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-pytestmark = pytest.mark.skipif(
-    not Path(CHROMIUM).exists(), reason="no Chromium on this machine (Debian: apt install chromium)"
-)
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        arguments = ["--headless", "--no-sandbox", *QUIET.split()]
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield launched
-        launched.close()
+    with launched() as running:
+        yield running
 
 
 @pytest.fixture

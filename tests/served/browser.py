@@ -1,7 +1,6 @@
 """The pages of docs/examples in a real browser."""
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,16 +10,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-sync"
-)
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PATIENCE_MS = 30_000
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
 
 
 @dataclass(frozen=True)
@@ -47,15 +40,6 @@ def file_server(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
-
-
-@contextmanager
-def launched() -> Iterator[Browser]:
-    """Chromium. While it runs nothing else in this thread can have an event loop."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
-        yield browser
-        browser.close()
 
 
 @contextmanager

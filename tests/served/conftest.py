@@ -16,7 +16,8 @@ from faults.commands import Shell, await_ready, free_port, serving
 from faults.samples import PNG
 from service.cli.runtime import run_on
 from service.settings import Settings
-from tests.served.browser import EXAMPLES, Site, file_server, launched
+from tests.chromium import launched
+from tests.served.browser import EXAMPLES, Site, file_server
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"

@@ -9,8 +9,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
 
+from tests.chromium import needs_chromium
 from tests.demo import DEMO
-from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, connect, needs_chromium, shoot, sign, window
+from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, connect, shoot, sign, window
 from tests.served.conftest import MakeSite
 
 SCRIPT = "<img src=x onerror=alert(1)>"

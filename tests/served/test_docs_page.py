@@ -1,27 +1,16 @@
 """The page at /docs in a real browser: it shows every endpoint and tries requests, under a strict policy and no network."""
 
 import os
-import shutil
 from collections.abc import Iterator
 
 import httpx2
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from tests.chromium import launched, needs_chromium
 from tests.served.conftest import METRICS_TOKEN, Served, make_project
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is on the PATH")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +26,7 @@ def key(served: Served, served_settings: dict[str, str]) -> str:
 @pytest.fixture(scope="module")
 def page(served: Served, key: str) -> Iterator[Page]:  # made before its event loop runs
     """The page, opened. `served` is the only host it may reach; what else it asks for, and what it complains of, fails."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launched() as browser:
         opened = browser.new_page(viewport={"width": 1280, "height": 1000})
         opened.set_default_timeout(60_000)
         elsewhere, complaints = list[str](), list[str]()
@@ -50,7 +38,6 @@ def page(served: Served, key: str) -> Iterator[Page]:  # made before its event l
         opened.goto(f"{served.base_url}/docs")
         opened.wait_for_selector(".opblock")
         yield opened
-        browser.close()
         assert elsewhere == []
         assert complaints == []
 

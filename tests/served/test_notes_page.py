@@ -7,8 +7,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from faults.rule_examples import read_example
+from tests.chromium import needs_chromium
 from tests.demo import DEMO
-from tests.served.browser import EXAMPLES, Site, connect, needs_chromium, shoot, sign, window
+from tests.served.browser import EXAMPLES, Site, connect, shoot, sign, window
 from tests.served.conftest import MakeSite
 
 SCRIPT = "<img src=x onerror=alert(1)>"

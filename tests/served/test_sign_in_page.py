@@ -16,7 +16,8 @@ from faults.provider.server import running_provider
 from service.cli.runtime import run_on
 from service.domain.factors.totp import STEP_SECONDS, code_at
 from service.settings import Settings
-from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, needs_chromium, shoot, window
+from tests.chromium import needs_chromium
+from tests.served.browser import EXAMPLES, PATIENCE_MS, Site, shoot, window
 from tests.served.conftest import Served
 
 PROJECT = "signing"

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -21,16 +20,11 @@ from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from faults.provider.server import serving
 from service.domain.projects.admin import ProjectAdmin
 from service.settings import Settings
+from tests.chromium import ARGUMENTS, CHROMIUM, needs_chromium
 from tests.conftest import Api, MakeApi
 from tests.web.sign_in.pages import create_pages
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH: sign-in in a browser is not tried")
+pytestmark = needs_chromium
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ def pages() -> Iterator[str]:
 @pytest.fixture(scope="module")
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         await browser.close()
 
