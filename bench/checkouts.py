@@ -37,14 +37,14 @@ class Checkout:
     prefix: str
 
     @property
-    def python(self) -> str:
-        """Its own interpreter where it has one; of the two, the working directory's `service` is the one imported."""
-        own = self.path / ".venv" / "bin" / "python"
-        return str(own) if own.exists() else sys.executable
-
-    @property
     def database(self) -> str:
         return f"{self.prefix}p_{PROJECT}"
+
+
+def python_of(checkout: Path) -> str:
+    """Its own interpreter where it has one; of the two, the working directory's `service` is the one imported."""
+    own = checkout / ".venv" / "bin" / "python"
+    return str(own) if own.exists() else sys.executable
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def running(
             api_key = _create_project(checkout, environment, {**LIMITS, **further})
             _fill(client, checkout, users)
             with server_process(
-                "service", "serve", environment=environment, directory=checkout.path, python=checkout.python
+                "service", "serve", environment=environment, directory=checkout.path, python=python_of(checkout.path)
             ) as server:
                 yield sign_up(server, api_key)
         finally:
@@ -81,7 +81,18 @@ def _environment(checkout: Checkout, settings: Settings) -> dict[str, str]:
 def _create_project(checkout: Checkout, environment: Mapping[str, str], chosen: Mapping[str, str]) -> str:
     """The API key."""
     values = [part for name, value in chosen.items() for part in ("--set", f"{name}={value}")]
-    command = [checkout.python, "-m", "service", "project", "create", "Bench", "--id", PROJECT, "--json", *values]
+    command = [
+        python_of(checkout.path),
+        "-m",
+        "service",
+        "project",
+        "create",
+        "Bench",
+        "--id",
+        PROJECT,
+        "--json",
+        *values,
+    ]
     made = subprocess.run(  # noqa: S603 - our own command
         command, cwd=checkout.path, env={**os.environ, **environment}, capture_output=True, check=True
     )

@@ -5,11 +5,11 @@ import base64
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.checkouts import python_of
 from faults.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from service.embedded.mongod import embedded_mongodb
 
@@ -53,7 +53,7 @@ def trace(checkout: Path) -> dict[str, list[str]]:
             "BCRYPT_COST": "4",
             "WALK_SETTINGS": json.dumps(settings),
         }
-        out = subprocess.check_output([sys.executable, TRACED], cwd=checkout, env=environment)  # noqa: S603
+        out = subprocess.check_output([python_of(checkout), TRACED], cwd=checkout, env=environment)  # noqa: S603
     walks: dict[str, list[str]] = json.loads(out.splitlines()[-1])
     return walks
 
