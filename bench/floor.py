@@ -23,7 +23,6 @@ from service.server.run import UVICORN_OPTIONS
 Database = Any
 Operation = Callable[[Database, bytes], Awaitable[object]]
 
-USER = {"email": 1, "data": 1, "created_at": 1, "updated_at": 1}
 STANDING = {"token_version": 1}
 LISTED = {"email": 1, "data": 1, "created_at": 1}
 RELATED = ("_id", "email", "data")
@@ -53,9 +52,7 @@ async def _read(database: Database, command: dict[str, Any]) -> list[dict[str, A
 
 async def _profile(database: Database, _body: bytes) -> object:
     known = {"_id": os.environ["FLOOR_USER"]}
-    return await _read(
-        database, {"find": "users", "filter": known, "projection": USER, "limit": 1, "singleBatch": True}
-    )
+    return await _read(database, {"find": "users", "filter": known, "limit": 1, "singleBatch": True})
 
 
 async def _list(database: Database, _body: bytes) -> object:
