@@ -79,7 +79,7 @@ HERE = Path(__file__).parent
 MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 4_000_000_000  # noqa: S108 - a folder of our own in it
 FOLDER, NAME = "TEST_MONGODB_FOLDER", "auth-collections-tests-"
 # Thousands of collections are made and dropped: to look through their files for idle ones, and for pages to write out of a
-# cache that is large enough, takes longer than to serve the tests.
+# cache that is large enough, takes as long as to serve the tests.
 IN_VAIN = ",".join(
     (
         "file_manager=(close_scan_interval=3600)",
