@@ -81,18 +81,8 @@ def _environment(checkout: Checkout, settings: Settings) -> dict[str, str]:
 def _create_project(checkout: Checkout, environment: Mapping[str, str], chosen: Mapping[str, str]) -> str:
     """The API key."""
     values = [part for name, value in chosen.items() for part in ("--set", f"{name}={value}")]
-    command = [
-        python_of(checkout.path),
-        "-m",
-        "service",
-        "project",
-        "create",
-        "Bench",
-        "--id",
-        PROJECT,
-        "--json",
-        *values,
-    ]
+    created = ["project", "create", "Bench", "--json", "--id"]
+    command = [python_of(checkout.path), "-m", "service", *created, PROJECT, *values]
     made = subprocess.run(  # noqa: S603 - our own command
         command, cwd=checkout.path, env={**os.environ, **environment}, capture_output=True, check=True
     )
