@@ -150,16 +150,15 @@ class Accounts:
         """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
         async with self._guesses.judge(project, email):
             credentials = await project.users.find_credentials(email)
-            if credentials is None:
-                if not project.settings.hides_accounts:
-                    raise UserNotFound
-                # As long as a wrong password of somebody takes.
-                await self._passwords.verify(password, "", project.id)
-                await _blur()
-                raise WrongCredentials
-            if not await self._passwords.verify(password, credentials.password, project.id):
+            if credentials is None and not project.settings.hides_accounts:
+                raise UserNotFound
+            # Nobody's password takes as long as a wrong one of somebody.
+            stored = credentials.password if credentials is not None else ""
+            is_right = await self._passwords.verify(password, stored, project.id)
+            if credentials is None or not is_right:
                 refusal = WrongCredentials()
-                self._sessions.note_refusal(project, credentials.user.id, client, refusal)
+                if credentials is not None:
+                    self._sessions.note_refusal(project, credentials.user.id, client, refusal)
                 if project.settings.hides_accounts:
                     await _blur()
                 raise refusal
