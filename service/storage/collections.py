@@ -59,6 +59,17 @@ def declared_name(mongo_name: str) -> str:
     return mongo_name.removeprefix(mongo_collection_name(""))
 
 
+async def run_unless(code: int, database: Database, command: Document) -> bool:
+    """Whether MongoDB did what `command` says; it need not, where it refuses with `code`."""
+    try:
+        await database.command({**command, "writeConcern": MAJORITY})
+    except OperationFailure as error:
+        if error.code != code:
+            raise
+        return False
+    return True
+
+
 class CollectionStore:
     """The collections of one project's database. Raises the errors of `records.translated`."""
 
@@ -84,19 +95,10 @@ class CollectionStore:
                 await self._modify(mongo_collection_name(name), options)
 
     async def _modify(self, collection: str, options: Validator) -> bool:
-        return await self._unless(NAMESPACE_NOT_FOUND, {"collMod": collection, **options})
+        return await run_unless(NAMESPACE_NOT_FOUND, self._database, {"collMod": collection, **options})
 
     async def _create(self, collection: str, options: Validator) -> bool:
-        return await self._unless(NAMESPACE_EXISTS, {"create": collection, **options})
-
-    async def _unless(self, code: int, command: Document) -> bool:
-        try:
-            await self._database.command({**command, "writeConcern": MAJORITY})
-        except OperationFailure as error:
-            if error.code != code:
-                raise
-            return False
-        return True
+        return await run_unless(NAMESPACE_EXISTS, self._database, {"create": collection, **options})
 
     async def describe(self, name: str) -> tuple[Validator | None, set[str]]:
         """The validator in force, None where there is none, and the names of the indexes."""
@@ -168,7 +170,9 @@ class CollectionStore:
 
     async def _drop_index(self, name: str, index: str) -> None:
         with translated():
-            await self._unless(INDEX_NOT_FOUND, {"dropIndexes": mongo_collection_name(name), "index": index})
+            await run_unless(
+                INDEX_NOT_FOUND, self._database, {"dropIndexes": mongo_collection_name(name), "index": index}
+            )
 
     async def broken(self, name: str, validator: Validator, fill: Any | None = None) -> tuple[int, list[str]]:
         """How many documents break `validator`, once `data` is what the expression `fill` makes of it; the first ids."""

@@ -8,13 +8,11 @@ import json
 import secrets
 from dataclasses import dataclass
 
-from pymongo.errors import OperationFailure
-
+from service.storage.collections import NAMESPACE_EXISTS, run_unless
 from service.storage.databases import ProjectDatabase
 from service.storage.records import translated
 
 RULES = "rules"
-NAMESPACE_EXISTS = 48
 NOTHING = "{}"
 
 
@@ -52,11 +50,7 @@ async def ensure_rules(database: ProjectDatabase) -> None:
     transaction could see that, and no rules.
     """
     with translated("prepare the rules"):
-        try:
-            await database.database.create_collection(RULES, check_exists=False)
-        except OperationFailure as error:
-            if error.code != NAMESPACE_EXISTS:
-                raise
+        await run_unless(NAMESPACE_EXISTS, database.database, {"create": RULES})
 
 
 async def find_rules(database: ProjectDatabase) -> StoredRules:
