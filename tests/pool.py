@@ -84,8 +84,6 @@ class Pool:
         self.free: deque[str] = deque()
         self._taken: list[str] = []
         self._form: Form | None = None
-        # Of those that are free.
-        self._made_on_demand: dict[str, list[str]] = {}
         self.times = 0
 
     @contextmanager
@@ -97,8 +95,9 @@ class Pool:
         project_id = self.free.popleft()
         self._taken.append(project_id)
         # What the test before had left under way may have been written since.
-        if self._mongo[self._name(project_id)].command("dbStats")["objects"]:
-            self._remove_records(self._name(project_id), [*(self._form or ()), *self._made_on_demand.pop(project_id)])
+        database = self._mongo[self._name(project_id)]
+        if database.command("dbStats")["objects"]:
+            self._remove_records(database.name, database.list_collection_names())
         token = HAS_INDEXES.set(self._name(project_id))
         try:
             yield project_id
@@ -120,7 +119,7 @@ class Pool:
         forms = self._forms()
         for project_id in self._taken:
             form = forms.get(name := self._name(project_id))
-            if form is not None and project_id not in is_deleting and self._restore(project_id, form):
+            if form is not None and project_id not in is_deleting and self._restore(name, form):
                 del forms[name]
                 self.free.append(project_id)
         self._taken.clear()
@@ -134,16 +133,15 @@ class Pool:
     def _name(self, project_id: str) -> str:
         return f"{self._prefix}p_{project_id}"
 
-    def _restore(self, project_id: str, form: Form) -> bool:
+    def _restore(self, name: str, form: Form) -> bool:
         """Whether the database is that of a new project now, or of one that has had rules and collections."""
-        wanted, name = self._form, self._name(project_id)
+        wanted = self._form
         if wanted is None or any(form.get(collection) != wanted[collection] for collection in wanted):
             return False
         kept = [each for each in MADE_ON_DEMAND if form.get(each) == PLAIN]
         for collection in form.keys() - wanted.keys() - set(kept):
             self._mongo[name].drop_collection(collection)
         self._remove_records(name, [*wanted, *kept])
-        self._made_on_demand[project_id] = kept
         return True
 
     def _remove_records(self, name: str, collections: list[str]) -> None:
