@@ -80,15 +80,12 @@ MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 4_000_000_000  # noqa: S108 - a folder 
 FOLDER, NAME = "TEST_MONGODB_FOLDER", "auth-collections-tests-"
 # Thousands of collections are made and dropped: to look through their files for idle ones, and for pages to write out of a
 # cache that is large enough, takes as long as to serve the tests.
-IN_VAIN = ",".join(
-    (
-        "file_manager=(close_scan_interval=3600)",
-        *("eviction_dirty_target=60", "eviction_dirty_trigger=80"),
-        *("eviction_updates_target=60", "eviction_updates_trigger=80"),
-    )
-)
-# The files of a dropped collection are kept for so long.
-SHORT_PAST = {"minSnapshotHistoryWindowInSeconds": 5}
+SPARING = {
+    "wiredTigerEngineRuntimeConfig": "file_manager=(close_scan_interval=3600),eviction_dirty_target=60,"
+    "eviction_dirty_trigger=80,eviction_updates_target=60,eviction_updates_trigger=80",
+    # The files of a dropped collection are kept for so long.
+    "minSnapshotHistoryWindowInSeconds": 5,
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -211,7 +208,7 @@ def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _spare_work(uri: str) -> None:
     """What a mongod does for its next start and for its oldest readers is in vain here, and took half of its time."""
     with MongoClient[dict[str, Any]](uri) as client:
-        client.admin.command({"setParameter": 1, "wiredTigerEngineRuntimeConfig": IN_VAIN, **SHORT_PAST})
+        client.admin.command({"setParameter": 1, **SPARING})
         # Nobody kills it, so a write is acknowledged before it is on the disk, which is slower than the rest.
         config = client.admin.command("replSetGetConfig")["config"]
         if config["writeConcernMajorityJournalDefault"]:
