@@ -33,7 +33,6 @@ from service.errors import (
     WrongCredentials,
     WrongPassword,
 )
-from service.query.shapes import USERS
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.account_states import NEW_ACCOUNT, AccountState
@@ -45,10 +44,7 @@ from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Use
 
 # The service's own names, which would hide in `data` what they mean beside it.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
-# What is read of a user to be shown to somebody.
-ROW = (*USERS.listed, "updated_at", "roles")
-
-
+# The longest wait of `_blur`.
 BLUR_MICROSECONDS = 20_000
 
 # The class has a method `list`.
