@@ -19,7 +19,7 @@ from service.domain.access.caller import (
     ServiceCaller,
     UserCaller,
 )
-from service.domain.projects.lookup import PUBLISHABLE_PREFIX
+from service.domain.projects.lookup import PUBLISHABLE_PREFIX, Project
 from service.domain.sessions.step_up import require_recent
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
@@ -66,15 +66,26 @@ async def authenticate_key(request: Request, services: Services) -> SecretKeyCal
 
 async def authenticate_any_key(request: Request, services: Services) -> SecretKeyCaller | PublishableKeyCaller:
     """The holder of the one `x-api-key`, of either kind. Raises InvalidApiKey."""
+    key, project = await _read_key(request, services)
+    request.scope["state"]["project"] = project
+    # What a key begins with is part of what is hashed, so nobody can change it.
+    if key.startswith(PUBLISHABLE_PREFIX):
+        return PublishableKeyCaller(project, find_client_address(request, services.trusted_proxies))
+    return SecretKeyCaller(project)
+
+
+async def _read_key(request: Request, services: Services) -> tuple[str, Project]:
+    """The one `x-api-key` and its project. Raises InvalidApiKey."""
     keys = headers_of(request, b"x-api-key")
     if len(keys) != 1:
         raise InvalidApiKey
-    project = await services.projects.by_api_key(keys[0])
-    request.scope["state"]["project"] = project
-    # What a key begins with is part of what is hashed, so nobody can change it.
-    if keys[0].startswith(PUBLISHABLE_PREFIX):
-        return PublishableKeyCaller(project, find_client_address(request, services.trusted_proxies))
-    return SecretKeyCaller(project)
+    return keys[0], await services.projects.by_api_key(keys[0])
+
+
+async def _require_key_of(project_id: str, request: Request, services: Services) -> None:
+    """A key that is sent beside something else that names a project must be of that project. Raises InvalidApiKey."""
+    if headers_of(request, b"x-api-key") and (await _read_key(request, services))[1].id != project_id:
+        raise InvalidApiKey
 
 
 async def authenticate_by_rule(request: Request, services: Services) -> ProjectCaller:
@@ -85,12 +96,7 @@ async def authenticate_by_rule(request: Request, services: Services) -> ProjectC
     if not headers_of(request, b"authorization"):
         return await authenticate_any_key(request, services)
     keyed = await authenticate_any_key(request, services) if headers_of(request, b"x-api-key") else None
-    if isinstance(keyed, SecretKeyCaller):
-        return keyed
-    caller = await authenticate_user(request, services)
-    if keyed is not None and keyed.project.id != caller.project.id:
-        raise InvalidApiKey
-    return caller
+    return keyed if isinstance(keyed, SecretKeyCaller) else await authenticate_user(request, services)
 
 
 async def authenticate_key_or_user(request: Request, services: Services) -> SecretKeyCaller | UserCaller:
@@ -102,17 +108,21 @@ async def authenticate_key_or_user(request: Request, services: Services) -> Secr
 
 
 async def authenticate_user(request: Request, services: Services) -> UserCaller:
-    """The user whose token the request carries. Raises InvalidToken."""
+    """The user whose token the request carries; a key beside it must be of the same project.
+
+    Raises InvalidToken, InvalidApiKey.
+    """
     token = bearer(request)
     caller = services.tokens.verified.get(token) or await services.tokens.verify(token)
     request.scope["state"]["project"] = caller.project
+    await _require_key_of(caller.project.id, request, services)
     return caller
 
 
 async def authenticate_recent_user(request: Request, services: Services) -> UserCaller:
     """A user who was recognized a short while ago, and by the second factor where there is one.
 
-    Raises InvalidToken, StepUpRequired.
+    Raises InvalidToken, InvalidApiKey, StepUpRequired.
     """
     caller = await authenticate_user(request, services)
     await require_recent(caller)
@@ -132,7 +142,7 @@ async def authenticate_key_or_recent_user(
 
 
 async def authenticate_optional_user(request: Request, services: Services) -> UserCaller | ServiceCaller:
-    """The user of a token that is good, else nobody."""
+    """The user of a token that is good, else nobody. Raises InvalidApiKey for another project's key beside the token."""
     try:
         return await authenticate_user(request, services)
     except InvalidToken:
@@ -142,13 +152,16 @@ async def authenticate_optional_user(request: Request, services: Services) -> Us
 async def authenticate_optional_key(
     request: Request, services: Services
 ) -> SecretKeyCaller | PublishableKeyCaller | AnonymousCaller:
-    """The holder of the key, of either kind, where one is sent; else somebody in the project that the query names.
+    """The holder of the key, of either kind, where one is sent; else the caller is anonymous in the project of the query.
 
-    Where none is named it is the default one. Raises InvalidApiKey, ProjectNotFound, and Invalid where there is no default.
+    A key and a `project_id` must agree. Without either it is the default project. Raises InvalidApiKey, ProjectNotFound,
+    and Invalid where there is no default.
     """
-    if headers_of(request, b"x-api-key"):
-        return await authenticate_any_key(request, services)
     projects, project_id = services.projects, _project_id(request)
+    if headers_of(request, b"x-api-key"):
+        if project_id is not None:
+            await _require_key_of(project_id, request, services)
+        return await authenticate_any_key(request, services)
     project = await projects.default() if project_id is None else await projects.by_id(project_id)
     if project is None:
         raise Invalid.one(("query", "project_id"), "Name the project here, or send its API key", type_="missing")

@@ -57,10 +57,12 @@ async def test_only_a_digest_of_the_state_is_stored(
     assert stored["project_id"] == site.api.project.id
 
 
-async def test_the_project_of_the_key_comes_first(make_site: MakeSite) -> None:
+async def test_v22_the_key_and_the_project_of_the_query_must_agree(make_site: MakeSite) -> None:
     first, second = await make_site(IDP_CLIENT_ID="first"), await make_site(IDP_CLIENT_ID="second")
-    response = await first.login_idp(params={"project_id": second.api.project.id})
+    response = await first.login_idp(params={"project_id": first.api.project.id})
     assert "client_id=first" in response.json()["url"]
+    response = await first.login_idp(params={"project_id": second.api.project.id})
+    assert (response.status_code, response.json()["code"]) == (401, "invalid_api_key")
 
 
 async def test_the_project_of_the_query_comes_next(make_site: MakeSite) -> None:
