@@ -280,7 +280,7 @@ def build_services(settings: Settings) -> Services:
         file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
         sign_in=sign_in,
-        native_sign_in=NativeSignIn(gateway, states, sessions=sessions, clients=clients, joining=joining),
+        native_sign_in=NativeSignIn(gateway, states, accounts=accounts, clients=clients, joining=joining),
         own_identities=OwnIdentities(sign_in, exchange_codes, flows),
         provider_clients=clients,
         exchange_codes=exchange_codes,

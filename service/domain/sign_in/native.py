@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
-from service.domain.accounts.users import SignedIn
+from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.projects.lookup import Project
-from service.domain.sessions.sessions import PROVIDER, Client, Sessions
+from service.domain.sessions.sessions import PROVIDER, Client
 from service.domain.shares import Shares
 from service.domain.sign_in.flow import LIFETIME, new_random
 from service.domain.sign_in.joining import Joining
@@ -55,11 +55,11 @@ class NativeSignIn:
     """A token is good with a nonce that was given out here, once, within LIFETIME."""
 
     def __init__(
-        self, gateway: Gateway, states: SignInStates, *, sessions: Sessions, clients: ProviderClients, joining: Joining
+        self, gateway: Gateway, states: SignInStates, *, accounts: Accounts, clients: ProviderClients, joining: Joining
     ) -> None:
         self._gateway = gateway
         self._states = states
-        self._sessions = sessions
+        self._accounts = accounts
         self._clients = clients
         self._joining = joining
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
@@ -85,7 +85,7 @@ class NativeSignIn:
     async def finish(self, project: Project, answer: NativeAnswer, client: Client) -> SignedIn:
         """Logs in or creates the user. The flow is spent by this, whatever happens.
 
-        Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `Sessions.open`
+        Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `Accounts.sign_in`
         raises, and Unavailable where the provider's keys cannot be read.
         """
         begun = await self._states.take(_digest(answer.flow_id), project_id=project.id, moment=now())
@@ -114,8 +114,8 @@ class NativeSignIn:
         user = await project.users.find_profile(found.id)
         if user is None:
             raise UserNotFound
-        grant = await self._sessions.open(project, found.id, found.version, client, state=found.state, amr=PROVIDER)
-        return SignedIn(grant, user)
+        recognized = replace(user, version=found.version)
+        return await self._accounts.sign_in(project, recognized, client, found.state, amr=PROVIDER)
 
 
 def _digest(flow_id: str) -> str:

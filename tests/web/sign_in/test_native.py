@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from faults.provider import CLIENT_ID
+from faults.samples import FORM_TYPE, PNG, file_part, form
+from tests.conftest import BASE_URL
+from tests.web.rules.conftest import save
 from tests.web.sign_in.apps import PATH, begin, bring, token_of
 from tests.web.sign_in.providers import Providers
 
@@ -57,3 +60,19 @@ async def test_what_a_provider_cannot_do_is_said(staff: Providers, make_api: Any
     start = await begin(staff)
     body = {"flow_id": start["flow_id"], "id_token": token_of(staff.provider, start["nonce"])}
     assert (await other.request("POST", PATH, json=body)).status_code == 401
+
+
+async def test_v33_a_native_sign_in_signs_the_urls_of_protected_files(staff: Providers) -> None:
+    resume = {"read": {"id_eq": "$user.id"}, "protected": True}
+    assert (await save(staff.api, {"users": {"read": "users", "fields": {"data.resume": resume}}})).status_code == 200
+
+    async def sign_in() -> dict[str, Any]:
+        start = await begin(staff)
+        return dict((await bring(staff, start["flow_id"], token_of(staff.provider, start["nonce"]))).json())
+
+    token, upload = (await sign_in())["access_token"], form(file_part("resume"))
+    stored = await staff.api.as_user(token, "PUT", "/auth-collections/user", content=upload, headers=FORM_TYPE)
+    assert stored.status_code == 200
+    url = (await sign_in())["user"]["data"]["resume"]
+    opened = await staff.api.http.get(url.removeprefix(BASE_URL))
+    assert (opened.status_code, opened.content) == (200, PNG)
