@@ -15,6 +15,8 @@ from service.domain.sessions.sightings import Sightings
 from service.foundation import Foundation
 from service.storage.databases import Databases
 
+# How soon a worker notices that a database is profiled.
+PROFILE_SECONDS = 60.0
 # How often it is looked for projects to migrate, and to delete.
 MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
@@ -30,6 +32,7 @@ def _projects(base: Foundation) -> list[Job]:
     return [
         Job("prepare", base.migrations.migrate_system),
         Job("migrate", base.migrator.run_pending, every=MIGRATE_SECONDS),
+        Job("profiles", base.databases.watch.refresh, every=PROFILE_SECONDS),
         Job("delete_projects", base.deletions.advance_all, every=DELETE_SECONDS, for_deployment=True),
     ]
 

@@ -1,6 +1,7 @@
 """What all other services stand on: the database, and what finds, makes, migrates and deletes projects."""
 
 from dataclasses import dataclass
+from math import inf
 
 from service.domain.jobs.leader import NAME as LEADER
 from service.domain.projects.admin import ProjectAdmin
@@ -46,7 +47,10 @@ class Foundation:
 
 def build_foundation(settings: Settings) -> Foundation:
     databases = Databases(
-        connect(settings.database_uri), settings.database_prefix, FileUrls(f"{settings.files_url}/files/")
+        connect(settings.database_uri),
+        settings.database_prefix,
+        FileUrls(f"{settings.files_url}/files/"),
+        slow_seconds=settings.slow_query_ms / 1000 or inf,
     )
     store, secret_box, leases = ProjectStore(databases), SecretBox(settings.secret), Leases(databases)
     migrations = Migrations(databases, leases)

@@ -82,6 +82,8 @@ class Settings(BaseSettings):
     """Threads of each worker that hash passwords; 0: as many as the workers together have CPUs."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least level that is logged."""
+    slow_query_ms: int = Field(default=100, ge=0, le=60_000)
+    """Milliseconds after which a query is slow: its request's line in the log describes it. 0: none is."""
     log_format: Literal["json", "console"] = "json"
     """`json` for machines, `console` for people."""
 

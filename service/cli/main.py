@@ -7,8 +7,9 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import Abort, TyperException
 
-from service.cli.check import run_checks
+from service.cli.check import Finding, run_checks
 from service.cli.demo import describe_demo, ensure_demo
+from service.cli.indexes import check_indexes
 from service.cli.keys import key_app
 from service.cli.mails import mail_app
 from service.cli.migrate import migrate_all
@@ -22,6 +23,7 @@ from service.embedded.local import with_database
 from service.errors import ServiceError
 from service.observe.logging import configure_logging
 from service.server.run import check_address, serve_http
+from service.services import Services
 from service.settings import read_settings
 from service.storage.files.deletions import Swept
 
@@ -111,9 +113,17 @@ def migrate() -> None:
 
 
 @app.command()
-def check() -> None:
+def check(
+    indexes: Annotated[str, typer.Option(metavar="PROJECT", help="Check a project's slow queries instead.")] = "",
+) -> None:
     """Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong."""
-    findings = run_command(lambda services: run_checks(services.databases, services.admin), only_reads=True)
+
+    async def look(services: Services) -> list[Finding]:
+        if indexes:
+            return await check_indexes(services.databases, services.admin, indexes)
+        return await run_checks(services.databases, services.admin)
+
+    findings = run_command(look, only_reads=True)
     for finding in findings:
         typer.echo(str(finding))
     if not all(finding.good for finding in findings):

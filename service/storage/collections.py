@@ -146,6 +146,9 @@ class CollectionStore:
         with translated(), timeout(INDEX_BUILD_SECONDS):
             await self._collection(name).create_indexes([model])
 
+    async def has_rule_index(self, name: str, fields: Sequence[str]) -> bool:
+        return _rule_index_name(fields) in await self._index_paths(name)
+
     async def drop_other_indexes(self, name: str, wanted: Sequence[Index], fields: Collection[str]) -> None:
         """Drops all but `wanted` and the collection's own; indexes of rules stay while `fields` has what they are on."""
         kept = {"_id_", *OWN_INDEX_NAMES, *(index.name for index in wanted)}

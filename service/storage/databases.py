@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from typing import TypeVar
 
 from pymongo import ASCENDING, IndexModel, timeout
@@ -12,6 +13,7 @@ from service.errors import ServiceError
 from service.schema.file_urls import FileUrls
 from service.storage.client import Client, ClientSession, Database
 from service.storage.files.stored import FILE_INDEXES, ensure_file_indexes
+from service.storage.query_watch import QueryWatch
 from service.storage.records import Records, translated
 from service.storage.transactions import in_transaction
 
@@ -85,27 +87,40 @@ class ProjectDatabase:
     is committed. `file_urls` are those of the files it names.
     """
 
-    __slots__ = ("_records", "after_commit", "database", "file_urls", "session")
+    __slots__ = ("_is_profiled", "_records", "_watch", "after_commit", "database", "file_urls", "session")
 
     def __init__(
-        self, database: Database, session: ClientSession | None = None, *, file_urls: FileUrls = NO_FILE_URLS
+        self,
+        database: Database,
+        session: ClientSession | None = None,
+        *,
+        file_urls: FileUrls = NO_FILE_URLS,
+        watch: QueryWatch | None = None,
     ) -> None:
         self.database = database
         self.session = session
         self.file_urls = file_urls
+        self._watch = watch
+        self._is_profiled = watch is not None and watch.use(database.name)
         self.after_commit: list[Callable[[], Awaitable[object]]] = []
         self._records: dict[str, Records] = {}
 
     def records(self, collection: str) -> Records:
         """The records of a MongoDB collection; kept, for the driver takes as long to name one as to parse a reply."""
         if (found := self._records.get(collection)) is None:
-            found = self._records[collection] = Records(self.database[collection], self.session)
+            found = self._records[collection] = Records(
+                self.database[collection], self.session, watch=self._watch, is_profiled=self._is_profiled
+            )
         return found
 
     @property
     def outside(self) -> "ProjectDatabase":
         """The same data as all see it, for what is remembered beyond a transaction."""
-        return self if self.session is None else ProjectDatabase(self.database, file_urls=self.file_urls)
+        return (
+            self
+            if self.session is None
+            else ProjectDatabase(self.database, file_urls=self.file_urls, watch=self._watch)
+        )
 
     async def in_transaction(self, work: Callable[["ProjectDatabase"], Awaitable[Result]]) -> Result:
         """What `work` returns, once all that it wrote through the database it is handed is committed.
@@ -129,7 +144,7 @@ class ProjectDatabase:
         return result
 
     def _bound(self, session: ClientSession) -> "ProjectDatabase":
-        return ProjectDatabase(self.database, session, file_urls=self.file_urls)
+        return ProjectDatabase(self.database, session, file_urls=self.file_urls, watch=self._watch)
 
     async def ensure_indexes(self) -> None:
         """Creates what is missing; does nothing where all is there."""
@@ -176,14 +191,19 @@ class ProjectDatabase:
 class Databases:
     """The databases of one service on one MongoDB, told apart from others' by their prefix."""
 
-    def __init__(self, client: Client, prefix: str, file_urls: FileUrls = NO_FILE_URLS) -> None:
+    def __init__(
+        self, client: Client, prefix: str, file_urls: FileUrls = NO_FILE_URLS, *, slow_seconds: float = inf
+    ) -> None:
+        """Queries that take `slow_seconds` are described, see `query_watch`."""
         self.client = client
         self.prefix = prefix
         self.file_urls = file_urls
         self.system: Database = client[f"{prefix}system"]
+        self.watch = QueryWatch(self.system, slow_seconds)
 
     def project(self, project_id: str) -> ProjectDatabase:
-        return ProjectDatabase(self.client[f"{self.prefix}p_{project_id}"], file_urls=self.file_urls)
+        name = f"{self.prefix}p_{project_id}"
+        return ProjectDatabase(self.client[name], file_urls=self.file_urls, watch=self.watch)
 
     async def ensure_indexes(self) -> None:
         with translated():

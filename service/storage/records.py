@@ -19,9 +19,11 @@ from pymongo.errors import AutoReconnect, BulkWriteError, NotPrimaryError, Write
 
 from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
+from service.observe.requests import REQUEST
 from service.storage.client import ClientSession, Document
 from service.storage.deadline import Deadline
 from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translate, write_error
+from service.storage.query_watch import QueryWatch
 
 Projection = Mapping[str, int]
 # Operators; or a pipeline, which computes from the record as it is at that instant.
@@ -59,16 +61,60 @@ class Records:
     With a `session` every call is part of its transaction; see `databases` for what that asks of the caller.
     """
 
-    __slots__ = ("collection", "name", "session")
+    __slots__ = ("collection", "is_profiled", "name", "session", "watch")
 
-    def __init__(self, collection: AsyncCollection[Document], session: ClientSession | None = None) -> None:
+    def __init__(
+        self,
+        collection: AsyncCollection[Document],
+        session: ClientSession | None = None,
+        *,
+        watch: QueryWatch | None = None,
+        is_profiled: bool = False,
+    ) -> None:
+        """Slow queries are described by `watch`; where `is_profiled`, commands carry their request's id as `comment`."""
         self.collection = collection
         self.name = collection.name
         self.session = session
+        self.watch = watch
+        self.is_profiled = is_profiled
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of the driver's calls: the transaction, and the comment."""
+        return {"session": self.session, **self._comment}
+
+    @property
+    def _comment(self) -> dict[str, str]:
+        """The request's id, where the profiler is on: MongoDB's profile and log show it."""
+        request = REQUEST.get() if self.is_profiled else None
+        return {} if request is None else {"comment": request.id}
+
+    async def _read(
+        self, command: Document, *, seconds: float | None = None, known: KnownErrors = NOTHING_KNOWN
+    ) -> Document:
+        """As `read`, commented."""
+        if self.is_profiled:
+            command |= self._comment
+        return await read(self.collection, self.session, command, seconds=seconds, known=known)
+
+    async def _query(self, command: Document, *, seconds: float, known: KnownErrors) -> Document:
+        """As `_read`, for what may examine many records: a slow one is described."""
+        started = perf_counter()
+        try:
+            reply = await self._read(command, seconds=seconds, known=known)
+        except QueryTooSlow:
+            await self._note_slow(command, perf_counter() - started)
+            raise
+        await self._note_slow(command, perf_counter() - started)
+        return reply
+
+    async def _note_slow(self, command: Document, seconds: float) -> None:
+        if self.watch is not None and self.session is None and seconds >= self.watch.slow_seconds:
+            await self.watch.note(self.collection, command, seconds)
 
     async def insert(self, record: Document) -> None:
         with translated("store a record"):
-            await self.collection.insert_one(record, session=self.session)
+            await self.collection.insert_one(record, **self._options)
 
     async def insert_new(self, record: Document) -> None:
         """As `insert`, for a record whose `_id` was made for it: nobody else can have stored one.
@@ -80,14 +126,15 @@ class Records:
             await self.insert(record)
             return
         with translated("store a record"):
-            reply, is_again = await _write_twice(self.collection, {"insert": self.name, "documents": [record]})
+            insert = {"insert": self.name, "documents": [record], **self._comment}
+            reply, is_again = await _write_twice(self.collection, insert)
         errors = reply.get("writeErrors")
         if errors and not (is_again and await self.find({"_id": record["_id"]}, {"_id": 1})):
             raise write_error(errors[0])
 
     async def insert_many(self, records: Sequence[Document]) -> None:
         with translated("store records"):
-            await self.collection.insert_many(records, ordered=False, session=self.session)
+            await self.collection.insert_many(records, ordered=False, **self._options)
 
     async def insert_each(self, records: Sequence[Document]) -> dict[int, ServiceError]:
         """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest.
@@ -96,7 +143,7 @@ class Records:
         """
         with translated("store records"):
             try:
-                await self.collection.insert_many(records, ordered=False, session=self.session)
+                await self.collection.insert_many(records, ordered=False, **self._options)
             except BulkWriteError as error:
                 if self.session is not None or error.details["writeConcernErrors"]:
                     raise
@@ -107,7 +154,7 @@ class Records:
         """Stores all in one command, as part of a transaction. What refuses one of them has its position in `operation`."""
         with translated("store records"):
             try:
-                await self.collection.insert_many(records, ordered=True, session=self.session)
+                await self.collection.insert_many(records, ordered=True, **self._options)
             except BulkWriteError as error:
                 if error.details["writeConcernErrors"] or not error.details["writeErrors"]:
                     raise
@@ -119,7 +166,7 @@ class Records:
         command: Document = {"find": self.name, "filter": match, "limit": 1, "singleBatch": True}
         if fields is not None:
             command["projection"] = fields
-        batch = (await read(self.collection, self.session, command))["cursor"]["firstBatch"]
+        batch = (await self._read(command))["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
     async def create(self, match: Document, changes: Sequence[Document]) -> Document:
@@ -129,7 +176,7 @@ class Records:
         """
         with translated("create a record"):
             found: Document | None = await self.collection.find_one_and_update(
-                match, changes, upsert=True, return_document=ReturnDocument.AFTER, session=self.session
+                match, changes, upsert=True, return_document=ReturnDocument.AFTER, **self._options
             )
         # An upsert always leaves a record, which is returned.
         return found or {}
@@ -138,7 +185,7 @@ class Records:
         """Changes the record that matches, or makes one of `match` and `changes`; returns it as it is afterwards."""
         with translated("store a record"):
             found: Document | None = await self.collection.find_one_and_update(
-                match, changes, upsert=True, return_document=ReturnDocument.AFTER, session=self.session
+                match, changes, upsert=True, return_document=ReturnDocument.AFTER, **self._options
             )
         return found or {}
 
@@ -153,7 +200,7 @@ class Records:
         """Changes the record that matches, atomically, and returns it as it is afterwards; None where none matches."""
         with translated("change a record", known):
             return await self.collection.find_one_and_update(
-                match, changes, projection=fields, return_document=ReturnDocument.AFTER, session=self.session
+                match, changes, projection=fields, return_document=ReturnDocument.AFTER, **self._options
             )
 
     async def update_again(self, match: Document, changes: Changes) -> Document | None:
@@ -163,7 +210,13 @@ class Records:
         """
         if self.session is not None:
             return await self.update(match, changes)
-        command: Document = {"findAndModify": self.name, "query": match, "update": changes, "new": True}
+        command: Document = {
+            "findAndModify": self.name,
+            "query": match,
+            "update": changes,
+            "new": True,
+            **self._comment,
+        }
         with translated("change a record"):
             reply, _ = await _write_twice(self.collection, command)
         found: Document | None = reply["value"]
@@ -172,41 +225,41 @@ class Records:
     async def update_and_return_old(self, match: Document, changes: Document) -> Document | None:
         """As `update`, but returns the whole record as it was before."""
         with translated("change a record"):
-            return await self.collection.find_one_and_update(match, changes, session=self.session)
+            return await self.collection.find_one_and_update(match, changes, **self._options)
 
     async def update_one(self, match: Document, changes: Document) -> bool:
         """Whether there was a record to change."""
         with translated("change a record"):
-            return (await self.collection.update_one(match, changes, session=self.session)).matched_count == 1
+            return (await self.collection.update_one(match, changes, **self._options)).matched_count == 1
 
     async def update_many(self, match: Document, changes: Document) -> None:
         with translated("change records"):
-            await self.collection.update_many(match, changes, session=self.session)
+            await self.collection.update_many(match, changes, **self._options)
 
     async def update_each(self, match: Document, changes: Document, known: KnownErrors = NOTHING_KNOWN) -> int:
         """How many records there were to change."""
         with translated("change records", known):
-            return (await self.collection.update_many(match, changes, session=self.session)).matched_count
+            return (await self.collection.update_many(match, changes, **self._options)).matched_count
 
     async def put(self, record: Document) -> None:
         """Stores `record` in the place of the one with its `_id`, or as a new one."""
         with translated("store a record"):
-            await self.collection.replace_one({"_id": record["_id"]}, record, upsert=True, session=self.session)
+            await self.collection.replace_one({"_id": record["_id"]}, record, upsert=True, **self._options)
 
     async def delete(self, match: Document) -> bool:
         """Whether there was a record to delete."""
         with translated("delete a record"):
-            return (await self.collection.delete_one(match, session=self.session)).deleted_count == 1
+            return (await self.collection.delete_one(match, **self._options)).deleted_count == 1
 
     async def delete_many(self, match: Document) -> None:
         with translated("delete records"):
-            await self.collection.delete_many(match, session=self.session)
+            await self.collection.delete_many(match, **self._options)
 
     async def aggregate(self, stages: Sequence[Mapping[str, Any]], *, size: int) -> list[Document]:
         """All rows of a pipeline that gives at most `size`; they come in one batch, unless they exceed 16 MB."""
         with translated("find records"):
             # One more than can come tells the server to close the cursor with the first batch.
-            cursor = await self.collection.aggregate(stages, batchSize=size + 1, session=self.session)
+            cursor = await self.collection.aggregate(stages, batchSize=size + 1, **self._options)
             return await cursor.to_list()
 
     async def page(
@@ -222,7 +275,7 @@ class Records:
         So a worker's memory is bounded however large the records are. Raises Invalid, or what `too_large` says, where they
         do not fit, QueryTooSlow after so many seconds, and what else is `known`.
         """
-        reply = await read(self.collection, self.session, command, seconds=seconds, known=known)
+        reply = await self._query(command, seconds=seconds, known=known)
         cursor = reply["cursor"]
         if cursor["id"]:
             await self._close(cursor["id"])
@@ -239,26 +292,26 @@ class Records:
     async def explain(self, match: Document, *, sort: Document, limit: int) -> Document:
         """How MongoDB finds the first page: {"index": names of the indexes, "keys", "docs"} examined."""
         find: Document = {"find": self.name, "filter": match, "sort": sort, "limit": limit, "maxTimeMS": EXPLAIN_MS}
-        reply = await read(self.collection, self.session, {"explain": find, "verbosity": "executionStats"})
+        reply = await self._read({"explain": find, "verbosity": "executionStats"})
         stats = reply["executionStats"]
         names = sorted(set(_index_names(reply["queryPlanner"]["winningPlan"])))
         return {"index": names, "keys": stats["totalKeysExamined"], "docs": stats["totalDocsExamined"]}
 
     async def count(self, command: Document, *, seconds: float) -> int:
         """The number that a command `count` gives. Raises QueryTooSlow after so many seconds."""
-        return int((await read(self.collection, self.session, command, seconds=seconds, known=PAGE_ERRORS))["n"])
+        return int((await self._query(command, seconds=seconds, known=PAGE_ERRORS))["n"])
 
     async def _close(self, cursor_id: int) -> None:
         with translated("close a cursor"):
             command = {"killCursors": self.name, "cursors": [cursor_id]}
-            await self.collection.database.command(command, session=self.session)
+            await self.collection.database.command(command, **self._options)
 
     async def count_all(self) -> int:
         """The number of records by the collection's metadata, which costs no scan; in a transaction they are counted."""
         with translated("count records"):
             if self.session is not None:
-                return await self.collection.count_documents({}, session=self.session)
-            return await self.collection.estimated_document_count()
+                return await self.collection.count_documents({}, **self._options)
+            return await self.collection.estimated_document_count(**self._comment)
 
 
 def match_versions(versions: Sequence[int]) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class Deletions:
         project = self._databases.project(project_id)
         if await project.is_there() or await self._store.has_rest(project_id):
             await project.drop()
+            await self._databases.watch.forget(project.database.name)
             await self._store.remove_rest(project_id)
             await self._store.note_rest(project_id)
             return False

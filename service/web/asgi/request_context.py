@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.bounds import MAX_IN_FLIGHT
 from service.errors import Busy, Unavailable
 from service.observe.metrics import request_series
+from service.observe.requests import REQUEST, RequestNotes
 from service.web.asgi.cors import OriginMarks
 from service.web.asgi.deadlines import EXEMPT, Deadlines
 from service.web.auth.rate_limits import rate_limit_fields
@@ -53,7 +54,9 @@ class RequestContext:
             return
         headers = dict(scope["headers"])
         state = scope.setdefault("state", {})
-        state["request_id"] = _request_id(headers)
+        notes = RequestNotes(_request_id(headers))
+        state["request_id"] = notes.id
+        REQUEST.set(notes)
         started, status = time.perf_counter(), 0
 
         async def send_with_headers(message: Message) -> None:
@@ -76,7 +79,8 @@ class RequestContext:
             # A stream says when its answer began, for it lasts as long as its client likes.
             seconds, method, route = state.get(BEGUN, time.perf_counter()) - started, scope["method"], _route(scope)
             request_series(method, route, status).observe(seconds)
-            log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **_known(scope))
+            more = _known(scope) | ({"slow": notes.slow} if notes.slow else {})
+            log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **more)
 
 
 def _request_id(headers: Mapping[bytes, bytes]) -> str:
@@ -93,7 +97,7 @@ def _add_headers(message: MutableMapping[str, Any], state: Mapping[str, Any]) ->
     headers.append((b"x-request-id", state["request_id"].encode()))
 
 
-def _known(scope: Scope) -> dict[str, str]:
+def _known(scope: Scope) -> dict[str, Any]:
     """The request's id, and its project once a credential named it."""
     state = scope["state"]
     project = state.get("project")
