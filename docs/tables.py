@@ -25,6 +25,7 @@ from service import errors
 from service.bounds import (
     MAX_CAN_DEPTH,
     MAX_CONFLICTS,
+    MAX_FIELD_CONDITIONS,
     MAX_IN,
     MAX_RELATION_DEPTH,
     MAX_ROLES,
@@ -32,6 +33,7 @@ from service.bounds import (
     MAX_RULE_TESTS,
     MAX_SET_VALUES,
     MAX_SETS,
+    MAX_TRANSITIONS,
     MAX_WHERE_DEPTH,
     every_bound,
 )
@@ -138,7 +140,15 @@ def bounds() -> Iterator[Row]:
 def access_bounds() -> Iterator[Row]:
     """Those that an author of access rules meets."""
     yield "how many", "of what", "past it"
-    met = (MAX_RULE_CONDITIONS, MAX_WHERE_DEPTH, MAX_IN, MAX_RELATION_DEPTH, MAX_CAN_DEPTH)
+    met = (
+        MAX_RULE_CONDITIONS,
+        MAX_FIELD_CONDITIONS,
+        MAX_TRANSITIONS,
+        MAX_WHERE_DEPTH,
+        MAX_IN,
+        MAX_RELATION_DEPTH,
+        MAX_CAN_DEPTH,
+    )
     for bound in (*met, MAX_SETS, MAX_SET_VALUES, MAX_RULE_TESTS, MAX_ROLES, MAX_CONFLICTS):
         yield f"{bound:,}", bound.what, coded(bound.past)
 

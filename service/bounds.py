@@ -263,6 +263,10 @@ MAX_PARAMETERS = Bound(20, "parameters of a saved aggregation", protects=LOOP, p
 
 # Of access rules.
 MAX_RULE_CONDITIONS = Bound(30, "conditions of an access rule", protects=MONGODB, past=INVALID)
+MAX_TRANSITIONS = Bound(20, "transitions of an `update` rule", protects=LOOP, past=INVALID)
+MAX_FIELD_CONDITIONS = Bound(
+    100, "conditions of all rules of a collection's fields together", protects=LOOP, past=INVALID
+)
 MAX_WHERE_DEPTH = Bound(5, "objects of conditions inside one another", protects=LOOP, past=INVALID)
 MAX_SETS = Bound(10, "sets of a project's rules", protects=MONGODB, past=INVALID)
 MAX_SET_VALUES = Bound(

@@ -278,13 +278,17 @@ def rules(site: Site) -> Iterator[Input]:
     roles = [f"r{number}" for number in range(bounds.MAX_ROLES)]
     test = {"as": {"id": "1" * 24, "roles": roles}, "action": "read", "collection": "things", "given": {"value": "y"}}
     tests = [{**test, "name": f"t{number}", "expect": "refused"} for number in range(bounds.MAX_RULE_TESTS)]
-    for bound, rule, more in (
-        ("MAX_RULE_CONDITIONS", many, {}),
-        ("MAX_WHERE_DEPTH", where, {}),
-        ("MAX_SETS", "users", {"sets": sets}),
-        ("MAX_RULE_TESTS", many, {"tests": tests}),
+    quarter = {"or": [{"value_eq": str(n)} for n in range(bounds.MAX_FIELD_CONDITIONS // 4)]}
+    fields = {name: {"read": quarter, "write": quarter} for name in ("value", f"{next(iter(RELATIONS))}_id")}
+    for bound, own, more in (
+        ("MAX_RULE_CONDITIONS", {"read": many}, {}),
+        ("MAX_WHERE_DEPTH", {"read": where}, {}),
+        ("MAX_TRANSITIONS", {"update": [{"before": many, "after": many}] * bounds.MAX_TRANSITIONS}, {}),
+        ("MAX_FIELD_CONDITIONS", {"fields": fields}, {}),
+        ("MAX_SETS", {"read": "users"}, {"sets": sets}),
+        ("MAX_RULE_TESTS", {"read": many}, {"tests": tests}),
     ):
-        body = encode({"collections": {"things": {"read": rule}}, **more})
+        body = encode({"collections": {"things": own}, **more})
         yield Input(f"rules, {bound}", bound, "PUT", "/api/rules", key, body)
     yield Input("no rules again", "MAX_RULE_TESTS", "PUT", "/api/rules", key, b"{}")
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 
+from service.domain.access.agreement import find_outgrown
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
@@ -42,6 +43,7 @@ async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]
     for project in await admin.list():
         findings.append(await _check_key(admin, project.id))
         findings.append(await _check_form(project))
+        findings += await _check_rules(project)
         findings += [
             Finding(
                 False, f"project {project.id}, collection {name}: lacks {', '.join(drift.lacks)} ({_remedy(drift)})"
@@ -70,6 +72,14 @@ async def _check_form(project: ProjectEntry) -> Finding:
     if lacks:
         return Finding(False, f"project {project.id}: {' and '.join(lacks)} (mend it by `auth-collections migrate`)")
     return Finding(True, f"project {project.id}: users and files have their indexes, in the form of version {version}")
+
+
+async def _check_rules(project: ProjectEntry) -> list[Finding]:
+    """The rules stay in force, but no other part of them can be changed before what is named is mended."""
+    return [
+        Finding(False, f"project {project.id}: its rules cannot be saved again: {list(each.loc[1:])}: {each.msg}")
+        for each in await find_outgrown(project.database)
+    ]
 
 
 async def _check_key(admin: ProjectAdmin, project_id: str) -> Finding:

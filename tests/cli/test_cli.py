@@ -222,6 +222,18 @@ def test_n17_check_says_how_to_mend_a_pattern_that_re2_does_not_know(shell: Shel
     assert 'with {"schema": {"tags": {...}}}: each field with another pattern, or none' in result.stdout
 
 
+def test_v2_check_names_rules_that_exceed_a_later_bound(shell: Shell, mongo: MongoClient[Any]) -> None:
+    project = mongo[f"{shell.environment['DATABASE_PREFIX']}p_p"]
+    shell.json("project", "create", "P", "--id", "p")
+    rule = {"read": {"or": [{"data.a_eq": f"s{number}"} for number in range(30)]}}
+    rules = {"users": {"read": "users", "fields": {f"data.f{number}": rule for number in range(4)}}}
+    project["rules"].insert_one({"_id": "rules", "version": "1", "text": json.dumps(rules)})
+    result = shell.run("check")
+    assert result.returncode == 1
+    assert "WRONG project p: its rules cannot be saved again: ['users', 'fields']: " in result.stdout
+    assert "at most 100 conditions together, not 120" in result.stdout
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_port_that_is_taken_is_one_line(shell: Shell, workers: str) -> None:
     with socket.socket() as taken:

@@ -16,7 +16,7 @@ from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.rules_document import read_rules
 from service.domain.access.ruleset import Rules
 from service.domain.access.verdicts import failed_tests, judge_tests
-from service.errors import Invalid, RuleConflict, RuleTestsFailed
+from service.errors import Invalid, RuleConflict, RuleTestsFailed, Violation
 from service.schema.fields import Fields
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
@@ -43,18 +43,29 @@ class Replacement:
     checked: CheckedRules
 
 
-async def check_rules(document: RulesDocument, shapes: DeclaredShapes) -> CheckedRules:
-    """Raises Invalid, RuleTestsFailed."""
-    checked = bind_rules(document, shapes)
+async def check_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
+    """The rules, which are new unless they are stored already. Raises Invalid, RuleTestsFailed."""
+    checked = bind_rules(document, shapes, is_new=is_new)
     if failed := failed_tests(await judge_tests(checked.rules, checked.fields)):
         raise RuleTestsFailed(failed)
     return checked
 
 
-def bind_rules(document: RulesDocument, shapes: DeclaredShapes) -> CheckedRules:
+def bind_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
     """As `check_rules`, whatever the stored tests say. Raises Invalid."""
-    rules = read_rules(document, shapes, shapes.targets)
+    rules = read_rules(document, shapes, shapes.targets, is_new=is_new)
     return CheckedRules(rules, {name: shapes.fields(name) for name in rules.collections})
+
+
+async def find_outgrown(database: ProjectDatabase) -> list[Violation]:
+    """The violations for which the rules in force could not be saved again: bounds that came after them."""
+    document = json.loads((await find_rules(database)).text)
+    shapes = await find_shapes(database)
+    try:
+        read_rules(document, shapes, shapes.targets, is_new=True)
+    except Invalid as error:
+        return error.violations
+    return []
 
 
 async def replace_rules(
@@ -128,7 +139,7 @@ async def begin_deletion(database: ProjectDatabase, name: str) -> Document | Non
 
 async def _check_stored(document: RulesDocument, shapes: DeclaredShapes) -> None:
     try:
-        await check_rules(document, shapes)
+        await check_rules(document, shapes, is_new=False)
     except Invalid as error:
         listed = error.violations[:MAX_VIOLATIONS]
         raise RuleConflict(listed, omitted=len(error.violations) - len(listed)) from None

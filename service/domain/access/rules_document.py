@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from service.bounds import MAX_CAN_DEPTH, MAX_SETS
+from service.bounds import MAX_CAN_DEPTH, MAX_FIELD_CONDITIONS, MAX_SETS, MAX_TRANSITIONS
 from service.domain.access.grammar import Scope
 from service.domain.access.rules_reader import RulesReader
 from service.domain.access.ruleset import (
@@ -39,14 +39,19 @@ SET_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def read_rules(
-    document: Mapping[str, Any], shapes: Mapping[str, Shape], targets: Mapping[str, Mapping[str, str]]
+    document: Mapping[str, Any],
+    shapes: Mapping[str, Shape],
+    targets: Mapping[str, Mapping[str, str]],
+    *,
+    is_new: bool = False,
 ) -> Rules:
     """The rules of a document. Raises Invalid with all that is wrong.
 
     `shapes` are those of the declared collections and of `users`, by name; `targets` says of each collection which of its
-    relations leads to which collection.
+    relations leads to which collection. A document `is_new` when it is to be saved: a stored one that exceeds a later bound
+    stays in force.
     """
-    reader = RulesReader(shapes, targets, dict(VARIABLE_KINDS))
+    reader = RulesReader(shapes, targets, dict(VARIABLE_KINDS), is_new)
     parts = reader.mapping(dict(document), BODY, KEYS)
     named = {name: reader.mapping(parts.get(name, {}), (*BODY, name)) for name in ("sets", "assign", "collections")}
     reader.variables |= _server_fields(parts.get(USERS))
@@ -112,7 +117,9 @@ def _assign(reader: RulesReader, assign: Mapping[str, Any]) -> dict[str, Tree]:
     for role in assign:
         if not ROLE.fullmatch(role):
             reader.refuse((*loc, shown(role)[1:-1]), ROLE_RULE)
-    return {role: reader.rule(rule, (*loc, role), reader.scope(None)) for role, rule in assign.items()}
+    # The rules of `assign` are bound without sets: a condition on one never holds.
+    scope = reader.scope(None, without_sets=reader.is_new)
+    return {role: reader.rule(rule, (*loc, role), scope) for role, rule in assign.items()}
 
 
 def _users(reader: RulesReader, value: Any) -> CollectionRules:
@@ -120,13 +127,22 @@ def _users(reader: RulesReader, value: Any) -> CollectionRules:
     parts = reader.mapping(value, loc, ("read", "fields"))
     scope = reader.scope(USERS)
     fields = reader.mapping(parts.get("fields", {}), (*loc, "fields"))
-    return CollectionRules(
+    rules = CollectionRules(
         read=reader.rule(parts.get("read", False), (*loc, "read"), scope),
         fields={
             path.removeprefix("data."): _user_field(reader, path, each, (*loc, "fields", path))
             for path, each in fields.items()
         },
     )
+    _check_field_conditions(reader, rules, (*loc, "fields"))
+    return rules
+
+
+def _check_field_conditions(reader: RulesReader, rules: CollectionRules, loc: Location) -> None:
+    """The rules of fields are all judged on each record that is shown."""
+    if reader.is_new and (count := rules.count_field_conditions()) > MAX_FIELD_CONDITIONS:
+        msg = f"All rules of a collection's fields have at most {MAX_FIELD_CONDITIONS} conditions together, not {count}"
+        reader.refuse(loc, msg, "too_long")
 
 
 def _user_field(reader: RulesReader, path: str, value: Any, loc: Location) -> FieldRules:
@@ -153,7 +169,7 @@ def _collection(reader: RulesReader, name: str, value: Any) -> CollectionRules:
     parts = reader.mapping(value, loc, ("read", "create", "update", "delete", "fields"))
     scope = reader.scope(name)
     fields = reader.mapping(parts.get("fields", {}), (*loc, "fields"))
-    return CollectionRules(
+    rules = CollectionRules(
         read=reader.rule(parts.get("read", False), (*loc, "read"), scope),
         create=reader.rule(parts.get("create", False), (*loc, "create"), scope),
         delete=reader.rule(parts.get("delete", False), (*loc, "delete"), scope),
@@ -163,12 +179,17 @@ def _collection(reader: RulesReader, name: str, value: Any) -> CollectionRules:
             for path, each in fields.items()
         },
     )
+    _check_field_conditions(reader, rules, (*loc, "fields"))
+    return rules
 
 
 def _updates(reader: RulesReader, update: Any, loc: Location, scope: Scope) -> tuple[Transition, ...]:
     if isinstance(update, list):
         if not update:
             reader.refuse(loc, 'Must have at least one {"before": rule, "after": rule}', "list_type")
+        if reader.is_new and len(update) > MAX_TRANSITIONS:
+            reader.refuse(loc, f"Must have at most {MAX_TRANSITIONS} transitions, not {len(update)}", "too_long")
+            return ()
         return tuple(_transition(reader, each, (*loc, number), scope) for number, each in enumerate(update))
     if isinstance(update, dict) and update.keys() & {"before", "after"}:
         return (_transition(reader, update, loc, scope),)

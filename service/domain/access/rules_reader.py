@@ -16,11 +16,15 @@ from service.schema.values import Kind
 
 @dataclass(slots=True)
 class RulesReader:
-    """What is known while a document is read."""
+    """What is known while a document is read.
+
+    A document that `is_new` is held to bounds that documents saved earlier may exceed, and go on.
+    """
 
     shapes: Mapping[str, Shape]
     targets: Mapping[str, Mapping[str, str]]
     variables: dict[str, Kind]
+    is_new: bool = False
     violations: list[Violation] = field(default_factory=list)
 
     def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> None:

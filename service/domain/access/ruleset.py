@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.domain.access.stored_tests import StoredTest
-from service.domain.access.templates import SET_PREFIX, Variable, variables_of
+from service.domain.access.templates import SET_PREFIX, Audience, Variable, variables_of
 from service.errors import Location
-from service.query.tree import Tree
+from service.query.tree import Tree, leaves
 from service.schema.values import Kind
 
 SERVER, CREATE = "server", "create"
@@ -58,6 +58,11 @@ class CollectionRules:
                 yield ("fields", path, "read"), rules.read
             if rules.write is not None and not isinstance(rules.write, str):
                 yield ("fields", path, "write"), rules.write
+
+    def count_field_conditions(self) -> int:
+        """The conditions of all rules of fields together; a word such as `users` is none."""
+        templates = (template for loc, template in self.templates() if loc[0] == "fields")
+        return sum(not isinstance(leaf, Audience) for template in templates for leaf in leaves(template))
 
 
 @dataclass(frozen=True, slots=True)
