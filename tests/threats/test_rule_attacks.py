@@ -323,6 +323,18 @@ async def test_x10_writes_at_once_learn_no_more(api: Api) -> None:
     assert sorted(answer.status_code for answer in answers) == [409] * MAX_CONFLICTS + [429] * 20
 
 
+async def test_v34_an_operation_of_an_atomic_batch_that_is_not_written_is_no_conflict(api: Api) -> None:
+    schema = {"slug": {"type": "string", "unique": True}, "count": {"type": "integer"}}
+    await make(api, {"pages": schema}, {"pages": {"read": "users", "create": "users", "update": "users"}})
+    ann = await sign_up(api, "ann")
+    id_ = (await ann.create("pages", slug="own", count=1)).json()["id"]
+    change = {"op": "update", "collection": "pages", "id": id_, "data": {"slug": "other"}, "push": {"count": 1}}
+    for _ in range(MAX_CONFLICTS + 5):
+        refused = await ann.ask("POST", "/api/batch", json={"operations": [change]})
+        assert refused.status_code == 422, refused.text
+    assert (await ann.merge("pages", id_, slug="still free")).status_code == 200
+
+
 async def test_x10_a_reference_to_what_cannot_be_read_is_one_to_nothing(api: Api) -> None:
     await make(
         api,

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from service.bounds import MAX_CONFLICTS
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, UserCaller
 from service.domain.limits.limiter import HOUR, Limits, Policy
-from service.errors import DuplicateValue, ServiceError
+from service.errors import DuplicateValue
 
 CONFLICTS = Policy(
     "conflicts", HOUR, "writes an hour that meet a value already taken", lambda _: MAX_CONFLICTS, per_address=True
@@ -34,7 +34,8 @@ class ConflictLimit:
             yield
         except DuplicateValue:
             raise
-        except ServiceError:
+        except Exception:
+            # Whatever else was raised, also past `ServiceError`, told nothing of the value.
             await self._limits.give_back(taken)
             raise
         await self._limits.give_back(taken)
