@@ -12,7 +12,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.documents import Document
 from service.domain.documents.exports import Export
 from service.domain.documents.import_rows import FileFormat
-from service.errors import Invalid, ServiceError, UnsupportedMedia, Violation
+from service.errors import Invalid, UnsupportedMedia, Violation
 from service.query.nodes import Count, ListQuery, SortKey
 from service.query.parse import parse_filters, parse_pairs
 from service.schema.csv_text import write_record
@@ -21,7 +21,7 @@ from service.web.asgi.streaming import Streamed
 from service.web.auth.client_address import find_client_address
 from service.web.documents.bodies import document_view, import_view
 from service.web.http.disposition import content_disposition
-from service.web.http.render import json_response, write_json
+from service.web.http.render import json_response, leaving_the_rest, write_json
 
 # A batch of an import has so long.
 IMPORT_ANSWER_SECONDS = 60.0
@@ -60,14 +60,10 @@ async def import_documents(request: Request, caller: SecretKeyCaller, services: 
     """Import documents."""
     options = _read_options(request, ("mode", "by", "format"))
     format_, by = _import_format(request, options.get("format")), _upsert_by(options)
-    try:
+    with leaving_the_rest(request):
         report = await services.imports.run(
             caller.project, request.path_params["name"], _body(request), format_=format_, by=by
         )
-    except ServiceError as error:
-        # What the client still sends is not read: the connection cannot carry another request.
-        error.headers["connection"] = "close"
-        raise
     return json_response(import_view(report))
 
 

@@ -9,9 +9,10 @@ from starlette.requests import Request
 from service.domain.files.files import Checked, CheckFields, Files, Submission
 from service.domain.files.intake import USER_FIELDS, FileFields
 from service.domain.projects.lookup import CACHE_SECONDS, Project
-from service.errors import ServiceError, UnsupportedMedia
+from service.errors import UnsupportedMedia
 from service.web.http.json_body import confirm_project, read_object
 from service.web.http.multipart import read_parts
+from service.web.http.render import leaving_the_rest
 
 FORM = "multipart/form-data"
 
@@ -36,16 +37,12 @@ async def read_submission(
         return
     _require_plain(request)
     began = monotonic()
-    try:
+    with leaving_the_rest(request):
         parts = read_parts(request.headers["content-type"], request.stream())
         async with files.store_files(project, owner, parts, check, fields) as submission:
             if monotonic() - began > CACHE_SECONDS:
                 await confirm_project(request)
             yield submission
-    except ServiceError as error:
-        # What the client still sends is not read: the connection cannot carry another request.
-        error.headers["connection"] = "close"
-        raise
 
 
 def is_form(request: Request) -> bool:

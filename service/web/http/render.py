@@ -1,6 +1,7 @@
 """JSON out: envelopes for what the domain returns, and the one place where an error becomes an answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +18,8 @@ from service.web.http.violations import list_violations
 
 log = structlog.get_logger()
 
+# In the request's state: its error ends the connection.
+CLOSES = "closes"
 HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 408: "request_timeout"}
 
 
@@ -97,8 +100,29 @@ def _code(error: Exception) -> str:
     return error.code if isinstance(error, ServiceError) else ServiceError.code
 
 
+@contextmanager
+def leaving_the_rest(request: Request) -> Iterator[None]:
+    """Around work that reads the body: after an error the rest is not read, so the connection carries no other request.
+
+    The answer says so, and not the error, which several requests may share.
+    """
+    try:
+        yield
+    except Exception:
+        request.scope["state"][CLOSES] = True
+        raise
+
+
 async def render_error(request: Request, error: Exception) -> Response:
-    """The answer to any error: ours as it says, Starlette's own 404 and 405, and one fixed sentence for all the rest."""
+    """The answer to any error, which ends the connection where the client may still be sending."""
+    response = _render(request, error)
+    if CLOSES in request.scope.get("state", ()):
+        response.headers["connection"] = "close"
+    return response
+
+
+def _render(request: Request, error: Exception) -> Response:
+    """Our errors as they say, Starlette's own 404 and 405, and one fixed sentence for all the rest."""
     code = _code(error)
     ERRORS.labels(code).inc()
     if isinstance(error, HTTPException):
