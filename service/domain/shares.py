@@ -112,9 +112,10 @@ class Shares:
             self._queues.pop(name, None)
 
 
-def _refuse(turn: "asyncio.Future[None]") -> None:
+def _refuse(turn: "asyncio.Future[None]", retry_after: int = RETRY_AFTER_SECONDS) -> None:
+    """A waiter whose request was cancelled stays in its queue until its task runs: it makes room and is not refused."""
     if not turn.done():
-        turn.set_exception(Busy(retry_after=RETRY_AFTER_SECONDS))
+        turn.set_exception(Busy(retry_after=retry_after))
 
 
 class Turns:
@@ -160,7 +161,7 @@ class Turns:
         if len(longest) <= len(self._queues.get(name, ())) + 1:
             raise Busy(retry_after=self.retry_after)
         self._waiting -= 1
-        longest.pop().set_exception(Busy(retry_after=self.retry_after))
+        _refuse(longest.pop(), self.retry_after)
 
     def _give_up(self, name: str, turn: "asyncio.Future[None]") -> None:
         """Leaves the queue; a place that was handed over in the same moment goes to the next."""

@@ -183,3 +183,16 @@ async def test_a_turn_that_comes_as_its_owner_is_cancelled_goes_on() -> None:
     await asyncio.gather(cancelled, return_exceptions=True)
     async with asyncio.timeout(30):
         await next_
+
+
+async def test_v32_a_waiter_that_was_cancelled_in_the_same_moment_makes_room() -> None:
+    turns, order = Turns(1, waiting=3, retry_after=5), list[str]()
+    await turns.acquire("a")
+    tasks = [asyncio.create_task(in_turn(turns, "a", order)) for _ in range(3)]
+    await asyncio.sleep(0)
+    asyncio.get_running_loop().call_soon(turns.release, "a")
+    tasks[-1].cancel()
+    await in_turn(turns, "b", order)
+    outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in outcomes] == [type(None), type(None), asyncio.CancelledError]
+    assert "".join(order) == "aba"
