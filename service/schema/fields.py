@@ -2,8 +2,7 @@
 
 {"title": {"type": "string", "required": true, "max_length": 80}} → {"title": Field(STRING, required=True, ...)}
 
-Whether a default fits is MongoDB's to say, so that no second opinion can differ from the one that counts: `defaults`
-lists what storage asks it about. `patterns` lists what RE2 must know.
+`defaults` lists the defaults that `conformance` judges, `patterns` the patterns that RE2 must know.
 """
 
 from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ Patterns are not in it, but those of the names of files: see `patterns`.
 Source: https://www.mongodb.com/docs/manual/reference/operator/query/jsonSchema/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from service.bounds import MAX_LIVE_BYTES
@@ -60,12 +60,6 @@ def validator(fields: Fields, *, realtime: bool = False) -> dict[str, Any]:
 def both(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """What is in force while a schema changes. Its clauses have other numbers than those of `validator`."""
     return {"$and": [{}, {}, old, new]}
-
-
-def trial(fields: Sequence[Field]) -> dict[str, Any]:
-    """A validator for {"data": {"0": ..., "1": ...}}, where each value is judged by the field of that position."""
-    values = {str(position): value_schema(field) for position, field in enumerate(fields)}
-    return {"$jsonSchema": {"properties": {"data": {"properties": values}}}}
 
 
 def value_schema(field: Field) -> JsonSchema:

@@ -6,7 +6,7 @@ Source: https://www.mongodb.com/docs/manual/core/schema-validation/handle-invali
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from service.bounds import MAX_LIVE_BYTES
@@ -17,7 +17,8 @@ from service.schema.strict_json import shown
 
 BODY: Location = ("body",)
 MAX_LISTED = 20
-UNKNOWN = "Does not fit the schema of this collection"
+UNKNOWN = Violation(("data",), "Does not fit the schema of this collection", "value_error")
+TOO_LARGE = Violation(("data",), f"A record that can be followed live has at most {MAX_LIVE_BYTES} bytes", "too_large")
 
 Detail = Mapping[str, Any]
 
@@ -36,7 +37,12 @@ WANTED: Mapping[frozenset[str], tuple[str, str]] = {
 def translate(err_info: Mapping[str, Any], loc: Location = BODY) -> list[Violation]:
     """Every violation that `err_info` tells of, at least one; `loc` is put before the path within the record."""
     found = [violation.under(*loc) for clause in _clauses(err_info) for violation in _of_clause(clause)]
-    return found or [Violation((*loc, "data"), UNKNOWN, "value_error")]
+    return found or [UNKNOWN.under(*loc)]
+
+
+def translate_rules(rules: Sequence[Detail], loc: Location) -> list[Violation]:
+    """The violations of one value, which stands at `loc`, from the rules that it breaks."""
+    return [violation.under(*loc) for violation in _rules(rules, ())]
 
 
 def is_verdict(err_info: Mapping[str, Any]) -> bool:
@@ -56,9 +62,7 @@ def _clauses(err_info: Mapping[str, Any]) -> list[Detail]:
 
 def _of_clause(details: Detail) -> Iterator[Violation]:
     if details.get("operatorName") == "$expr":
-        yield Violation(
-            ("data",), f"A record that can be followed live has at most {MAX_LIVE_BYTES} bytes", "too_large"
-        )
+        yield TOO_LARGE
     yield from _rules(details.get("schemaRulesNotSatisfied", []), ())
 
 
@@ -71,7 +75,7 @@ def may_lack_version(err_info: Mapping[str, Any]) -> bool:
     return (bool(schemas) and not rules) or any(VERSION in rule.get("additionalProperties", []) for rule in rules)
 
 
-def _rules(rules: list[Detail], loc: Location) -> Iterator[Violation]:
+def _rules(rules: Sequence[Detail], loc: Location) -> Iterator[Violation]:
     """The violations of one value. A value of the wrong type breaks other rules only because of that."""
     types = [rule for rule in rules if rule.get("operatorName") == "bsonType"]
     for rule in types or rules:
@@ -102,7 +106,7 @@ def _broken(operator: str, specified: Detail, loc: Location) -> Violation:
         return Violation(
             loc, f"Must be the URL of a file that the field has, one of: {', '.join(extensions)}", "file_url"
         )
-    type_, say = SENTENCES.get(operator, ("value_error", _unknown))
+    type_, say = SENTENCES.get(operator, ("value_error", lambda _: UNKNOWN.msg))
     return Violation(loc, say(specified.get(operator)), type_)
 
 
@@ -110,10 +114,6 @@ def _wrong_type(specified: str | list[str], loc: Location) -> Violation:
     types = frozenset([specified] if isinstance(specified, str) else specified)
     type_, wanted = WANTED.get(types - {"null"}, ("value_error", "of the declared type"))
     return Violation(loc, f"Must be {wanted} or null" if "null" in types else f"Must be {wanted}", type_)
-
-
-def _unknown(_: Any) -> str:
-    return UNKNOWN
 
 
 def _choices(values: list[Any]) -> str:

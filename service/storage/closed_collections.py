@@ -1,7 +1,14 @@
-"""What is left of deleted collections: empty ones that refuse every write, so that none comes late. After an hour they go."""
+"""Collections that no project uses any more: closed ones, which take the place of deleted ones, and scratch ones.
 
+A closed collection is empty and refuses every write, so that no write of an earlier request makes a new one. A scratch
+collection held the copies of documents that an earlier version judged.
+"""
+
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
+
+from bson import ObjectId
 
 from service.errors import CollectionExists
 from service.storage.client import Database
@@ -12,26 +19,40 @@ from service.storage.records import translated
 
 # No request takes so long.
 CLOSED_FOR = timedelta(hours=1)
+# An ObjectId follows it.
+SCRATCH = "scratch_"
 
 
 async def sweep_closed(project: ProjectDatabase, *, closed_for: timedelta = CLOSED_FOR) -> int:
-    """Drops those that were closed for so long; how many. Raises Unavailable."""
-    database, dropped = project.database, 0
+    """Drops what was closed, or made as a scratch collection, so long ago; returns their number. Raises Unavailable."""
     with translated():
-        moment = (await database.command("hello"))["localTime"]
-        found = await (await database.list_collections()).to_list()
-    for info in found:
-        validator = info.get("options", {}).get("validator", {})
-        if validator.get("_id") != CLOSED["_id"]:
-            continue
-        closed_at = validator.get("closed_at", {}).get("$ne")
-        if not isinstance(closed_at, datetime):
-            # An earlier version did not say when.
-            with translated():
-                await database.command({"collMod": info["name"], "validator": await closed_validator(database)})
-        elif moment - closed_at >= closed_for:
-            dropped += await _drop(project, info["name"], validator)
-    return dropped
+        moment = (await project.database.command("hello"))["localTime"]
+        found = await (await project.database.list_collections()).to_list()
+    return sum([await _sweep(project, info, moment - closed_for) for info in found])
+
+
+async def _sweep(project: ProjectDatabase, info: Mapping[str, Any], until: datetime) -> bool:
+    """Drops the collection if nothing has used it since `until`; returns True where it did."""
+    database, name, validator = project.database, info["name"], info.get("options", {}).get("validator", {})
+    if _is_scratch(name, until):
+        with translated():
+            await database.drop_collection(name)
+        return True
+    if validator.get("_id") != CLOSED["_id"]:
+        return False
+    closed_at = validator.get("closed_at", {}).get("$ne")
+    if isinstance(closed_at, datetime):
+        return closed_at <= until and await _drop(project, name, validator)
+    # An earlier version did not say when.
+    with translated():
+        await database.command({"collMod": name, "validator": await closed_validator(database)})
+    return False
+
+
+def _is_scratch(name: str, until: datetime) -> bool:
+    """True for a scratch collection that was made before `until`; a worker of an earlier version may use a newer one."""
+    id_ = name.removeprefix(SCRATCH)
+    return id_ != name and ObjectId.is_valid(id_) and ObjectId(id_).generation_time.replace(tzinfo=None) <= until
 
 
 async def _drop(project: ProjectDatabase, name: str, validator: Any) -> bool:

@@ -18,8 +18,8 @@ from service.storage.client import Database, Document
 from service.storage.databases import INDEX_BUILD_SECONDS, ProjectDatabase
 from service.storage.images import IMAGES
 from service.storage.records import translated
-from service.storage.validation_probe import MAJORITY, probe
 
+MAJORITY = {"w": "majority"}
 NAMESPACE_NOT_FOUND = 26
 INDEX_NOT_FOUND = 27
 NAMESPACE_EXISTS = 48
@@ -243,14 +243,18 @@ class CollectionStore:
         with translated():
             await self._collection(name).update_many({"$nor": [validator]}, changes, bypass_document_validation=True)
 
-    async def reasons(self, name: str, ids: Sequence[str], validator: Validator, fill: Any) -> dict[str, Document]:
-        """Id → errInfo of those of these documents that break `validator`, each as `fill` would leave it."""
+    async def read_filled(self, name: str, ids: Sequence[str], fill: Any) -> AsyncIterator[tuple[Document, int]]:
+        """These documents as `fill` would leave them, each with its size in bytes; one at a time, for they may be large."""
+        stages: list[Document] = [
+            {"$match": {"_id": {"$in": list(ids)}}},
+            {"$sort": {"_id": 1}},
+            {"$set": {"data": fill}},
+            {"$project": {"_id": 0, "document": "$$ROOT", "size": {"$bsonSize": "$$ROOT"}}},
+        ]
         with translated():
-            stages = [{"$match": {"_id": {"$in": list(ids)}}}, {"$set": {"data": fill}}]
-            cursor = await self._collection(name).aggregate(stages)
-            documents = await cursor.to_list()
-        found = await probe(self._database, documents, validator)
-        return {documents[position]["_id"]: err_info for position, err_info in found.items()}
+            async with await self._collection(name).aggregate(stages, batchSize=1) as cursor:
+                async for row in cursor:
+                    yield row["document"], row["size"]
 
 
 def _rule_index_name(fields: Sequence[str]) -> str:

@@ -1,20 +1,22 @@
 """What a change of a schema meets: documents that would break the new one, once defaults have filled what they can."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.bounds import MAX_LIVE_BYTES
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Unavailable, Violation
+from service.schema.conformance import find_broken_rules
 from service.schema.fields import Fields
 from service.schema.indexes import Index, indexes
-from service.schema.json_schema import validator
+from service.schema.json_schema import JSON_SCHEMA, validator
 from service.schema.patterns import patterned
 from service.schema.repairs import fill
-from service.schema.violations import translate
+from service.schema.violations import TOO_LARGE, UNKNOWN, translate_rules
 from service.storage.collections import SHOWN, CollectionStore
 from service.storage.definitions import CHANGE_SECONDS
 
@@ -84,8 +86,18 @@ class Examination:
             return Findings()
         before, _ = await self._store.broken(name, new)
         after, first = await self._store.broken(name, new, filling) if before else (0, [])
-        reasons = await self._store.reasons(name, first, new, filling) if after else {}
-        return Findings(before - after, after, [_reported(id_, translate(reasons[id_], ())) for id_ in reasons])
+        return Findings(before - after, after, await self._explain(first, filling))
+
+    async def _explain(self, ids: Sequence[str], filling: Any) -> list[dict[str, Any]]:
+        """Why each of these documents breaks the new schema, as the expression `filling` would leave it."""
+        schema, explained = validator(self.fields)[JSON_SCHEMA], list[dict[str, Any]]()
+        async for document, size in self._store.read_filled(self.collection.name, ids, filling):
+            broken = await self.judge.run(self.project.id, find_broken_rules(document, schema))
+            violations = translate_rules(broken, ())
+            if self.realtime and size > MAX_LIVE_BYTES:
+                violations.append(TOO_LARGE)
+            explained.append(_reported(document["_id"], violations or [UNKNOWN]))
+        return explained
 
     async def _find_mismatches(self, *, filled: bool) -> Findings:
         """The documents that break a new pattern, of those that the new validator accepts once they are `filled`."""

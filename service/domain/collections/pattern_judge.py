@@ -33,14 +33,14 @@ class PatternJudge:
 
     async def check(self, project_id: str, fields: Fields) -> list[Violation]:
         """The patterns of `fields` that cannot be used. Raises Busy."""
-        return await self._run(project_id, check_patterns(fields))
+        return await self.run(project_id, check_patterns(fields))
 
     async def judge(self, project_id: str, data: Mapping[str, Any], fields: Fields, loc: Location) -> list[Violation]:
         """What breaks a pattern in `data`, whose `fields` are those of `patterns.patterned`. Raises Busy."""
         texts = list(islice(find_texts(data, fields, loc), SMALL_TEXTS + 1))
         if self._programs.are_small(texts):
             return take_steps(judge(texts, self._programs)) or []
-        return await self._run(project_id, judge(find_texts(data, fields, loc), self._programs))
+        return await self.run(project_id, judge(find_texts(data, fields, loc), self._programs))
 
     async def find_mismatches(
         self, project_id: str, documents: Sequence[Mapping[str, Any]], fields: Fields, loc: Location
@@ -49,7 +49,7 @@ class PatternJudge:
         found: list[tuple[int, list[Violation]]] = []
         start = 0
         while start < len(documents):
-            part, start = await self._run(project_id, self._judge_slice(documents, start, fields, loc))
+            part, start = await self.run(project_id, self._judge_slice(documents, start, fields, loc))
             found += part
         return found
 
@@ -65,7 +65,8 @@ class PatternJudge:
                 return found, position + 1
         return found, len(documents)
 
-    async def _run(self, project_id: str, steps: Generator[None, None, T]) -> T:
+    async def run(self, project_id: str, steps: Generator[None, None, T]) -> T:
+        """The result of `steps`, which are taken in the thread. Raises Busy."""
         loop = asyncio.get_running_loop()
         async with self._shares.take(project_id):
             while (found := await loop.run_in_executor(self._thread, take_steps, steps, STEP_SECONDS)) is None:

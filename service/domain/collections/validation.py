@@ -7,13 +7,11 @@ from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Violation
+from service.schema.conformance import judge_defaults
 from service.schema.documents import complete
 from service.schema.fields import LOC, USERS, Fields, defaults, parse, references
-from service.schema.json_schema import trial
 from service.schema.patterns import patterned
-from service.schema.violations import translate
 from service.storage.definitions import Definitions
-from service.storage.validation_probe import probe
 
 
 async def validate_schema(
@@ -44,15 +42,13 @@ async def _check_targets(project: Project, name: str, fields: Fields, present: C
 
 
 async def _check_defaults(project: Project, fields: Fields, judge: PatternJudge) -> list[Violation]:
-    """The violations of all defaults, each judged by its own definition under a key of its own."""
+    """The violations of all defaults, each judged by its own definition."""
     found = list(defaults(fields))
     keys = {str(number): field for number, (_, field, _) in enumerate(found)}
-    values = complete({str(number): value for number, (_, _, value) in enumerate(found)}, keys)
-    refused = await probe(project.database.database, [{"data": values}] if found else [], trial(list(keys.values())))
-    violations = [violation for err_info in refused.values() for violation in translate(err_info, ())]
-    violations += await judge.judge(project.id, values, patterned(keys), ("data",))
-    # A violation's loc is data, the key, and the way into the value.
+    values = {str(number): value for number, (_, _, value) in enumerate(found)}
+    mismatches = await judge.judge(project.id, complete(values, keys), patterned(keys), ())
+    # The loc of a mismatch is the key, and the way into the value.
     return [
-        Violation((*found[int(violation.loc[1])][0], *violation.loc[2:]), violation.msg, violation.type)
-        for violation in violations
+        *await judge.run(project.id, judge_defaults(fields)),
+        *(Violation((*found[int(each.loc[0])][0], *each.loc[1:]), each.msg, each.type) for each in mismatches),
     ]
