@@ -10,7 +10,7 @@ ServiceError
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
-│                  FactorExists, FactorLimit, NoFactor
+│                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -663,6 +663,13 @@ class IdempotencyKeyReused(Invalid):
     def __init__(self) -> None:
         msg = "This key was sent with another request; make a new key for each write, and send it again only with the same"
         super().__init__([Violation(("header", "idempotency-key"), msg, "idempotency_key_reused")])
+
+
+class IdempotencyKeyUsed(Conflict):
+    """A signup is sent again under its `Idempotency-Key`, and its first session could not be good any more."""
+
+    code = "idempotency_key_used"
+    detail = "This key made an account that was deleted or changed since; log in, or sign up under a new key"
 
 
 class AggregationTooLarge(Invalid):

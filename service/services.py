@@ -231,7 +231,15 @@ def build_services(settings: Settings) -> Services:
     removal = Removal(access, store)
     sign_ins = SignIns(flows, exchange_codes, accounts, access)
     email_changes = EmailChanges(flows, limits, access)
-    sign_in = SignIn(gateway, states, sessions=sessions, clients=clients, codes=exchange_codes, joining=joining)
+    sign_in = SignIn(
+        gateway,
+        states,
+        sessions=sessions,
+        clients=clients,
+        codes=exchange_codes,
+        joining=joining,
+        projects=projects,
+    )
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         databases=databases,
@@ -280,7 +288,9 @@ def build_services(settings: Settings) -> Services:
         file_variants=FileVariants(files, catalogs),
         file_signing=FileSigning(protection, access, catalogs, lists),
         sign_in=sign_in,
-        native_sign_in=NativeSignIn(gateway, states, accounts=accounts, clients=clients, joining=joining),
+        native_sign_in=NativeSignIn(
+            gateway, states, accounts=accounts, clients=clients, joining=joining, projects=projects
+        ),
         own_identities=OwnIdentities(sign_in, exchange_codes, flows),
         provider_clients=clients,
         exchange_codes=exchange_codes,

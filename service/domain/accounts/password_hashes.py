@@ -29,7 +29,7 @@ def hash_fault(stored: str) -> str | None:
     if BCRYPT.fullmatch(stored):
         return None
     if not is_argon2id(stored):
-        return "must be a bcrypt hash ($2b$...) or an argon2id hash ($argon2id$...)"
+        return "must be a bcrypt hash of cost 4 to 16, or an argon2id hash"
     try:
         cost = extract_parameters(stored)
     except (InvalidHashError, ValueError):

@@ -38,8 +38,7 @@ class SecondSteps:
             raise InvalidFactor
         recognized = pending.recognized
         credentials = await project.users.find_own_credentials(recognized.user_id)
-        # All that ends the user's sessions, as another password does, ends the sign-ins that wait.
-        if credentials is None or credentials.user.version != recognized.version:
+        if credentials is None or not _still_waits(credentials, recognized):
             raise InvalidFactor
 
         async def spend(database: ProjectDatabase) -> None:
@@ -118,3 +117,11 @@ class SecondSteps:
         await self._sessions.admit(project, recognized, client, state)
         user = replace(credentials.user, version=await self._sessions.end_own(caller))
         return await self._accounts.sign_in(project, user, client, state, amr=amr)
+
+
+def _still_waits(credentials: Credentials, recognized: Recognized) -> bool:
+    """False once all sessions of the user have ended since, as another password ends them.
+
+    Disabling alone ends them too: then the factor is judged first, and its owner alone learns that the account is disabled.
+    """
+    return credentials.user.version <= recognized.version + int(credentials.state.disabled)

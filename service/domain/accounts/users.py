@@ -24,6 +24,7 @@ from service.errors import (
     Busy,
     DuplicateValue,
     EmailTaken,
+    IdempotencyKeyUsed,
     Invalid,
     InvalidToken,
     Location,
@@ -37,7 +38,7 @@ from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
-from service.storage.factors import find_state
+from service.storage.factors import find_owner
 from service.storage.files.uploads import Upload
 from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
@@ -127,12 +128,15 @@ class Accounts:
         return NewUser(account.email, hashed, data, submission.owner)
 
     async def open_first(self, project: Project, user_id: str, client: Client) -> Grant:
-        """A session as the user's signup opens one; its tokens are good as long as that one's would be. Raises as `sign_in`.
+        """Opens a session as the user's signup does. A repeated signup opens another one.
 
-        A signup may be sent again, and by then the user may have a second factor.
+        Raises IdempotencyKeyUsed where all sessions from before have ended, or the user is gone; and as `sign_in`, for by
+        then the user may have a second factor.
         """
-        state = await find_state(project.database, user_id) or NEW_ACCOUNT
-        return await self._sessions.open(project, user_id, FIRST_VERSION, client, state=state, amr=PASSWORD)
+        owner = await find_owner(project.database, user_id)
+        if owner is None or owner.user.version != FIRST_VERSION:
+            raise IdempotencyKeyUsed
+        return await self._sessions.open(project, user_id, FIRST_VERSION, client, state=owner.state, amr=PASSWORD)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""

@@ -14,9 +14,6 @@ from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.flows import FlowStore
 from service.storage.user_changes import find_record
 
-# What such a link may be for: what needs nothing but the user's address.
-PURPOSES = ("verify_email", "reset_password", "invite")
-
 
 @dataclass(frozen=True, slots=True)
 class HandedLink:
@@ -37,7 +34,10 @@ class LinkAdministration:
         self._box = secret_box
 
     async def make(self, project: Project, user_id: str, purpose: str, redirect_to: str | None) -> HandedLink:
-        """For one of PURPOSES. Raises UserNotFound, Invalid where the project does not let links lead to `redirect_to`."""
+        """Makes a link for a purpose that needs the user's address alone.
+
+        Raises UserNotFound, and Invalid where the project does not let links lead to `redirect_to`.
+        """
         target = choose_redirect(project, redirect_to)
         event = Event(EventType.LINK_MADE, user_id, Actor.SERVER, detail={"purpose": purpose})
 

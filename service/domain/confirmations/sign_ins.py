@@ -100,7 +100,12 @@ class SignIns:
         return await self._accounts.sign_in(project, credentials.user, client, state, amr=EMAIL)
 
     async def follow(self, project: Project, flow: Flow) -> str:
-        """A code for the app that asked. It spends nothing: whoever clicked may be a program that looks at links."""
+        """A code for the app that asked. It spends nothing: a program that looks at links may have clicked.
+
+        Raises InvalidCode where the project had no page to lead to when a server made the link.
+        """
+        if flow.redirect_to is None:
+            raise InvalidCode
         return await self._codes.issue_for_mail(project, flow.id, challenge=flow.challenge or "")
 
     async def exchange(self, project: Project, code: str, verifier: str | None, client: Client) -> SignedIn:

@@ -116,6 +116,11 @@ class Projects:
             raise ProjectNotFound
         return self._use(record)
 
+    async def check_stored(self, project: Project) -> None:
+        """Asks MongoDB, not what is remembered. Raises ProjectNotFound for a project that was deleted meanwhile."""
+        if await self._store.find(project.id) is None:
+            raise ProjectNotFound
+
     def _use(self, record: dict[str, Any]) -> Project:
         self._migrator.note(record["_id"])
         return self.opened(record)

@@ -67,7 +67,12 @@ class ExchangeCodes:
 
 
 def is_verifier(verifier: str | None, challenge: str) -> bool:
-    """Whether `challenge` was made of `verifier` (RFC 7636 section 4.6)."""
+    """Whether `challenge` was made of `verifier` (RFC 7636 section 4.6). A sign-in without a challenge has no verifier.
+
+    Only a link that a server made and handed over begins without one.
+    """
+    if not challenge:
+        return verifier is None
     digest = hashlib.sha256((verifier or "").encode(errors="replace")).digest()
     made = urlsafe_b64encode(digest).decode().rstrip("=")
     return verifier is not None and hmac.compare_digest(made.encode(), challenge.encode())

@@ -4,13 +4,14 @@ import hashlib
 import hmac
 import secrets
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
-from service.domain.projects.lookup import Project
+from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.admission import decide
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
@@ -108,7 +109,9 @@ class SignIn:
         clients: ProviderClients,
         codes: ExchangeCodes,
         joining: Joining,
+        projects: Projects,
     ) -> None:
+        self._projects = projects
         self._gateway = gateway
         self._states = states
         self._sessions = sessions
@@ -149,7 +152,10 @@ class SignIn:
         return AuthorizationStart(url, browser)
 
     async def complete(self, project: Project, callback: Callback, client: Client) -> SignInResult:
-        """What to tell the project's page. Whatever goes wrong is one of the codes of specification section 7.2."""
+        """The result for the project's page; every failure is one of the codes of specification section 7.2.
+
+        A provider may take seconds to answer. Raises ProjectNotFound where the project was deleted meanwhile.
+        """
         begun: SignInState | None = None
         try:
             begun = await self._take(project, callback.state)
@@ -158,6 +164,8 @@ class SignIn:
             result = SignInResult(error=_reported(project, error))
         if begun is None:
             return result
+        with suppress(Unavailable):
+            await self._projects.check_stored(project)
         return replace(result, client_state=begun.client_state, page=begun.redirect_to)
 
     async def aclose(self) -> None:

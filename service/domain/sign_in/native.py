@@ -7,7 +7,7 @@ import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.projects.lookup import Project
+from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.sessions import PROVIDER, Client
 from service.domain.shares import Shares
 from service.domain.sign_in.flow import LIFETIME, new_random
@@ -55,8 +55,16 @@ class NativeSignIn:
     """A token is good with a nonce that was given out here, once, within LIFETIME."""
 
     def __init__(
-        self, gateway: Gateway, states: SignInStates, *, accounts: Accounts, clients: ProviderClients, joining: Joining
+        self,
+        gateway: Gateway,
+        states: SignInStates,
+        *,
+        accounts: Accounts,
+        clients: ProviderClients,
+        joining: Joining,
+        projects: Projects,
     ) -> None:
+        self._projects = projects
         self._gateway = gateway
         self._states = states
         self._accounts = accounts
@@ -114,6 +122,8 @@ class NativeSignIn:
         user = await project.users.find_profile(found.id)
         if user is None:
             raise UserNotFound
+        # A provider's keys may take seconds to read.
+        await self._projects.check_stored(project)
         recognized = replace(user, version=found.version)
         return await self._accounts.sign_in(project, recognized, client, found.state, amr=PROVIDER)
 

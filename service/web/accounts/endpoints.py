@@ -19,6 +19,7 @@ from service.domain.sessions.access_tokens import public_keys
 from service.errors import UnsupportedMedia
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
+from service.schema.values import read_time
 from service.services import Services
 from service.storage.account_states import read_state
 from service.storage.ids import new_id
@@ -44,7 +45,7 @@ from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response, tagged_response
 from service.web.openapi.lists import describe_page, distinct_view
-from service.web.openapi.tickets import ticket_view
+from service.web.openapi.tickets import flow_view, ticket_view
 
 
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -102,7 +103,8 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
         answer = await once(write=create, render=_kept_user)
     kept, headers = orjson.loads(answer.body), replayed_headers(answer)
     if answer.status == HTTP_202_ACCEPTED:
-        return json_response(kept, answer.status, headers)
+        view = flow_view(kept["flow_id"], read_time(kept["expires_at"]))
+        return json_response(view, answer.status, headers)
     shown = kept if "user" in kept else {"user": kept}
     grant = await accounts.open_first(project, shown["user"]["id"], read_client(request, services))
     return json_response({**grant_view(grant), **shown}, answer.status, headers)
@@ -115,7 +117,8 @@ def _kept_user(user: StoredUser) -> Answer:
 def _kept_registration(waits: bool, registered: Registered) -> Answer:
     ticket = registered.ticket
     if waits or registered.user is None:
-        return Answer(202, bytes(json_response(ticket_view(ticket)).body).decode())
+        kept = {"flow_id": ticket.flow_id, "expires_at": ticket.expires_at}
+        return Answer(202, bytes(json_response(kept).body).decode())
     shown = {"user": user_view(registered.user), "flow_id": ticket.flow_id}
     return Answer(201, bytes(json_response(shown).body).decode())
 

@@ -9,6 +9,7 @@ from service.errors import (
     EmailTaken,
     EnrolmentRequired,
     FactorRequired,
+    IdempotencyKeyUsed,
     Invalid,
     ProjectNotFound,
     QueryTooSlow,
@@ -87,7 +88,7 @@ SIGNUP = Operation(
         SuccessResponse(status=201, description="The new user, with a token", content=(SIGNED_IN,)),
         replace(FLOW, description="The address must be proven first: what the code of the mail is good with"),
     ),
-    errors=(EmailTaken, ENROLMENT_REQUIRED, Busy, UploadLost),
+    errors=(EmailTaken, IdempotencyKeyUsed, ENROLMENT_REQUIRED, Busy, UploadLost),
 )
 LOGIN = Operation(
     id="login",

@@ -75,7 +75,7 @@ class UserChangeForm(_Strict):
 class LinkForm(_Strict):
     """What the link is for, and which of the project's REDIRECT_URLS it leads to in the end: without one the first."""
 
-    purpose: Literal["verify_email", "reset_password", "invite"]
+    purpose: Literal["sign_in", "verify_email", "reset_password", "invite"]
     redirect_to: Annotated[str, Field(max_length=2048)] | None = None
 
 

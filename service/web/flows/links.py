@@ -36,7 +36,7 @@ async def show_link(request: Request, caller: ServiceCaller, services: Services)
         link = await services.links.find(token)
     except InvalidCode:
         return render_page("lost", find_locale(request), status=400)
-    return _page(link, Form(token))
+    return _page(link, await _first_form(services, link, token))
 
 
 async def follow_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
@@ -62,21 +62,26 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
 
 
 async def _follow(request: Request, services: Services, link: Link, fields: dict[str, str]) -> Response:
-    links, password = services.links, fields.get("password")
-    form = Form(_parameters(request).get("t", ""), link.flow.address, asks_password=link.takes_password)
-    if link.takes_password:
-        form = replace(form, asks_factor=await links.asks_factor(link))
-        if password is None:
-            return _page(link, form)
+    password = fields.get("password")
+    form = await _first_form(services, link, _parameters(request).get("t", ""))
+    if link.takes_password and password is None:
+        return _page(link, form)
     new = NewSecret(password or "", read_client(request, services), _read_factor(fields.get("factor", "")))
     try:
-        code = await links.follow(link, new)
+        code = await services.links.follow(link, new)
     except Invalid as error:
         return _page(link, replace(form, fault=next(iter(error.violations)).msg), status=422)
     except (FactorRequired, InvalidFactor):
         fault = find_language(link.flow.locale).around["factor_wrong"]
         return _page(link, replace(form, asks_factor=True, fault=fault), status=401)
     return redirect(_next_page(link, code))
+
+
+async def _first_form(services: Services, link: Link, token: str) -> Form:
+    """The form of the link's page, with a field for each thing that the link asks."""
+    if not link.takes_password:
+        return Form(token)
+    return Form(token, link.flow.address, asks_password=True, asks_factor=await services.links.asks_factor(link))
 
 
 def _read_factor(text: str) -> Proof | None:

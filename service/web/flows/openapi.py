@@ -22,7 +22,7 @@ from service.web.openapi.tickets import EXAMPLE_FLOW, FLOW
 
 UNIFORM = (
     "The answer is the same whether or not somebody was mailed. "
-    "A second request within 60 seconds is answered as the first was."
+    "A second request within 60 seconds is answered with the first `flow_id`."
 )
 MAIL_FORM = Content(type=MailForm, examples={"an address": {"email": "ann@example.com", "locale": "de"}})
 PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {"token": EXAMPLE_TOKEN}}

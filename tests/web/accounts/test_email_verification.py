@@ -41,7 +41,7 @@ async def test_optional_signs_in_and_mails(make_api: MakeApi, services: Services
 async def test_required_signs_nobody_in_before_the_code_does(make_api: MakeApi, services: Services) -> None:
     api = await make_api(EMAIL_VERIFICATION="required", REDIRECT_URLS="https://app.example/")
     signed_up = await ask(api, "signup", **ANN)
-    assert (signed_up.status_code, sorted(signed_up.json())) == (202, ["expires_at", "flow_id"])
+    assert (signed_up.status_code, sorted(signed_up.json())) == (202, ["expires_in", "flow_id"])
     refused = await api.login()
     assert (refused.status_code, refused.json()) == (
         403,

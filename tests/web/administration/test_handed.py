@@ -69,11 +69,43 @@ async def test_a_link_made_without_a_mail_does_what_a_mailed_one_does(make_api: 
     ]
 
 
+async def test_a_sign_in_link_made_without_a_mail_signs_in_by_its_code_and_by_its_page(
+    make_api: MakeApi, services: Services
+) -> None:
+    api = await make_api(REDIRECT_URLS="https://app.example.com/done")
+    user = (await api.request("POST", USERS, json={"email": "ann@example.com"})).json()
+    made = await link(api, user["id"], "sign_in")
+    assert (made.status_code, made.json().keys()) == (201, {"url", "code", "flow_id", "expires_at"})
+    proof = {"flow_id": made.json()["flow_id"], "code": made.json()["code"]}
+    signed_in = await ask(api, "confirm", **proof)
+    assert (signed_in.status_code, signed_in.json()["user"]["id"]) == (200, user["id"])
+    assert (await ask(api, "confirm", **proof)).status_code == 400
+    url = (await link(api, user["id"], "sign_in")).json()["url"]
+    followed = await api.http.post(url, headers={"origin": services.base_url})
+    page, _, code = followed.headers["location"].partition("?svc-code=")
+    assert (followed.status_code, page) == (303, "https://app.example.com/done")
+    # It began without a challenge, so a verifier is none of it.
+    assert (await ask(api, "token", code=code, code_verifier="x" * 43)).status_code == 400
+    again = await api.http.post(url, headers={"origin": services.base_url})
+    code = again.headers["location"].partition("?svc-code=")[2]
+    assert (await ask(api, "token", code=code)).json()["user"]["id"] == user["id"]
+    assert (await ask(api, "token", code=code)).status_code == 400
+
+
+async def test_a_sign_in_link_of_a_project_without_pages_signs_in_by_its_code_alone(
+    api: Api, services: Services
+) -> None:
+    user = (await api.request("POST", USERS, json={"email": "ann@example.com"})).json()
+    made = (await link(api, user["id"], "sign_in")).json()
+    assert (await api.http.post(made["url"], headers={"origin": services.base_url})).status_code == 400
+    assert (await ask(api, "confirm", flow_id=made["flow_id"], code=made["code"])).status_code == 200
+
+
 async def test_a_link_that_nobody_can_be_given(api: Api) -> None:
     user_id = (await api.signup()).json()["user"]["id"]
     assert told(await link(api, ABSENT, "invite")) == GONE
     for fields, loc in (
-        ({"purpose": "sign_in"}, ["body", "purpose"]),
+        ({"purpose": "change_email"}, ["body", "purpose"]),
         ({"purpose": "invite", "redirect_to": "https://evil.example.com"}, ["body", "redirect_to"]),
         ({"purpose": "invite", "email": "x@example.com"}, ["body", "email"]),
     ):

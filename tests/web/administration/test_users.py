@@ -110,6 +110,19 @@ async def test_a_new_user_names_every_broken_rule(api: Api, body: Any, expected:
     assert api.database["users"].count_documents({}) == 0
 
 
+async def test_i1_a_refused_hash_names_no_form_of_a_hash(api: Api) -> None:
+    user = await make(api, password="correct horse")
+    for stored in ("short", "$2b$04$short", "$argon2id$x"):
+        answers = [
+            await api.request("POST", USERS, json={"email": "b@b.co", "password_hash": stored}),
+            await api.request("PUT", f"{USERS}/{user['id']}/password", json={"password_hash": stored}),
+        ]
+        for answer in answers:
+            assert errors(answer) == [(["body", "password_hash"], "value_error")]
+            assert "$" not in answer.text
+    assert api.database["users"].count_documents({}) == 1
+
+
 async def test_claims_stand_in_tokens_within_800_bytes(api: Api) -> None:
     envelope = len(json.dumps({"a": ""}, separators=(",", ":")))
     largest = {"a": "é" * ((800 - envelope) // 2)}

@@ -72,6 +72,22 @@ async def test_a_signup_that_is_sent_again_has_a_new_token_and_no_new_user(api: 
     assert count(api, "users") == 1
 
 
+@pytest.mark.parametrize("change", ["deleted", "another password"])
+async def test_v21_a_signup_sent_again_opens_no_session_of_an_account_that_changed(api: Api, change: str) -> None:
+    headers = {"idempotency-key": "k"}
+    first = await api.request("POST", SIGNUP, json=ACCOUNT, headers=headers)
+    path = f"/auth-collections/users/{first.json()['user']['id']}"
+    if change == "deleted":
+        assert (await api.request("DELETE", path)).status_code == 204
+    else:
+        assert (await api.request("PUT", f"{path}/password", json={"password": "another one"})).status_code == 204
+    again = await api.request("POST", SIGNUP, json=ACCOUNT, headers=headers)
+    assert (again.status_code, again.json()["code"]) == (409, "idempotency_key_used")
+    assert "access_token" not in again.text
+    assert count(api, "sessions") == 0
+    assert count(api, "users") == (change != "deleted")
+
+
 async def test_what_is_kept_shows_nothing(api: Api) -> None:
     answer = await api.request("POST", SIGNUP, json=ACCOUNT, headers={"idempotency-key": "key-of-ann"})
     kept = str(api.database["kept_answers"].find_one())

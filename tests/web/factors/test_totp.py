@@ -252,6 +252,15 @@ async def test_the_disabled_are_told_so_by_a_right_factor_only(member: Member) -
     assert told(await member.finish(flow_id, totp=member.app.code())) == WRONG
 
 
+async def test_d3_a_user_disabled_between_the_factors_learns_it_by_a_right_factor_only(member: Member) -> None:
+    flow_id, path = await member.begin(), f"/auth-collections/users/{member.user_id}"
+    assert (await member.api.request("PATCH", path, json={"disabled": True})).status_code == 200
+    assert told(await member.finish(flow_id, totp=member.app.wrong())) == WRONG
+    disabled = (403, {"detail": "Account disabled", "code": "account_disabled"})
+    assert told(await member.finish(flow_id, totp=member.app.code())) == disabled
+    assert member.api.database["sessions"].count_documents({}) == 0
+
+
 async def test_a_flow_lives_ten_minutes(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     flow_id, moment = await member.begin(), now()
     with monkeypatch.context() as patch:

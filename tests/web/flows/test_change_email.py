@@ -45,7 +45,7 @@ def address(api: Api) -> tuple[str, bool]:
 async def test_an_address_that_was_never_proven_is_told_and_not_asked(api: Api, services: Services) -> None:
     token = (await api.signup()).json()["access_token"]
     asked = await change(api, token, locale="de")
-    assert (asked.status_code, sorted(asked.json())) == (202, ["expires_at", "flow_id"])
+    assert (asked.status_code, sorted(asked.json())) == (202, ["expires_in", "flow_id"])
     assert sorted((mail.to, mail.kind) for mail in await mailed(services, api)) == [
         (OLD, "email_changed"),
         (NEW, "change_email"),

@@ -47,7 +47,7 @@ async def exchange(api: Api, code: str, verifier: str | None = VERIFIER) -> http
 async def test_a_code_signs_in_once_and_proves_the_address(api: Api, services: Services) -> None:
     await api.signup()
     asked = await ask(api, "login-email", email=EMAIL, locale="de")
-    assert (asked.status_code, sorted(asked.json())) == (202, ["expires_at", "flow_id"])
+    assert (asked.status_code, sorted(asked.json())) == (202, ["expires_in", "flow_id"])
     mail = await newest(services, api)
     # Without a challenge no link could be exchanged by anybody.
     assert (mail.kind, mail.to, mail.link) == ("sign_in", EMAIL, None)

@@ -20,7 +20,7 @@ async def test_a_code_proves_an_address_once(api: Api, services: Services) -> No
     await api.signup()
     asked = await ask(api, "verify-email", email="ann@example.com")
     assert asked.status_code == 202
-    assert asked.json().keys() == {"flow_id", "expires_at"}
+    assert asked.json().keys() == {"flow_id", "expires_in"}
     mail = await newest(services, api)
     assert (mail.to, mail.kind, mail.status) == ("ann@example.com", "verify_email", "kept")
     proof = {"flow_id": asked.json()["flow_id"], "code": mail.code}

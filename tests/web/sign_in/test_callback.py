@@ -14,7 +14,9 @@ from faults.provider import Provider
 from faults.provider.answers import ANSWERS, SLOW_SECONDS
 from faults.provider.tokens import TWISTS
 from service.app import create_app
+from service.providers import Gateway
 from service.schema.values import now
+from service.services import Services
 from service.settings import Settings
 from tests.conftest import BASE_URL, MakeApi
 from tests.web.sign_in.conftest import MakeSite
@@ -28,6 +30,25 @@ async def test_a_sign_in_ends_with_a_token_on_the_projects_page(site: Site) -> N
     assert end.page == "https://app.example.com/done"
     assert end.query == {"keep": "1", "svc-super-token": end.token}
     assert (await site.user(end.token))["email"] == "ada@example.com"
+
+
+async def test_n5_a_sign_in_under_way_at_its_projects_deletion_ends_without_a_token(
+    site: Site, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This worker remembers the project, whose tombstone another process sets while the provider thinks."""
+    parameters = await site.answer(await site.begin(), "ada")
+    judged = Gateway.profile
+
+    async def think(*args: Any, **kwargs: Any) -> Any:
+        profile = await judged(*args, **kwargs)
+        projects = services.databases.system["projects"]
+        await projects.update_one({"_id": site.api.project.id}, {"$set": {"deleting": True}})
+        return profile
+
+    monkeypatch.setattr(Gateway, "profile", think)
+    ended = await site.finish(parameters)
+    assert (ended.status_code, ended.json()) == (404, {"detail": "Project not found", "code": "project_not_found"})
+    assert "location" not in ended.headers
 
 
 async def test_the_callback_works_without_the_prefix(site: Site) -> None:
