@@ -36,11 +36,7 @@ TotalIs = Literal["exact", "estimated", "at_least"]
 EXACT: TotalIs = "exact"
 ESTIMATED: TotalIs = "estimated"
 AT_LEAST: TotalIs = "at_least"
-TOO_LARGE = Invalid.one(
-    ("query", "field"),
-    "The values of this field are more than fit together; filter more narrowly",
-    type_="values_too_large",
-)
+TOO_LARGE = "The values of this field exceed 16 MB; add a filter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +197,7 @@ class Reading:
         try:
             found = await records.page(distinct(replace(query, match=match)), seconds=seconds)
         except Invalid:
-            raise TOO_LARGE from None
+            raise Invalid.one(("query", "field"), TOO_LARGE, type_="values_too_large") from None
         return [row["_id"] for row in found]
 
     async def _show_rows(self, query: BoundQuery, found: "_Page") -> list[Row]:

@@ -13,7 +13,7 @@ from service.domain.realtime.connections import FAILED, Connection
 from service.domain.realtime.cursors import read_cursor
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.subscriptions import Subscription, frame
-from service.errors import Invalid, ServiceError, Unavailable
+from service.errors import ServiceError, Unavailable, page_too_large
 from service.observe.metrics import RESYNCS
 from service.query.populate import show_rows
 from service.storage.change_feed import Moment
@@ -23,11 +23,6 @@ log = structlog.get_logger()
 
 # How many snapshots may come to nothing before the client is told.
 ATTEMPTS = 5
-TOO_LARGE_SNAPSHOT = Invalid.one(
-    ("query", "limit"),
-    f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes; ask for fewer",
-    type_="page_too_large",
-)
 
 
 class Snapshots:
@@ -131,7 +126,7 @@ class Snapshots:
         shown = show_rows(rows[:limit], show=bound.show, view=bound.query.view)
         documents = b",".join(map(bound.form.write, shown))
         if len(documents) > MAX_SNAPSHOT_BYTES:
-            raise TOO_LARGE_SNAPSHOT
+            raise page_too_large(f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes")
         cursor = subscription.sign(at)
         head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=cursor)
         connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents), cursor)

@@ -40,7 +40,7 @@ from service.web.accounts.bodies import (
 from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
-from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, SuccessResponse
 from service.web.openapi.forms import form_content
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
@@ -69,8 +69,8 @@ EXAMPLE_SIGNED_IN = {
 
 # What a right credential may be answered in the place of a session.
 EXAMPLE_PENDING = "oHc4sJk2TqVbX7mPzR1yWg"
-FACTOR_REQUIRED = FactorRequired(EXAMPLE_PENDING, ("totp", "recovery_code"), 600)
-ENROLMENT_REQUIRED = EnrolmentRequired(EXAMPLE_PENDING)
+FACTOR_REQUIRED = ErrorExample(FactorRequired, EXAMPLE_PENDING, ("totp", "recovery_code"), 600)
+ENROLMENT_REQUIRED = ErrorExample(EnrolmentRequired, EXAMPLE_PENDING)
 SECOND_FACTORS = (FACTOR_REQUIRED, ENROLMENT_REQUIRED)
 
 PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}})
@@ -133,7 +133,7 @@ UPDATE_PROFILE = Operation(
     body=(Content(type=ProfileChanges, examples={"two fields": {"name": "Ann B.", "age": 34}}), PROFILE_FORM),
     parameters=(IF_MATCH,),
     answers=(SuccessResponse(description="The user afterwards", content=(PROFILE,), headers=ETAG),),
-    errors=(UploadLost, VersionConflict('"v18"')),
+    errors=(UploadLost, ErrorExample(VersionConflict, '"v18"')),
 )
 LIST_USERS = Operation(
     id="listUsers",

@@ -24,7 +24,7 @@ from service.web.aggregations.bodies import (
     SavedAggregation,
 )
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Content, Operation, Parameter, Schema, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, Parameter, Schema, SuccessResponse
 
 REVENUE = {
     "where": {"status_eq": "paid"},
@@ -58,8 +58,10 @@ NAME: dict[str, Schema] = {
         "example": "orders_by_status",
     }
 }
-CONFLICT = AggregationConflict([Violation(("aggregate", "group", "city"), "There is no such field", "value_error")])
-SLOW = (QueryTooSlow, Busy, AggregationTooLarge())
+CONFLICT = ErrorExample(
+    AggregationConflict, [Violation(("aggregate", "group", "city"), "There is no such field", "value_error")]
+)
+SLOW = (QueryTooSlow, Busy, ErrorExample(AggregationTooLarge))
 
 AGGREGATE_DOCUMENTS = Operation(
     id="aggregateDocuments",
@@ -120,7 +122,7 @@ SAVE = Operation(
             content=(Content(type=SavedAggregation, examples={"orders by status": SAVED}),),
         ),
     ),
-    errors=(CollectionNotFound, AggregationLimit(MAX_AGGREGATIONS), *SLOW),
+    errors=(CollectionNotFound, ErrorExample(AggregationLimit, MAX_AGGREGATIONS), *SLOW),
 )
 RUN = Operation(
     id="runAggregation",

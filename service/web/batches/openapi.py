@@ -12,7 +12,7 @@ from service.errors import (
 )
 from service.web.batches.bodies import BatchForm, BatchResults
 from service.web.openapi import shapes, tags
-from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, SuccessResponse
 
 LINE = {"order_id": {"$id": "o"}, "sku": "abc"}
 EXAMPLE = {
@@ -63,8 +63,8 @@ RUN = Operation(
         ConditionFailed,
         DocumentNotFound,
         UserNotFound,
-        DuplicateValue("data.title"),
+        ErrorExample(DuplicateValue, "data.title"),
         Forbidden,
-        VersionConflict('"v18"'),
+        ErrorExample(VersionConflict, '"v18"'),
     ),
 )

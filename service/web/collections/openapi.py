@@ -24,6 +24,7 @@ from service.web.collections.bodies import (
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import (
     Content,
+    ErrorExample,
     Operation,
     Parameter,
     SuccessResponse,
@@ -50,8 +51,9 @@ CONFLICT = {
         }
     ],
 }
-RULE_CONFLICT = RuleConflict(
-    [Violation(("body", "collections", "books", "read", "in_print_eq"), "There is no such field", "value_error")]
+RULE_CONFLICT = ErrorExample(
+    RuleConflict,
+    [Violation(("body", "collections", "books", "read", "in_print_eq"), "There is no such field", "value_error")],
 )
 ONE = Content(type=Collection, examples={"books": EXAMPLE})
 
@@ -75,7 +77,7 @@ CREATE = Operation(
         ),
     ),
     answers=(SuccessResponse(status=201, description="The new collection", content=(ONE,)),),
-    errors=(CollectionExists, CollectionLimit(200), IndexLimit(301, 300)),
+    errors=(CollectionExists, ErrorExample(CollectionLimit, 200), ErrorExample(IndexLimit, 301, 300)),
 )
 READ = Operation(
     id="readCollection",
@@ -117,11 +119,11 @@ CHANGE = replace(
     ),
     errors=(
         CollectionNotFound,
-        SchemaConflict(CONFLICT),
+        ErrorExample(SchemaConflict, CONFLICT),
         SchemaChanging,
         RULE_CONFLICT,
-        IndexLimit(301, 300),
-        DuplicateValue("data.title"),
+        ErrorExample(IndexLimit, 301, 300),
+        ErrorExample(DuplicateValue, "data.title"),
     ),
 )
 DELETE = replace(

@@ -23,7 +23,7 @@ from service.web.documents.bodies import (
 from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
-from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, Parameter, SuccessResponse
 from service.web.openapi.forms import form_content
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
@@ -41,7 +41,7 @@ WRITTEN = Content(
     type=WrittenDocument, examples={"a book": EXAMPLE, "one that its writer may not read": {"id": EXAMPLE["id"]}}
 )
 WITH_FILES = form_content(DocumentFiles)
-CHANGED_MEANWHILE = VersionConflict('"v18"')
+CHANGED_MEANWHILE = ErrorExample(VersionConflict, '"v18"')
 CONFORM = "`data` conforms to the collection's schema; fields that are not declared are refused."
 
 LIST = Operation(
@@ -112,7 +112,7 @@ CREATE = Operation(
             status=201, description="The new document, defaults filled in", content=(WRITTEN,), headers=ETAG
         ),
     ),
-    errors=(CollectionNotFound, Forbidden, DuplicateValue("data.title")),
+    errors=(CollectionNotFound, Forbidden, ErrorExample(DuplicateValue, "data.title")),
 )
 READ = Operation(
     id="readDocument",

@@ -7,7 +7,7 @@ from service.errors import Busy, CollectionNotFound, CountChanged, DuplicateValu
 from service.web.documents.bodies import BulkAnswer, BulkDeleteForm, BulkUpdateForm, ImportResult
 from service.web.documents.openapi import EXAMPLE
 from service.web.openapi import tags
-from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, Parameter, SuccessResponse
 from service.web.openapi.query_parameters import filters, where_parameter
 
 NDJSON_LINE = (
@@ -141,11 +141,17 @@ BULK_UPDATE = Operation(
             ),
         ),
     ),
-    errors=(CollectionNotFound, CountChanged(121), DuplicateValue("data.title"), QueryTooSlow, Busy),
+    errors=(
+        CollectionNotFound,
+        ErrorExample(CountChanged, 121),
+        ErrorExample(DuplicateValue, "data.title"),
+        QueryTooSlow,
+        Busy,
+    ),
 )
 BULK_DELETE = replace(
     BULK_UPDATE,
     id="bulkDeleteDocuments",
     body=(Content(type=BulkDeleteForm, examples={"the old": {"where": {"in_print_eq": False}, "expect": 120}}),),
-    errors=(CollectionNotFound, CountChanged(121), QueryTooSlow, Busy),
+    errors=(CollectionNotFound, ErrorExample(CountChanged, 121), QueryTooSlow, Busy),
 )

@@ -31,9 +31,9 @@ from service.web.factors.credentials import (
 from service.web.factors.openapi import EXAMPLE_FACTOR, ON_THE_WAY
 from service.web.http.proofs import EXAMPLE_RECOVERY_CODE
 from service.web.openapi import tags
-from service.web.openapi.declaration import Content, Operation, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, SuccessResponse
 
-MISSING = ConfigurationMissing("WEBAUTHN_RP_ID key missing")
+MISSING = ErrorExample(ConfigurationMissing, "WEBAUTHN_RP_ID key missing")
 PARTY = RelyingParty("example.com", "My app", frozenset())
 ASKED: dict[str, Any] = {"flow_id": EXAMPLE_FLOW, "publicKey": request_options(PARTY, b"challenge")}
 TO_CREATE = creation_options(PARTY, PasskeyOwner(b"handle", "ann@example.com"), b"challenge", [])

@@ -4,7 +4,7 @@ from service.domain.files.types import FILE_TYPES
 from service.errors import Busy, FileNotFound, Invalid, QueryTooSlow, RangeNotSatisfiable, Unavailable
 from service.web.files.bodies import SignedUrls, UrlsForm
 from service.web.openapi import tags
-from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, Parameter, SuccessResponse
 
 MEDIA_TYPES = sorted({file_type.media_type for file_type in FILE_TYPES.values()})
 # Generators that know no image type find bytes under the last, which no file is sent as.
@@ -59,7 +59,7 @@ READ = Operation(
         ),
         SuccessResponse(status=304, description="The client has it", headers=HEADERS),
     ),
-    errors=(FileNotFound, RangeNotSatisfiable(1024), Invalid, Busy, Unavailable),
+    errors=(FileNotFound, ErrorExample(RangeNotSatisfiable, 1024), Invalid, Busy, Unavailable),
 )
 PLAIN = "https://api.example.com/files/demo-0123456789abcdef0123456789abcdef.pdf"
 SIGN = Operation(

@@ -50,6 +50,21 @@ class SuccessResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class ErrorExample:
+    """An error with the arguments of an example. A shared instance of the error would keep the frames of each raise."""
+
+    def __init__(self, kind: type[ServiceError], *arguments: Any) -> None:
+        self.status = kind.status
+        self._kind = kind
+        self._arguments = arguments
+
+    def body(self) -> dict[str, Any]:
+        return self._kind(*self._arguments).body()
+
+
+Failure = type[ServiceError] | ErrorExample
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One endpoint. The summary is the handler's docstring; what every endpoint of a credential shares is added.
@@ -64,5 +79,5 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()
     needs_body: bool = True
-    errors: tuple[type[ServiceError] | ServiceError, ...] = ()
+    errors: tuple[Failure, ...] = ()
     path_parameters: Mapping[str, Schema] = field(default_factory=dict)

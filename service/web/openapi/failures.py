@@ -28,8 +28,7 @@ from service.errors import (
 )
 from service.web.auth.authenticate import Credential
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
-
-Failure = type[ServiceError] | ServiceError
+from service.web.openapi.declaration import ErrorExample, Failure
 
 
 class Error(TypedDict):
@@ -74,8 +73,10 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
 }
 OF_POLICY: tuple[Failure, ...] = (LimitExceeded, Unavailable)
 OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)
-IN_BODY = Invalid([Violation(("body", "email"), "value is not a valid email address", "value_error")])
-IN_QUERY = Invalid([Violation(("query", "limit"), "Must be a whole number from 1 to 1000", "value_error")])
+IN_BODY = ErrorExample(Invalid, [Violation(("body", "email"), "value is not a valid email address", "value_error")])
+IN_QUERY = ErrorExample(
+    Invalid, [Violation(("query", "limit"), "Must be a whole number from 1 to 1000", "value_error")]
+)
 HEADERS = {
     401: {"WWW-Authenticate": "The challenge of RFC 6750, where a user token was refused"},
     403: {"WWW-Authenticate": "The challenge of RFC 9470, where the user was recognized too long ago"},
@@ -112,7 +113,7 @@ def failures_of(route: ApiRoute) -> tuple[Failure, ...]:
         *(OF_POLICY if route.policy else ()),
         *(OF_BODY if route.max_body else ()),
         *(() if route.query is Query.IGNORED else (Invalid,)),
-        *((IdempotencyKeyReused(),) if route.idempotency_key is KeyUse.TAKEN else ()),
+        *((ErrorExample(IdempotencyKeyReused),) if route.idempotency_key is KeyUse.TAKEN else ()),
     )
     return (*route.operation.errors, *common, ServiceError)
 
@@ -144,7 +145,7 @@ def _schema(status: int, codes: list[str]) -> dict[str, Any]:
 
 
 def _body(failure: Failure) -> dict[str, Any]:
-    body = failure.body() if isinstance(failure, ServiceError) else {"detail": failure.detail, "code": failure.code}
+    body = failure.body() if isinstance(failure, ErrorExample) else {"detail": failure.detail, "code": failure.code}
     return body | ({"request_id": "4f1c2a9be07d3356"} if failure.status >= 500 else {})
 
 

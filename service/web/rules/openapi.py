@@ -8,7 +8,7 @@ from service.errors import (
     VersionConflict,
 )
 from service.web.openapi import tags
-from service.web.openapi.declaration import Content, Operation, Parameter, Schema, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, Parameter, Schema, SuccessResponse
 from service.web.rules.bodies import AccessRules, ExplainForm, Explanation, SavedRules
 
 BOOLEAN: Schema = {"type": "boolean"}
@@ -27,7 +27,7 @@ EXAMPLE = {
         }
     },
 }
-FAILED = RuleTestsFailed([{"name": "guests see nothing", "expected": "refused", "got": "allowed"}])
+FAILED = ErrorExample(RuleTestsFailed, [{"name": "guests see nothing", "expected": "refused", "got": "allowed"}])
 ETAG = {"ETag": "The version of the rules, for If-Match"}
 
 READ = Operation(
@@ -65,7 +65,7 @@ SAVE = Operation(
             headers=ETAG,
         ),
     ),
-    errors=(FAILED, VersionConflict('"3f2a"')),
+    errors=(FAILED, ErrorExample(VersionConflict, '"3f2a"')),
 )
 EXPLAIN_RULES = Operation(
     id="explainRules",

@@ -23,7 +23,7 @@ from service.errors import (
 from service.web.accounts.openapi import SECOND_FACTORS, SIGNED_IN
 from service.web.http.urlencoded import URLENCODED
 from service.web.openapi import tags
-from service.web.openapi.declaration import Content, Operation, Parameter, SuccessResponse
+from service.web.openapi.declaration import Content, ErrorExample, Operation, Parameter, SuccessResponse
 from service.web.openapi.path_parameters import PATH_PARAMETERS
 from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME
 from service.web.sign_in.bodies import (
@@ -95,7 +95,7 @@ LOGIN = Operation(
             headers={"Set-Cookie": "Binds the sign-in to this browser, where one asks over https"},
         ),
     ),
-    errors=(ConfigurationMissing("IDP_CLIENT_ID key missing"), ProjectNotFound, ProviderNotFound, Busy),
+    errors=(ErrorExample(ConfigurationMissing, "IDP_CLIENT_ID key missing"), ProjectNotFound, ProviderNotFound, Busy),
 )
 CALLBACK = Operation(
     id="authIdpRedirect",
@@ -118,7 +118,7 @@ CALLBACK = Operation(
             headers={"Location": "IDP_COMPLETE_URL with `svc-super-token` or `svc-error`"},
         ),
     ),
-    errors=(ConfigurationMissing("IDP_COMPLETE_URL key missing"), ProjectNotFound, Unavailable),
+    errors=(ErrorExample(ConfigurationMissing, "IDP_COMPLETE_URL key missing"), ProjectNotFound, Unavailable),
 )
 SHORT_CALLBACK = replace(CALLBACK, id="authIdpRedirectWithoutPrefix")
 PROVIDER_CALLBACK = replace(
@@ -158,7 +158,7 @@ POSTED_CALLBACK = Operation(
         ),
         SuccessResponse(status=405, description="This provider has no form posted"),
     ),
-    errors=(ConfigurationMissing("IDP_COMPLETE_URL key missing"), ProjectNotFound, ProviderNotFound),
+    errors=(ErrorExample(ConfigurationMissing, "IDP_COMPLETE_URL key missing"), ProjectNotFound, ProviderNotFound),
 )
 BEGIN_NATIVE = Operation(
     id="beginIdTokenLogin",
@@ -176,7 +176,7 @@ BEGIN_NATIVE = Operation(
             ),
         ),
     ),
-    errors=(ConfigurationMissing("CLIENT_ID key missing"), ProviderNotFound),
+    errors=(ErrorExample(ConfigurationMissing, "CLIENT_ID key missing"), ProviderNotFound),
 )
 LOGIN_ID_TOKEN = Operation(
     id="loginIdToken",
@@ -227,7 +227,7 @@ LINK_IDENTITY = Operation(
             headers={"Set-Cookie": "Binds the flow to this browser, where one asks over https"},
         ),
     ),
-    errors=(ConfigurationMissing("CLIENT_SECRET key missing"), ProviderNotFound, Busy),
+    errors=(ErrorExample(ConfigurationMissing, "CLIENT_SECRET key missing"), ProviderNotFound, Busy),
 )
 CONFIRM_IDENTITY = Operation(
     id="confirmIdentity",
