@@ -1,67 +1,139 @@
-"""Trees made into functions, for those that judge many records: the same meaning as `matcher.matches`, and as the filter.
+"""Trees made into functions of a `Reading`: the one evaluator in memory, which says of a record what MongoDB would say.
 
-`tests/query/test_matcher.py` and `scripts/fuzz matcher` compare all three on random records and conditions.
+`tests/query/test_matcher.py` and `scripts/fuzz matcher` compare it with MongoDB on random records and conditions.
 """
 
-from collections.abc import Callable
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from service.query.matcher import OPERATORS, Record, values_found
+from service.query.reading import PathValues, Reading, find_bracket, sort_by_bracket
 from service.query.tree import All, AnyOf, Leaf, Tree
 
-Judge = Callable[[Record], bool]
+Judge = Callable[[Reading], bool]
+# Judges the values at one path.
+Test = Callable[[PathValues], bool]
 
 
 def compile_tree(tree: Tree) -> Judge:
-    """Whether a record, as it is stored, satisfies `tree`, which has no relations."""
+    """Whether the record that is read, as it is stored, satisfies `tree`, which has no relations."""
     match tree:
-        case bool():
-            return _always if tree else _never
-        case All(parts):
-            return _all(tuple(map(compile_tree, parts)))
-        case AnyOf(parts):
-            return _any(tuple(map(compile_tree, parts)))
         case Leaf():
-            return _leaf(tree)
+            return _compile_leaf(tree)
+        case All(parts):
+            return _join(parts, until=False)
+        case AnyOf(parts):
+            return _join(parts, until=True)
+        case bool():
+            return lambda _reading: tree
     raise TypeError("a relation cannot be judged by the record alone")
 
 
-def _always(_record: Record) -> bool:
-    return True
+def _join(parts: Iterable[Tree], *, until: bool) -> Judge:
+    """The parts are judged one after the other until one of them is `until`."""
+    judges = tuple(map(compile_tree, parts))
 
-
-def _never(_record: Record) -> bool:
-    return False
-
-
-def _all(judges: tuple[Judge, ...]) -> Judge:
-    def judge(record: Record) -> bool:
-        return all(each(record) for each in judges)
+    def judge(reading: Reading) -> bool:
+        for each in judges:
+            if each(reading) is until:
+                return until
+        return not until
 
     return judge
 
 
-def _any(judges: tuple[Judge, ...]) -> Judge:
-    def judge(record: Record) -> bool:
-        return any(each(record) for each in judges)
+def _compile_leaf(leaf: Leaf) -> Judge:
+    path, test, negated = leaf.path, OPERATORS[leaf.operator](leaf.value), leaf.negated
+
+    def judge(reading: Reading) -> bool:
+        return test(reading.at(path)) is not negated
 
     return judge
 
 
-def _leaf(leaf: Leaf) -> Judge:
-    path, holds, value, negated = leaf.path.split("."), OPERATORS[leaf.operator], leaf.value, leaf.negated
+def _has_one(wanted: Collection[Any]) -> Test:
+    """Equality with one of `wanted`."""
+    sets = sort_by_bracket(wanted)
+    if len(sets) == 1:
+        ((bracket, values),) = sets.items()
+        if len(values) == 1:
+            (value,) = values
+            return lambda at: at.has(bracket, value)
+    return lambda at: at.has_one(sets)
 
-    def judge(record: Record) -> bool:
-        return holds(_find(record, path), value) is not negated
 
-    return judge
+def _has_all(wanted: Collection[Any]) -> Test:
+    """No record has all of no values."""
+    sets = sort_by_bracket(wanted)
+    if not sets or not all(find_bracket(type(value)) for value in wanted):
+        return lambda _at: False
+    return lambda at: at.has_all(sets)
 
 
-def _find(record: Record, path: list[str]) -> list[Any]:
-    """What stands at `path`. Most records have objects on the way to it, and nothing else; all others take the long way."""
-    value: Any = record
-    for name in path:
-        if type(value) is not dict or name not in value:
-            return values_found(record, path)
-        value = value[name]
-    return [value]
+def _not(make: Callable[[Any], Test]) -> Callable[[Any], Test]:
+    def made(value: Any) -> Test:
+        test = make(value)
+        return lambda at: not test(at)
+
+    return made
+
+
+def _comparison(compare: Callable[[Any, Any], bool], extreme: int) -> Callable[[Any], Test]:
+    """One value compares so where the least does (`extreme` 0), or the greatest (1)."""
+
+    def made(bound: Any) -> Test:
+        bracket = find_bracket(type(bound)) or ""
+
+        def test(at: PathValues) -> bool:
+            extremes = at.find_extremes(bracket)
+            return extremes is not None and compare(extremes[extreme], bound)
+
+        return test
+
+    return made
+
+
+def _same(wanted: Any) -> Test:
+    return lambda at: any(_is_same(value, wanted) for value in at.found)
+
+
+def _is_same(value: Any, other: Any) -> bool:
+    """As MongoDB sees it: objects are equal whose fields are, in the same order."""
+    match value, other:
+        case None, None:
+            return True
+        case [*own], [*others]:
+            return len(own) == len(others) and all(map(_is_same, own, others))
+        case dict(), dict():
+            return list(value) == list(other) and all(map(_is_same, value.values(), other.values()))
+    bracket = find_bracket(type(value))
+    return bracket is not None and bracket == find_bracket(type(other)) and bool(value == other)
+
+
+def _contains(text: str) -> Test:
+    return lambda at: text in at.text()
+
+
+def _contains_in_any_case(text: str) -> Test:
+    search = re.compile(re.escape(text), re.IGNORECASE).search
+    return lambda at: search(at.text()) is not None
+
+
+# The condition of each operator on the values at a path, made of the value that it compares them with.
+OPERATORS: Mapping[str, Callable[[Any], Test]] = {
+    "eq": lambda value: _has_one((value,)),
+    "same": _same,
+    "ne": _not(lambda value: _has_one((value,))),
+    "gt": _comparison(operator.gt, 1),
+    "gte": _comparison(operator.ge, 1),
+    "lt": _comparison(operator.lt, 0),
+    "lte": _comparison(operator.le, 0),
+    "in": _has_one,
+    "nin": _not(_has_one),
+    "hasall": _has_all,
+    "contains": _contains,
+    "icontains": _contains_in_any_case,
+    "startswith": lambda text: lambda at: at.has_start(text),
+    "isnull": lambda wanted: lambda at: at.is_null() is wanted,
+}

@@ -11,9 +11,9 @@ from pymongo import MongoClient
 
 from faults.matcher import NAMES, SCALARS, WHOLE, Outcome, compare, differs, random_records
 from service.bounds import MAX_SET_VALUES, MAX_VALUES
-from service.query import matcher, operators, tree
-from service.query.closures import compile_tree
+from service.query import closures, operators, tree
 from service.query.matcher import matches
+from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, all_of, any_of, negate
 
 PATHS = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map(lambda names: ".".join(("data", *names)))
@@ -48,7 +48,7 @@ def records(mongo: MongoClient[dict[str, Any]], database_prefix: str) -> Any:
     collection = mongo[f"{database_prefix}matcher"]["records"]
     collection.drop()
     collection.insert_many(random_records(generator))
-    yield collection, list(collection.find())
+    yield collection, list(map(Reading, collection.find()))
     mongo.drop_database(f"{database_prefix}matcher")
 
 
@@ -71,8 +71,8 @@ def test_random_trees_on_records_of_their_own(mongo: MongoClient[dict[str, Any]]
 
 def test_each_operator_has_both_back_ends() -> None:
     """`pattern` is made of other conditions where MongoDB alone is asked."""
-    assert tree.EXPRESSIONS.keys() - {"pattern"} == matcher.OPERATORS.keys()
-    assert operators.OPERATORS.keys() <= matcher.OPERATORS.keys()
+    assert tree.EXPRESSIONS.keys() - {"pattern"} == closures.OPERATORS.keys()
+    assert operators.OPERATORS.keys() <= closures.OPERATORS.keys()
 
 
 @pytest.mark.parametrize("operator", ["in", "eq"])
@@ -83,5 +83,4 @@ def test_n18_an_array_is_looked_at_once_however_many_values_are_wanted(operator:
     started = time.thread_time()
     leaf = Leaf("data.a", operator, wanted if operator == "in" else wanted[0])
     assert not matches(leaf, record)
-    assert not compile_tree(leaf)(record)
     assert time.thread_time() - started < 1

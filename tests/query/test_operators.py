@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from service.query.matcher import OPERATORS as IN_MEMORY
+from service.query.closures import OPERATORS as IN_MEMORY
 from service.query.operators import OPERATORS
 from service.query.shapes import USERS
 from service.query.tree import EXPRESSIONS, negate, to_filter

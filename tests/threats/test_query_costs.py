@@ -12,7 +12,8 @@ from service.domain.access.permissions import Permissions
 from service.domain.documents import approval, changes
 from service.query import images
 from service.query.images import apply_operations
-from service.query.matcher import Record, matches
+from service.query.matcher import matches
+from service.query.reading import Record
 from service.query.tree import Tree
 from service.storage import operators
 from tests.conftest import Api, CommandRecorder

@@ -17,7 +17,7 @@ from service.domain.access.verdicts import stored_form
 from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, DocumentNotFound, Invalid, Location, Unauthorized, UserNotFound
-from service.query.matcher import ABSENT, matches, values_at
+from service.query.matcher import matches, values_at
 from service.query.tree import Leaf, Tree, has_relations, leaves, to_filter
 from service.schema.documents import complete
 
@@ -222,7 +222,7 @@ def _found(case: _Case, template: Tree, record: Record | None) -> Any:
     path = getattr(leaf, "path", getattr(leaf, "local", None))
     if path is None:
         return "users" if case.values.is_user else ANYONE
-    values = [] if record is None else [each for each in values_at(record, path) if each is not ABSENT]
+    values = [] if record is None else values_at(record, path)
     return values[0] if len(values) == 1 else values or None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, FieldRules
 from service.domain.access.templates import USER_ID, Values, bind
-from service.query.matcher import decide, holds, matches
+from service.query.matcher import decide, matches
 from service.query.nodes import Match
 from service.query.tree import All, Leaf, Node, Related, Tree, all_of, any_of, leaves
 
@@ -175,7 +175,7 @@ def residue(tree: Tree, new: Mapping[str, Any], *, whole: bool = False) -> Tree:
 
     def judge(leaf: Node) -> Tree:
         if isinstance(leaf, Leaf) and (name := top_level(leaf.path)) is not None and (whole or name in new):
-            return holds(leaf, image)
+            return matches(leaf, image)
         return leaf
 
     return decide(tree, judge)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from service.query.matcher import OPERATORS, decide
+from service.query.matcher import decide, matches
 from service.query.tree import Leaf, Node, Related, Tree
 from service.schema.values import Kind, milliseconds
 
@@ -113,8 +113,8 @@ def _decided(leaf: VariableLeaf, values: Values) -> Tree:
     value = values.value(leaf.variable)
     if value is None:
         return False
-    found = [list(value)] if leaf.variable.is_list else [value]
-    holds = OPERATORS[leaf.operator](found, leaf.value) is not leaf.negated
+    condition = Leaf("value", leaf.operator, leaf.value, leaf.negated)
+    holds = matches(condition, {"value": list(value) if leaf.variable.is_list else value})
     if leaf.variable.name.startswith(SET_PREFIX):
         return EVERY_RECORD if holds else NO_RECORD
     return holds

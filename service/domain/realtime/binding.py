@@ -22,6 +22,7 @@ from service.query.commands import page
 from service.query.live import find_reason, find_reason_of_rule
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.populate import ShowRow
+from service.query.reading import Reading
 from service.query.shapes import USERS, Shape
 from service.query.tree import Tree, all_of
 from service.storage.change_feed import Change, Namespace
@@ -44,7 +45,7 @@ class WatchedSet:
         if not change.is_complete:
             return True
         images = (image for image in (change.before, change.after) if image is not None)
-        return any(not isinstance(image, dict) or self.judge(image) for image in images)
+        return any(not isinstance(image, dict) or self.judge(Reading(image)) for image in images)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -4,7 +4,7 @@ What a change is to a channel follows from the record before it and after it: no
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -14,13 +14,13 @@ import orjson
 
 from service.observe.metrics import DELIVERIES
 from service.query.closures import Judge, compile_tree
-from service.query.matcher import values_at
 from service.query.nodes import View
 from service.query.populate import ShowRow
+from service.query.reading import Reading
 from service.query.tree import All, Leaf, Tree
 from service.storage.change_feed import LARGE, Change
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 # Why what was told is not all: the reasons of a `resync`.
 TOO_LARGE, HISTORY = "large", "history"
 
@@ -72,6 +72,21 @@ def _write(value: object) -> str:
     return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
 
 
+class Images:
+    """A change, of which each image is read once for all channels. `missing` says why one of them is not known."""
+
+    __slots__ = ("after", "before", "id", "missing")
+
+    def __init__(self, change: Change) -> None:
+        self.id = change.id
+        self.before = Reading(change.before) if isinstance(change.before, dict) else None
+        self.after = Reading(change.after) if isinstance(change.after, dict) else None
+        self.missing = TOO_LARGE if LARGE in (change.before, change.after) else None if change.is_complete else HISTORY
+
+    def readings(self) -> list[Reading]:
+        return [each for each in (self.before, self.after) if each is not None]
+
+
 class Channel:
     """The records that satisfy `tree`, in one form. `members` are told."""
 
@@ -88,14 +103,14 @@ class Channel:
         self._show = show
         self._view = view
 
-    def read(self, change: Change) -> bytes | None:
+    def read(self, images: Images) -> bytes | None:
         """What the change is to who follows the channel, as JSON. Raises Missing."""
-        if not change.is_complete or LARGE in (change.before, change.after):
-            raise Missing(TOO_LARGE if LARGE in (change.before, change.after) else HISTORY)
-        before = change.before if isinstance(change.before, dict) and self._judge(change.before) else None
-        after = change.after if isinstance(change.after, dict) and self._judge(change.after) else None
+        if images.missing is not None:
+            raise Missing(images.missing)
+        before = images.before.record if images.before is not None and self._judge(images.before) else None
+        after = images.after.record if images.after is not None and self._judge(images.after) else None
         if after is None:
-            return b'{"op":"leave","document_id":%s}' % orjson.dumps(str(change.id)) if before is not None else None
+            return b'{"op":"leave","document_id":%s}' % orjson.dumps(str(images.id)) if before is not None else None
         if before is None:
             return b'{"op":"enter","document":%s}' % self._form.write(self._shown(after))
         shown = self._shown(after)
@@ -189,15 +204,16 @@ class ChannelIndex:
             if not self._anchored[path]:
                 del self._anchored[path]
 
-    def find(self, change: Change) -> Iterable[Channel]:
+    def find(self, images: Images) -> Iterable[Channel]:
         """Those that the change may concern: all, where it is not told what the record was or is."""
-        images = [image for image in (change.before, change.after) if isinstance(image, dict)]
-        if not change.is_complete or LARGE in (change.before, change.after):
+        if images.missing is not None:
             return list(self.by_key.values())
         found = set(self._others)
         for path, holders in self._anchored.items():
-            for value in _texts(images, path):
-                found |= holders.get(value, set())
+            for reading in images.readings():
+                for value in reading.at(path).each():
+                    if isinstance(value, str):
+                        found |= holders.get(value, set())
         return found
 
     def tell(self, at: int, changes: Iterable[Change]) -> None:
@@ -205,9 +221,10 @@ class ChannelIndex:
         told: dict[Channel, list[bytes]] = {}
         lost: dict[Channel, str] = {}
         for change in changes:
-            for channel in self.find(change):
+            images = Images(change)
+            for channel in self.find(images):
                 try:
-                    if (written := channel.read(change)) is not None:
+                    if (written := channel.read(images)) is not None:
                         told.setdefault(channel, []).append(written)
                 except Missing as missing:
                     lost[channel] = str(missing)
@@ -215,7 +232,3 @@ class ChannelIndex:
             channel.deliver(at, b",".join(told[channel]))
         for channel, reason in lost.items():
             channel.resync(reason)
-
-
-def _texts(images: Iterable[Row], path: str) -> Iterator[str]:
-    return (value for image in images for value in values_at(image, path) if isinstance(value, str))

@@ -8,7 +8,7 @@ from functools import partial
 import structlog
 
 from service.bounds import MAX_CHANGES_BYTES, MAX_MISSED, MAX_RESUMES, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS
-from service.domain.realtime.channels import Channel, Missing
+from service.domain.realtime.channels import Channel, Images, Missing
 from service.domain.realtime.connections import FAILED, Connection
 from service.domain.realtime.cursors import read_cursor
 from service.domain.realtime.feed import ChangeFeed
@@ -143,7 +143,7 @@ def _let_go(connection: Connection, subscription: Subscription, task: asyncio.Ta
 def read_missed(channel: Channel, moments: Iterable[Moment]) -> bytes | None:
     """The changes of some moments, one after the other; None where MongoDB does not tell all of one."""
     try:
-        found = [channel.read(change) for moment in moments for change in moment.changes]
+        found = [channel.read(Images(change)) for moment in moments for change in moment.changes]
     except Missing:
         return None
     return b",".join(each for each in found if each is not None)

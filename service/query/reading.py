@@ -1,0 +1,245 @@
+"""One look at a record: the values at each path are read once, however many conditions ask for them. Pure.
+
+A `Reading` expands the record level by level, only where a condition looks. The values at a path are sorted into sets in one
+pass, so that the values of the record and the conditions on it add up and do not multiply.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+Record = Mapping[str, Any]
+# Values that compare with one another, by their bracket.
+Sets = Mapping[str, frozenset[Any]]
+
+
+class _Absent:
+    """The value of a field that a record lacks."""
+
+
+ABSENT: Final = _Absent()
+# The bracket of each type: values of different brackets are never equal or ordered. Booleans are no numbers here.
+BRACKETS: Mapping[type, str | None] = {
+    str: "text",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    datetime: "time",
+    type(None): None,
+    dict: None,
+    list: None,
+    _Absent: None,
+}
+# The texts at a path are joined by it for one search. No text that is searched for contains it.
+SEPARATOR = "\0"
+NONE: Final[frozenset[Any]] = frozenset()
+
+
+def find_bracket(kind: type) -> str | None:
+    """The bracket of a type; None for one whose values no condition compares, as an object."""
+    return BRACKETS[kind] if kind in BRACKETS else _find_bracket_of_subclass(kind)
+
+
+def _find_bracket_of_subclass(kind: type) -> str | None:
+    return next((bracket for known, bracket in BRACKETS.items() if bracket and issubclass(kind, known)), None)
+
+
+def sort_by_bracket(values: Collection[Any]) -> Sets:
+    """The values that conditions compare, each once, by their bracket."""
+    sets: dict[str, frozenset[Any]] = {}
+    kinds = set(map(type, values))
+    for kind in kinds:
+        if (bracket := find_bracket(kind)) is not None:
+            same = values if len(kinds) == 1 else [value for value in values if type(value) is kind]
+            sets[bracket] = sets.get(bracket, NONE).union(same)
+    return sets
+
+
+class SingleValue:
+    """The value at a path where no array is on the way, and the value is none; ABSENT where the record lacks the field."""
+
+    __slots__ = ("bracket", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.bracket = find_bracket(type(value))
+
+    @property
+    def found(self) -> list[Any]:
+        return [self.value]
+
+    def each(self) -> Iterator[Any]:
+        yield self.value
+
+    def child(self, name: str) -> "PathValues":
+        value = self.value
+        if isinstance(value, Mapping) and name in value:
+            return read_value(value[name])
+        return MISSING
+
+    def has(self, bracket: str, value: Any) -> bool:
+        """Whether one of the values compared is equal to `value`, which is of `bracket`."""
+        return self.bracket == bracket and bool(self.value == value)
+
+    def has_one(self, wanted: Sets) -> bool:
+        return self.bracket is not None and self.value in wanted.get(self.bracket, NONE)
+
+    def has_all(self, wanted: Sets) -> bool:
+        return self.has_one(wanted) and sum(map(len, wanted.values())) == 1
+
+    def find_extremes(self, bracket: str) -> tuple[Any, Any] | None:
+        """The least and the greatest of the values of a bracket; None where there is none."""
+        return (self.value, self.value) if self.bracket == bracket else None
+
+    def is_null(self) -> bool:
+        """Whether the field is null or absent, and no array."""
+        return self.value is None or self.value is ABSENT
+
+    def text(self) -> str:
+        """All texts in one, for a search in them."""
+        return self.value if isinstance(self.value, str) else ""
+
+    def has_start(self, start: str) -> bool:
+        """Whether one of the texts begins with `start`."""
+        return self.text().startswith(start)
+
+
+class ManyValues:
+    """An array at a path, or the values that the elements of an array on the way have there.
+
+    `found` has them as they are stored, an array as one value; ABSENT stands for all objects that lack the field. Conditions
+    compare these values, and the elements of those that are arrays. Each view of them is made when it is first asked for.
+    """
+
+    __slots__ = ("_children", "_extremes", "_is_null", "_ordered", "_sets", "_text", "found")
+
+    def __init__(self, found: list[Any]) -> None:
+        self.found = found
+        self._sets: Sets | None = None
+        self._extremes: dict[str, tuple[Any, Any]] = {}
+        self._children: _Children | None = None
+        self._is_null: bool | None = None
+        self._ordered: list[str] | None = None
+        self._text: str | None = None
+
+    def each(self) -> Iterator[Any]:
+        """The values, and the elements of those that are arrays."""
+        for value in self.found:
+            yield value
+            if isinstance(value, list):
+                yield from value
+
+    def child(self, name: str) -> "PathValues":
+        """The values of the field `name`, of the objects here and of those that are elements of arrays here."""
+        if self._children is None:
+            self._children = _Children(self.found)
+        return self._children.get(name)
+
+    @property
+    def sets(self) -> Sets:
+        if self._sets is None:
+            self._sets = sort_by_bracket(list(self.each()))
+        return self._sets
+
+    def has(self, bracket: str, value: Any) -> bool:
+        return bracket in self.sets and value in self.sets[bracket]
+
+    def has_one(self, wanted: Sets) -> bool:
+        """It costs as much as the fewer of the two, the values wanted and those here."""
+        sets = self.sets
+        return any(bracket in sets and not values.isdisjoint(sets[bracket]) for bracket, values in wanted.items())
+
+    def has_all(self, wanted: Sets) -> bool:
+        return all(values <= self.sets.get(bracket, NONE) for bracket, values in wanted.items())
+
+    def find_extremes(self, bracket: str) -> tuple[Any, Any] | None:
+        if bracket not in self._extremes and bracket in self.sets:
+            self._extremes[bracket] = min(self.sets[bracket]), max(self.sets[bracket])
+        return self._extremes.get(bracket)
+
+    def is_null(self) -> bool:
+        if self._is_null is None:
+            found = self.found
+            self._is_null = any(value is None or value is ABSENT for value in found) and list not in map(type, found)
+        return self._is_null
+
+    def text(self) -> str:
+        if self._text is None:
+            self._text = SEPARATOR.join(self.sets.get("text", NONE))
+        return self._text
+
+    def has_start(self, start: str) -> bool:
+        """The texts are sorted once, so that many beginnings can be looked up."""
+        if self._ordered is None:
+            self._ordered = sorted(self.sets.get("text", NONE))
+        at = bisect_left(self._ordered, start)
+        return at < len(self._ordered) and self._ordered[at].startswith(start)
+
+
+PathValues = SingleValue | ManyValues
+MISSING: Final = SingleValue(ABSENT)
+
+
+def read_value(value: Any) -> PathValues:
+    return ManyValues([value]) if isinstance(value, list) else SingleValue(value)
+
+
+class _Children:
+    """The values of every name in some objects, collected in one pass whichever names are asked for.
+
+    MongoDB looks through one level of an array on the way, and passes over the elements of it that are no objects.
+    """
+
+    def __init__(self, found: Iterable[Any]) -> None:
+        self._values: defaultdict[str, list[Any]] = defaultdict(list)
+        self._objects = 0
+        self._is_absent = False
+        for value in found:
+            if isinstance(value, list):
+                self._add(each for each in value if isinstance(each, dict))
+            elif isinstance(value, dict):
+                self._add((value,))
+            else:
+                self._is_absent = True
+
+    def _add(self, objects: Iterable[Mapping[str, Any]]) -> None:
+        for each in objects:
+            self._objects += 1
+            for name, value in each.items():
+                self._values[name].append(value)
+
+    def get(self, name: str) -> PathValues:
+        """An empty array on the way has no element that could lack the field."""
+        values = self._values.get(name, [])
+        if not self._is_absent and len(values) == self._objects:
+            return ManyValues(values)
+        return ManyValues([*values, ABSENT]) if values else MISSING
+
+
+class Reading:
+    """A record, and the values at each path of it that a condition has asked for."""
+
+    __slots__ = ("_found", "record")
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._found: dict[str, PathValues] = {}
+
+    def at(self, path: str) -> PathValues:
+        """The values at a dotted path."""
+        found = self._found.get(path)
+        if found is None:
+            found = self._found[path] = self._read(path)
+        return found
+
+    def _read(self, path: str) -> PathValues:
+        """Most records have objects on the way, and nothing else; all others are expanded level by level."""
+        value: Any = self.record
+        for name in path.split("."):
+            if type(value) is not dict or name not in value:
+                parent, _, last = path.rpartition(".")
+                return (self.at(parent) if parent else SingleValue(self.record)).child(last)
+            value = value[name]
+        return read_value(value)
