@@ -12,14 +12,19 @@ from itertools import count
 from multiprocessing.connection import Connection as Pipe
 from urllib.parse import parse_qs, urlsplit
 
+from faults.quantity.products import BY_NAME
 from faults.quantity.site import JSON, RELATIONS, Tenant
 from faults.quantity.values import encode
 from faults.samples import FORM_TYPE, account, file_part, form, png
 from faults.wire import Broken, Connection, Refused
 from service.bounds import MAX_LIMIT
 
-ATTACKS = ("lists", "patterns", "logins", "uploads", "sign-ins")
+# Pairs of bounds: rounds of `faults.quantity.products`, whose collections must have been prepared.
+PAIRS = ("subscriptions", "live field rules", "sets", "snapshots")
+ATTACKS = ("lists", "patterns", "logins", "uploads", "sign-ins", *PAIRS)
 CLIENTS_OF_EACH = 8
+# A pair's round opens sockets of one user, who may have ten.
+CLIENTS_OF_PAIRS = 2
 UPLOAD_BYTES = 5_000_000
 TEXT_BYTES = 60_000
 Step = Callable[[Connection], Awaitable[int]]
@@ -62,7 +67,7 @@ async def _attack(pipe: Pipe, port: int, tenant: Tenant, names: Sequence[str]) -
     tasks = [
         asyncio.create_task(_repeat(port, step, statuses[name]))
         for name, step in chosen.items()
-        for _ in range(CLIENTS_OF_EACH)
+        for _ in range(CLIENTS_OF_PAIRS if name in PAIRS else CLIENTS_OF_EACH)
     ]
     pipe.send("begun")
     await asyncio.to_thread(pipe.recv)
@@ -108,7 +113,10 @@ def steps(tenant: Tenant) -> dict[str, Step]:
         path = f"/auth-collections/auth-idp-redirect/{tenant.project}?state={state}&code=x"
         return await _status(connection, "GET", path, {})
 
-    return {
+    def pair(name: str) -> Step:
+        return lambda connection: BY_NAME[name].run(connection.port, tenant)
+
+    return {name: pair(name) for name in PAIRS} | {
         "lists": lambda connection: _status(connection, "GET", lists, tenant.key),
         "patterns": lambda connection: _status(
             connection, "POST", "/api/collections/patterns/documents", tenant.key | JSON, text

@@ -1,14 +1,17 @@
 """One project that does its worst inside its limits, beside one that reads profiles: what the second one feels.
 
-Lists with relations, texts for patterns, uploads, logins, and sign-ins at a provider that never answers, all at once, from
-a process of their own. Phases with and without them take turns, so that both see the same machine; the figures are medians
-over the rounds. `python -m faults.hostile [--seconds 30] [--rounds 1] [--only lists,uploads]`.
+Lists with relations, texts for patterns, uploads, logins, sign-ins at a provider that never answers, and pairs of bounds
+that one request or event multiplies (subscriptions, field rules, sets, snapshots), all at once, from a process of their
+own. Phases with and without them take turns, so that both see the same machine; the figures are medians over the rounds.
+The exit status is 1 where the p99 of the reader is more than `--ratio` times that alone, or a worker's memory has more
+than `--memory` MiB. `python -m faults.hostile [--seconds 30] [--rounds 1] [--only lists,uploads]`.
 """
 
 import argparse
 import os
 import socket
 import statistics
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -17,8 +20,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from faults.attacks import ATTACKS, attacking
-from faults.quantity.measure import Watch, cpu_seconds, mongod_of
+from faults.attacks import ATTACKS, PAIRS, attacking
+from faults.quantity.measure import Watch, cpu_seconds, mongod_of, peak
+from faults.quantity.products import prepare
 from faults.quantity.site import Site, running_site
 from service.embedded.mongod import embedded_mongodb
 
@@ -47,6 +51,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="how often both phases take turns")
     parser.add_argument("--only", default=",".join(ATTACKS), help="only these attacks, with commas between")
     parser.add_argument("--each", action="store_true", help="one attack after the other in place of all at once")
+    parser.add_argument("--ratio", type=float, default=3.0, help="of the reader's p99 beside the attacks to that alone")
+    parser.add_argument("--memory", type=int, default=200, help="MiB that a worker may have resident")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--users", type=int, default=20_000, help="users of the hostile project")
     parser.add_argument("--bcrypt-cost", type=int, default=12, help="of passwords, as in production")
@@ -61,21 +67,32 @@ def main() -> None:
             bcrypt_cost=arguments.bcrypt_cost,
             **provider_settings(provider),
         )
-        attack_all(uri, site, [[name] for name in names] if arguments.each else [names], arguments)
+        attacks = [[name] for name in names] if arguments.each else [names]
+        is_good = attack_all(uri, site, attacks, arguments)
+    sys.exit(0 if is_good else 1)
 
 
 def attack_all(
     uri: str, running: AbstractContextManager[Site], attacks: Sequence[Sequence[str]], arguments: argparse.Namespace
-) -> None:
+) -> bool:
+    """Whether the other project was within bounds beside each."""
     with running as site:
         mongod = mongod_of(uri)
+        if any(name in PAIRS for names in attacks for name in names):
+            prepare(uri, site)
         read_profiles(site, 2)
-        for names in attacks:
-            compare(site, mongod, names, seconds=arguments.seconds, rounds=arguments.rounds)
+        found = [compare(site, mongod, names, arguments) for names in attacks]
+    return all(found)
 
 
-def compare(site: Site, mongod: int, names: Sequence[str], *, seconds: float, rounds: int) -> None:
-    """Prints what is felt alone and beside the attacks `names`, and the ratio of the medians of p99."""
+def compare(site: Site, mongod: int, names: Sequence[str], arguments: argparse.Namespace) -> bool:
+    """Prints what is felt alone and beside the attacks `names`, the ratio of the medians of p99, and the workers' memory.
+
+    Whether both are within bounds, and every read was answered.
+    """
+    seconds, rounds = arguments.seconds, arguments.rounds
+    for pid in site.service.workers():
+        Path(f"/proc/{pid}/clear_refs").write_text("5")
     alone, beside = [], []
     answers: dict[str, Counter[int]] = {name: Counter() for name in names}
     for _ in range(rounds):
@@ -92,8 +109,11 @@ def compare(site: Site, mongod: int, names: Sequence[str], *, seconds: float, ro
     show(
         f"{','.join(names)}: p99 {quiet:.1f} ms alone, {loud:.1f} ms beside: {loud / quiet:.1f} times; {failures} failed"
     )
+    memory = [peak(pid) // 2**20 for pid in site.service.workers()]
+    show(f"  peak of the workers' memory: {', '.join(f'{each} MiB' for each in memory)}")
     for name, statuses in answers.items():
         show(f"  {name:12} {dict(sorted(statuses.items()))}")
+    return loud <= arguments.ratio * quiet and not failures and max(memory) <= arguments.memory
 
 
 def show(line: str) -> None:

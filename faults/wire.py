@@ -16,13 +16,13 @@ class Connection:
     """One connection; `request` may be called again as long as it is `open`."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
+        self.port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def open(self) -> None:
         """Raises Refused."""
         try:
-            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+            self._streams = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError as error:
             raise Refused from error
 

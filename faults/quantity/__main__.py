@@ -1,4 +1,7 @@
-"""`scripts/fuzz --quantity`: sends each of the largest inputs, and names what another project felt too much of."""
+"""`scripts/fuzz --quantity`: sends each of the largest inputs, then drives pairs of bounds at once.
+
+It names what another project felt too much of, and what the worker kept of it.
+"""
 
 import argparse
 import json
@@ -6,12 +9,14 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import takewhile
 from pathlib import Path
 
+from faults.quantity.drive import MIB, Toll, measure_product
 from faults.quantity.inputs import Input, every_input
 from faults.quantity.measure import Cost, Gauge, gauging, mongod_of
+from faults.quantity.products import PRODUCTS, Product, prepare
 from faults.quantity.reasons import REASONS
 from faults.quantity.site import running_site
 from service import bounds
@@ -25,25 +30,60 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=5_000, help="users of the project that sends")
     parser.add_argument("--minutes", type=float, default=10.0, help="no new input is sent after so long")
     parser.add_argument("--ceiling", type=float, default=500.0, help="milliseconds that another project may wait")
-    parser.add_argument("--only", default="", help="only inputs whose name matches this pattern")
+    parser.add_argument("--only", default="", help="only inputs and pairs whose name matches this pattern")
+    parser.add_argument("--pairs", action="store_true", help="only the pairs of bounds")
+    parser.add_argument("--peak", type=float, default=200.0, help="MiB that the worker may have during a pair")
+    parser.add_argument("--kept", type=float, default=30.0, help="MiB that the worker may keep of a pair")
     parser.add_argument("--write", action="store_true", help="keep the costs for docs/bounds.md")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, embedded_mongodb(Path(folder)) as uri:
         pid = mongod_of(uri)
         with running_site(uri, Path(folder), users=arguments.users) as site, gauging(site, pid) as gauge:
             end = time.monotonic() + arguments.minutes * 60
-            chosen = (request for request in every_input(site) if re.search(arguments.only, request.name))
+            inputs = () if arguments.pairs else every_input(site)
+            chosen = (request for request in inputs if re.search(arguments.only, request.name))
             costs = {
                 each.name: (each, report(each, gauge)) for each in takewhile(lambda _: time.monotonic() < end, chosen)
             }
-    missed = [] if arguments.only else unreached(request for request, _ in costs.values())
+            tolls = drive_pairs(uri, gauge, arguments)
+    is_part = arguments.only or arguments.pairs
+    missed = [] if is_part else unreached(request for request, _ in costs.values())
     print(f"bounds without an input: {', '.join(missed) or 'none'}")  # noqa: T201
     if arguments.write:
-        COSTS.write_text(json.dumps(_kept(only=arguments.only) | by_bound(list(costs.values())), indent=2) + "\n")
-    sys.exit(judge(costs, arguments.ceiling))
+        COSTS.write_text(json.dumps(_kept(only=is_part) | by_bound(list(costs.values())), indent=2) + "\n")
+    sys.exit(judge(costs, arguments.ceiling) | judge_pairs(tolls, arguments))
 
 
-def _kept(*, only: str) -> dict[str, str]:
+def drive_pairs(uri: str, gauge: Gauge, arguments: argparse.Namespace) -> dict[str, tuple[Product, Toll]]:
+    """What each pair of bounds cost that was chosen."""
+    chosen = [product for product in PRODUCTS if re.search(arguments.only, product.name)]
+    if chosen:
+        prepare(uri, gauge.site)
+    tolls = {}
+    for product in chosen:
+        toll = measure_product(product, gauge, gauge.site.hostile)
+        print(f"{' by '.join((product.name, *product.bounds)):80} {toll.status} {toll}", flush=True)  # noqa: T201
+        tolls[product.name] = product, toll
+    return tolls
+
+
+def judge_pairs(tolls: dict[str, tuple[Product, Toll]], arguments: argparse.Namespace) -> int:
+    """1 where another project waited too long, the worker had or kept too much, or a round was answered oddly."""
+    faults: dict[str, Callable[[Product, Toll], bool]] = {
+        f"longer than {arguments.ceiling:.0f} ms": lambda _, toll: toll.wait > arguments.ceiling,
+        f"more than {arguments.peak:.0f} MiB": lambda _, toll: toll.peak > arguments.peak * MIB,
+        f"kept more than {arguments.kept:.0f} MiB": lambda _, toll: toll.kept > arguments.kept * MIB,
+        "answered otherwise": lambda product, toll: toll.status not in product.status,
+    }
+    found = {
+        fault: [name for name, each in tolls.items() if is_at_fault(*each)] for fault, is_at_fault in faults.items()
+    }
+    for fault, names in found.items():
+        print(f"pairs, {fault}: {', '.join(names) or 'none'}")  # noqa: T201
+    return int(any(found.values()))
+
+
+def _kept(*, only: object) -> dict[str, str]:
     """Where few were asked for, the costs of the other bounds, as they were measured before."""
     known = {bound.what for bound in bounds.every_bound()}
     found: dict[str, str] = json.loads(COSTS.read_text()) if only else {}
