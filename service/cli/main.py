@@ -19,7 +19,7 @@ from service.cli.rules import rules_app
 from service.cli.runtime import refuse_wrong_key, run_command
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
-from service.embedded.local import with_database
+from service.embedded.local import locate, with_database
 from service.errors import ServiceError
 from service.observe.logging import configure_logging
 from service.server.run import check_address, serve_http
@@ -128,3 +128,9 @@ def check(
         typer.echo(str(finding))
     if not all(finding.good for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command("mongodb-uri")
+def mongodb_uri() -> None:
+    """Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs."""
+    typer.echo(locate(read_settings()))

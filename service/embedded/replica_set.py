@@ -14,29 +14,20 @@ START_TIMEOUT = 60.0
 LOOK_SECONDS = 0.02
 
 
-def uri_of(port: int) -> str:
-    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
-
-
-def connect(port: int) -> MongoClient[dict[str, Any]]:
-    return MongoClient(uri_of(port), serverSelectionTimeoutMS=5_000)
-
-
-def become_primary(port: int) -> None:
+def become_primary(client: MongoClient[dict[str, Any]], port: int) -> None:
     """Makes the server a one-member replica set, also when it comes back on another port than before.
 
     Raises ConfigurationError where it does not become one in time.
     """
     host = f"127.0.0.1:{port}"
-    with connect(port) as client:
-        config = client.local["system.replset"].find_one()
-        if config is None:
-            client.admin.command("replSetInitiate", {"_id": REPLICA_SET, "members": [{"_id": 0, "host": host}]})
-        elif config["members"][0]["host"] != host:
-            config["members"][0]["host"] = host
-            config["version"] += 1
-            reconfigure(client, config)
-        await_primary(client)
+    config = client.local["system.replset"].find_one()
+    if config is None:
+        client.admin.command("replSetInitiate", {"_id": REPLICA_SET, "members": [{"_id": 0, "host": host}]})
+    elif config["members"][0]["host"] != host:
+        config["members"][0]["host"] = host
+        config["version"] += 1
+        reconfigure(client, config)
+    await_primary(client)
 
 
 def reconfigure(client: MongoClient[dict[str, Any]], config: dict[str, Any], *, seconds: float = START_TIMEOUT) -> None:

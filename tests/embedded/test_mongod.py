@@ -178,8 +178,8 @@ def test_n28_a_server_that_was_never_initiated_is_initiated_by_whoever_joins(tmp
     """As when the process that started it was killed before it made it a replica set."""
     program = (
         "import os, pathlib, signal, sys\n"
-        "from service.embedded import mongod\n"
-        "mongod.become_primary = lambda port: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from service.embedded import access, mongod\n"
+        "access.become_primary = lambda client, port: os.kill(os.getpid(), signal.SIGKILL)\n"
         "mongod.embedded_mongodb(pathlib.Path(sys.argv[1])).__enter__()\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

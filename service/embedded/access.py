@@ -1,0 +1,100 @@
+"""Who may speak to the embedded MongoDB: clients with the password of its folder, and the service itself with the key.
+
+mongod takes the key file of a replica set as the password of `__system`, the user of the set's own members, who may do
+everything. The service uses it to make the set and its own user. So MongoDB's localhost exception stays off, which would let
+any client of the machine make the first user of a new folder.
+"""
+
+import base64
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure
+
+from service.embedded.kept import keep_secret
+from service.embedded.replica_set import REPLICA_SET, become_primary
+
+USER, MECHANISM = "auth-collections", "SCRAM-SHA-256"
+ALREADY_EXISTS = 51003
+AUTHENTICATION_FAILED = 18
+# How long to look for a server that accepts connections already.
+SELECTION_MS = 5_000
+Client = MongoClient[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The secrets of one folder: `password` is that of USER, `key` that of the members of the set."""
+
+    key_file: Path
+    key: str = field(repr=False)
+    password: str = field(repr=False)
+
+    @property
+    def options(self) -> list[str]:
+        """Arguments of a mongod that refuses every other client."""
+        closed = [
+            "enableLocalhostAuthBypass=false",
+            # A random password needs no work that slows guessing down, and each new client of the service does that work.
+            "scramSHA256IterationCount=5000",
+        ]
+        arguments = [part for option in closed for part in ("--setParameter", option)]
+        return ["--replSet", REPLICA_SET, "--keyFile", str(self.key_file), *arguments]
+
+    def uri(self, port: int) -> str:
+        """The URI of the service and its commands; it holds the password."""
+        return f"mongodb://{USER}:{self.password}@127.0.0.1:{port}/?directConnection=true"
+
+    def connect(self, port: int) -> Client:
+        """A client that may do everything, also before there is a user."""
+        return _connect(port, username="__system", password=self.key, authSource="local", authMechanism=MECHANISM)
+
+    def prepare(self, port: int) -> None:
+        """The server is the primary of its set, and has USER with this password. Raises ConfigurationError, PyMongoError."""
+        with self.connect(port) as client:
+            become_primary(client, port)
+            if not self._opens(port):
+                _keep_user(client, self.password)
+
+    def _opens(self, port: int) -> bool:
+        try:
+            with _connect(port, username=USER, password=self.password) as client:
+                client.admin.command("ping")
+        except OperationFailure as error:
+            if error.code != AUTHENTICATION_FAILED:
+                raise
+            return False
+        return True
+
+
+def connect_openly(port: int) -> Client:
+    """A client without a password, for a server that an older version of the service started."""
+    return _connect(port)
+
+
+def _connect(port: int, **credentials: Any) -> Client:
+    return MongoClient("127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=SELECTION_MS, **credentials)
+
+
+def read_access(folder: Path) -> Access:
+    """The secrets of `folder`, which are made on its first use. Raises OSError."""
+    key_file = folder / "keyfile"
+    return Access(
+        key_file,
+        keep_secret(key_file, lambda: base64.b64encode(secrets.token_bytes(48)).decode()),
+        keep_secret(folder / "password", lambda: secrets.token_urlsafe(32)),
+    )
+
+
+def _keep_user(client: Client, password: str) -> None:
+    """Makes USER, or gives it the password of a folder that has lost its old one."""
+    account: dict[str, Any] = {"pwd": password, "roles": ["root"], "mechanisms": [MECHANISM]}
+    try:
+        client.admin.command("createUser", USER, **account)
+    except OperationFailure as error:
+        if error.code != ALREADY_EXISTS:
+            raise
+        client.admin.command("updateUser", USER, **account)
