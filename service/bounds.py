@@ -50,7 +50,10 @@ MAX_VALUES = Bound(
 )
 MAX_IDEMPOTENCY_KEY = Bound(255, "characters of an `Idempotency-Key`", protects=MONGODB, past=INVALID)
 MAX_KEPT_ANSWER_BYTES = Bound(
-    8_388_608, "bytes of an answer that is kept for its `Idempotency-Key`", protects=MONGODB, past="413 too_large"
+    262_144,
+    "bytes of an answer that is kept for its `Idempotency-Key`",
+    protects="the disk",
+    past="id and version are kept, and a replay reads the document again",
 )
 MAX_BOUNDARY = Bound(70, "characters of a form's boundary (RFC 2046 section 5.1.1)", protects=LOOP, past=INVALID)
 MAX_PARTS = Bound(12, "parts of a form", protects=MEMORY, past=INVALID)

@@ -13,7 +13,7 @@ REASONS: Mapping[str, str] = {
     "MAX_ADDRESS_CONNECTIONS": "of connections: `tests/threats/test_connection_attacks.py`",
     "MAX_BOUNDARY": "nothing grows with it but the search for it, see the bytes of a file",
     "MAX_IDEMPOTENCY_KEY": "it is hashed, with the body",
-    "MAX_KEPT_ANSWER_BYTES": "as the bytes of the record that is answered: it is sealed once",
+    "MAX_KEPT_ANSWER_BYTES": "it is sealed once",
     "MAX_PART_HEADERS": "as the row below, which has as many",
     "MAX_EVENTS_WAITING": MANY,
     "MAX_UPLOADS": MANY,

@@ -10,16 +10,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from service.bounds import MAX_KEPT_ANSWER_BYTES
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
-from service.errors import DuplicateValue, IdempotencyKeyReused, ServiceError, TooLarge, Unavailable
+from service.errors import DuplicateValue, IdempotencyKeyReused, ServiceError, Unavailable
 from service.storage.answers import KeptAnswer, KeptAnswers
 from service.storage.databases import ProjectDatabase
 
 Outcome = TypeVar("Outcome")
-# Called in the transaction of a write, with its database and with what was written.
+# Called in the transaction of a write, with its database and with its outcome.
 Keep = Callable[[ProjectDatabase, Outcome], Awaitable[None]]
 # Of a part of what is hashed: so many bytes say how long it is.
 LENGTH_BYTES = 8
@@ -64,10 +63,12 @@ class Idempotency:
         write: KeyedWrite,
         work: Callable[[Keep[Outcome]], Awaitable[object]],
         render: Callable[[Outcome], Answer],
+        abridge: Callable[[Outcome, Answer], Answer | None],
     ) -> Answer:
-        """What the outcome of `work` is rendered as, or was before. `work` writes, and calls what it is given as it does.
+        """The outcome of `work`, rendered, or the kept answer of an earlier call. `work` calls `keep` in its transaction.
 
-        Raises IdempotencyKeyReused where another request had the key, and what `work` raises, which is not kept.
+        `abridge` returns the part of the answer that is kept, or None where nothing is. Raises IdempotencyKeyReused where
+        another request had the key, and the errors of `work`, which are not kept.
         """
         if (before := await self._find(write)) is not None:
             return before
@@ -76,7 +77,8 @@ class Idempotency:
         async def keep(database: ProjectDatabase, outcome: Outcome) -> None:
             nonlocal answer
             answer = render(outcome)
-            await self._keep(database, write, answer)
+            if (kept := abridge(outcome, answer)) is not None:
+                await self._keep(database, write, kept)
 
         try:
             await work(keep)
@@ -88,10 +90,7 @@ class Idempotency:
         return answer
 
     async def _keep(self, database: ProjectDatabase, write: KeyedWrite, answer: Answer) -> None:
-        """Keeps the answer, in the transaction of `database`. Raises TooLarge; Unavailable where there is one already."""
-        if len(answer.body) > MAX_KEPT_ANSWER_BYTES:
-            most = f"{MAX_KEPT_ANSWER_BYTES:,}"
-            raise TooLarge(f"An answer of more than {most} bytes cannot be kept; send this without Idempotency-Key")
+        """Keeps the answer, in the transaction of `database`. Raises Unavailable where there is one already."""
         body = self._secret_box.seal(answer.body, _place(write))
         kept = KeptAnswer(write.id, write.fingerprint, answer.status, body, answer.headers)
         try:

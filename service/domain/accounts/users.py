@@ -127,7 +127,7 @@ class Accounts:
         hashed = await self._passwords.hash(account.password, caller.project.id)
         return NewUser(account.email, hashed, data, submission.owner)
 
-    async def open_first(self, project: Project, user_id: str, client: Client) -> Grant:
+    async def open_first(self, project: Project, user_id: str, client: Client) -> SignedIn:
         """Opens a session as the user's signup does. A repeated signup opens another one.
 
         Raises IdempotencyKeyUsed where all sessions from before have ended, or the user is gone; and as `sign_in`, for by
@@ -136,7 +136,7 @@ class Accounts:
         owner = await find_owner(project.database, user_id)
         if owner is None or owner.user.version != FIRST_VERSION:
             raise IdempotencyKeyUsed
-        return await self._sessions.open(project, user_id, FIRST_VERSION, client, state=owner.state, amr=PASSWORD)
+        return await self.sign_in(project, owner.user, client, owner.state)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
         """What files add to a profile that keeps the rules without them. Raises Invalid."""

@@ -11,11 +11,12 @@ from time import monotonic
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts.directory import Directory
 from service.domain.batches.room import Room
-from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Step, UpsertStep
-from service.domain.batches.users import do_user_step, show_user_again
+from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Kept, Step, UpsertStep
+from service.domain.batches.users import do_user_step, read_user_again
 from service.domain.documents.changes import Misfit
-from service.domain.documents.documents import Create, Data, Documents
+from service.domain.documents.documents import Create, Documents
 from service.domain.documents.permits import CallersDocuments, DocumentPermits
+from service.domain.documents.permitted import HiddenDocument
 from service.domain.idempotency import Keep
 from service.errors import RejectedByValidator, ServiceError, Unavailable
 from service.schema.fields import USERS
@@ -74,24 +75,30 @@ class Batches:
             except (Misfit, RejectedByValidator) as refusal:
                 raise _located(self._documents.explain(refusal), refusal.operation or 0) from None
 
-    async def show_again(
-        self, caller: ProjectCaller, steps: Sequence[Step], kept: Sequence[Data | None]
-    ) -> list[Data | None]:
-        """What the caller may read today of the documents that `steps` were answered with.
+    async def read_again(self, caller: ProjectCaller, steps: Sequence[Step], kept: Sequence[Kept]) -> list[Done]:
+        """The results `kept` of earlier `steps`, with their documents as they are now and as the caller may read them.
 
-        Raises as `run_together` where he may not do a step any more.
+        Raises as `run_together` where the caller may not do a step any more, and TooLarge.
         """
         permitted = [await self._permit(caller, position, step) for position, step in enumerate(steps)]
+        done, room = list[Done](), Room()
         with within(BATCH_SECONDS):
-            return [
-                None if each is None else await self._show_again(caller, step.documents, each)
-                for step, each in zip(permitted, kept, strict=True)
-            ]
+            for step, result in zip(permitted, kept, strict=True):
+                room.check(step.position)
+                again = await self._read_again(caller, step, result)
+                room.take([again])
+                done.append(again)
+        return done
 
-    async def _show_again(self, caller: ProjectCaller, documents: CallersDocuments | None, kept: Data) -> Data:
-        if documents is None:
-            return await show_user_again(self._directory, caller, kept)
-        return await documents.show_again(kept)
+    async def _read_again(self, caller: ProjectCaller, permitted: Permitted, kept: Kept) -> Done:
+        if kept.id is None:
+            return Done(kept.status)
+        if permitted.documents is None:
+            user = await read_user_again(self._directory, caller, permitted.step, kept.id)
+            return Done(kept.status, user=user)
+        if not kept.was_shown:
+            return Done(kept.status, HiddenDocument(kept.id))
+        return Done(kept.status, await permitted.documents.read_again(kept.id))
 
     async def run_each(self, caller: ProjectCaller, steps: Sequence[Step]) -> list[Done | ServiceError]:
         """Each of `steps` for itself, one after the other: what came of it, or why it was refused."""

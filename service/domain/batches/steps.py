@@ -60,3 +60,12 @@ class Done:
     status: int
     document: Written | None = None
     user: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A result that was kept for a replay: its status and the id of its record. A document may have been hidden then."""
+
+    status: int
+    id: str | None
+    was_shown: bool

@@ -1,6 +1,5 @@
 """Users in a batch: one is read, or the fields of one's `data` are changed, by a server or by the user."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +22,7 @@ from service.errors import (
 )
 from service.query.conditions import bind_where
 from service.query.images import apply_operations
+from service.query.populate import Row
 from service.query.shapes import USERS
 from service.query.tree import Tree, has_relations
 from service.storage.databases import ProjectDatabase
@@ -56,17 +56,15 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
     raise Unavailable(CHANGED)
 
 
-async def show_user_again(directory: Directory, caller: ProjectCaller, kept: Mapping[str, Any]) -> dict[str, Any]:
-    """What the caller may read today of a user who was answered: `{id, email?, data?, ...}`; at least the id."""
-    if isinstance(caller, UserCaller) and caller.user_id == kept["id"]:
-        return dict(kept)
+async def read_user_again(directory: Directory, caller: ProjectCaller, step: Step, user_id: str) -> Row:
+    """The user that a step was answered with, as the caller may read it now; `{_id}` where it is gone or hidden."""
     try:
-        row = await directory.find(caller, kept["id"])
+        if isinstance(step, GetStep) or isinstance(caller, SecretKeyCaller):
+            return await directory.find(caller, user_id)
+        user = await caller.project.users.find_profile(user_id)
+        return {"_id": user_id} if user is None else await directory.row_of(caller.project, user)
     except (UserNotFound, Forbidden, Unauthorized, InvalidApiKey):
-        return {"id": kept["id"]}
-    data = {name: value for name, value in kept.get("data", {}).items() if name in row["data"]}
-    shown = {name: value for name, value in kept.items() if name == "id" or name in row}
-    return {**shown, "data": data}
+        return {"_id": user_id}
 
 
 def _check_writer(caller: ProjectCaller, user_id: str) -> None:

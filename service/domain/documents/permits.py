@@ -11,12 +11,12 @@ from service.domain.access.control import USERS, AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
-from service.domain.documents.permitted import Change, PermittedDocuments, Written
+from service.domain.documents.permitted import Change, HiddenDocument, PermittedDocuments, Written
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.documents.writes import Upsert, Upserted, Write
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
-from service.errors import InvalidApiKey, Unauthorized
+from service.errors import InvalidApiKey, NotFound, Unauthorized
 from service.query.nodes import ListQuery
 from service.query.tree import Tree
 from service.schema.versions import Versions
@@ -59,7 +59,10 @@ class CallersDocuments(Protocol):
     async def delete(self, id_: str, versions: Versions = None) -> None: ...
 
     async def show_again(self, kept: Data) -> dict[str, Any]:
-        """What the caller may read today of a document that was answered: `{id, data?, ...}`; at least the id."""
+        """The part that the caller may read now of a document that was answered: `{id, data?, ...}`; at least the id."""
+
+    async def read_again(self, id_: str) -> Written:
+        """The document that was answered, as it is now; hidden where it is gone or the caller may not read it."""
 
     def within(self, project: Project) -> "CallersDocuments":
         """The same on the project's database as a transaction sees it."""
@@ -161,6 +164,12 @@ class AllDocuments:
 
     async def show_again(self, kept: Data) -> dict[str, Any]:
         return await self.documents.show_again(self.project, self.name, kept)
+
+    async def read_again(self, id_: str) -> Written:
+        try:
+            return await self.get(id_)
+        except NotFound:
+            return HiddenDocument(id_)
 
     async def _write(self, write: Write) -> Document:
         return await self._show(await self.documents.write(self.project, self.name, write))

@@ -24,6 +24,7 @@ from service.errors import (
     DocumentNotFound,
     DuplicateValue,
     Forbidden,
+    NotFound,
     ServiceError,
     Unauthorized,
     Unavailable,
@@ -148,6 +149,12 @@ class PermittedDocuments:
         data = kept["data"]
         shown = {**kept, "data": {name: data[name] for name in data if self.permissions.shows(name, record)}}
         return await self.documents.show_again(self.project, self.name, shown)
+
+    async def read_again(self, id_: str) -> Written:
+        try:
+            return HiddenDocument(id_) if self.permissions.read is False else await self.get(id_)
+        except NotFound:
+            return HiddenDocument(id_)
 
     @property
     def shows_by_version(self) -> bool:

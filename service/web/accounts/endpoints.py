@@ -39,7 +39,7 @@ from service.web.auth.client import read_client
 from service.web.auth.grant import grant_view
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import is_form, read_submission
-from service.web.http.idempotency import Sent, find_key, refuse_form, replayed_headers, write_once
+from service.web.http.idempotency import Sent, find_key, keep_small, refuse_form, replayed_headers, write_once
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.locales import find_locale
@@ -98,20 +98,32 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
 
     once = partial(write_once, request, caller, services.idempotency, key)
     if project.settings.email_verification != UNASKED:
-        answer = await once(write=register, render=partial(_kept_registration, must_prove(project)))
+        render = partial(_kept_registration, must_prove(project))
+        answer = await once(write=register, render=render, abridge=keep_small(_registration_reference))
     else:
-        answer = await once(write=create, render=_kept_user)
+        answer = await once(write=create, render=_kept_user, abridge=keep_small(_user_reference))
     kept, headers = orjson.loads(answer.body), replayed_headers(answer)
     if answer.status == HTTP_202_ACCEPTED:
         view = flow_view(kept["flow_id"], read_time(kept["expires_at"]))
         return json_response(view, answer.status, headers)
     shown = kept if "user" in kept else {"user": kept}
-    grant = await accounts.open_first(project, shown["user"]["id"], read_client(request, services))
-    return json_response({**grant_view(grant), **shown}, answer.status, headers)
+    signed_in = await accounts.open_first(project, shown["user"]["id"], read_client(request, services))
+    if "email" not in shown["user"]:
+        shown["user"] = user_view(signed_in.user)
+    return json_response({**grant_view(signed_in.grant), **shown}, answer.status, headers)
 
 
 def _kept_user(user: StoredUser) -> Answer:
     return Answer(201, bytes(json_response(user_view(user)).body).decode())
+
+
+def _user_reference(user: StoredUser) -> dict[str, Any]:
+    return {"id": user.id}
+
+
+def _registration_reference(registered: Registered) -> dict[str, Any]:
+    """Of one whose answer is large, for which it has a user."""
+    return {"user": {"id": registered.user.id if registered.user else ""}, "flow_id": registered.ticket.flow_id}
 
 
 def _kept_registration(waits: bool, registered: Registered) -> Answer:

@@ -15,6 +15,7 @@ from service.domain.batches.steps import (
     DeleteStep,
     Done,
     GetStep,
+    Kept,
     Step,
     UpsertStep,
 )
@@ -34,6 +35,7 @@ from service.web.documents.bodies import (
     DocumentForm,
     read_change,
     read_upsert,
+    reference_view,
     written_view,
 )
 from service.web.http.json_body import validated
@@ -107,6 +109,11 @@ class Batch:
 
     steps: list[Step]
     is_atomic: bool
+
+    @property
+    def writes(self) -> bool:
+        """True where a step is more than a read."""
+        return not all(isinstance(step, GetStep) for step in self.steps)
 
     @property
     def users(self) -> int:
@@ -217,6 +224,26 @@ def _upsert(sent: Mapping[str, Any], id_: str) -> Upsert:
 def results_view(outcomes: Sequence[Done | ServiceError]) -> BatchResults:
     refusals = Refusals()
     return {"results": [_view(position, outcome, refusals) for position, outcome in enumerate(outcomes)]}
+
+
+def references_view(outcomes: Sequence[Done]) -> BatchResults:
+    """The part of the results by which a replay finds their records again."""
+    return {"results": [_reference(done) for done in outcomes]}
+
+
+def _reference(done: Done) -> BatchResult:
+    if done.user is not None:
+        return {"status": done.status, "document": {"id": done.user["_id"]}}
+    if done.document is None:
+        return {"status": done.status}
+    document: Any = reference_view(done.document)
+    return {"status": done.status, "document": document}
+
+
+def read_kept(body: Mapping[str, Any]) -> list[Kept]:
+    """The results of `references_view`, or of an answer that an earlier version kept whole."""
+    found = [(result["status"], result.get("document", {})) for result in body["results"]]
+    return [Kept(status, document.get("id"), "version" in document) for status, document in found]
 
 
 def _view(position: int, outcome: Done | ServiceError, refusals: Refusals) -> BatchResult:

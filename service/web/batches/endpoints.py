@@ -1,18 +1,20 @@
 """Batches over HTTP: `docs/writing.md` says what they promise."""
 
+from dataclasses import replace
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, UserCaller
 from service.domain.batches.steps import Done
-from service.domain.documents.documents import Data
-from service.domain.idempotency import Keep
+from service.domain.idempotency import Answer, Keep
 from service.domain.limits.limiter import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER, Share
 from service.errors import Invalid, ServiceError
 from service.services import Services
-from service.web.batches.bodies import Batch, locate, read_batch, results_view
+from service.web.batches.bodies import Batch, locate, read_batch, read_kept, references_view, results_view
 from service.web.http.idempotency import LOC, Sent, answer_once
-from service.web.http.render import json_response
+from service.web.http.render import json_response, write_json
 
 Outcomes = list[Done] | list[Done | ServiceError]
 
@@ -20,9 +22,12 @@ Outcomes = list[Done] | list[Done | ServiceError]
 async def run_batch(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Do many operations, all of them or each for itself."""
     await services.permits.require_any(caller)
+    writes = False
 
     async def run(sent: Sent, keep: "Keep[Outcomes] | None") -> Outcomes:
+        nonlocal writes
         batch = read_batch(sent)
+        writes = batch.writes
         if keep is not None and not batch.is_atomic:
             msg = "Only an atomic batch takes an Idempotency-Key"
             raise Invalid.one(LOC, msg, type_="extra_forbidden")
@@ -34,25 +39,24 @@ async def run_batch(request: Request, caller: ProjectCaller, services: Services)
         except Invalid as invalid:
             raise invalid if invalid.operation is None else locate(invalid, invalid.operation) from None
 
-    async def review(sent: Sent, kept: Sent) -> Sent:
+    async def review(sent: Sent, kept: Sent) -> Any:
         batch = read_batch(sent)
         await _count(request, caller, services, batch)
-        documents = [each.get("document") for each in kept["results"]]
-        shown = await services.batches.show_again(caller, batch.steps, documents)
-        return {"results": [_put(each, document) for each, document in zip(kept["results"], shown, strict=True)]}
+        return results_view(await services.batches.read_again(caller, batch.steps, read_kept(kept)))
+
+    def abridge(outcomes: Outcomes, answer: Answer) -> Answer | None:
+        done = [each for each in outcomes if isinstance(each, Done)]
+        return replace(answer, body=write_json(references_view(done)).decode()) if writes else None
 
     return await answer_once(
         request,
         caller,
         services.idempotency,
         write=run,
+        abridge=abridge,
         review=review,
         render=lambda outcomes: json_response(results_view(outcomes)),
     )
-
-
-def _put(result: Sent, document: Data | None) -> Sent:
-    return result if document is None else {**result, "document": document}
 
 
 async def _count(request: Request, caller: ProjectCaller, services: Services, batch: Batch) -> None:

@@ -201,6 +201,11 @@ def written_view(written: Written) -> Document | WrittenDocument:
     return {"id": written.id} if isinstance(written, HiddenDocument) else document_view(written)
 
 
+def reference_view(written: Written) -> WrittenDocument:
+    """The part of a written document by which a replay finds it again; a hidden one has no version."""
+    return {"id": written.id} if isinstance(written, HiddenDocument) else {"id": written.id, "version": written.version}
+
+
 def written_version(written: Written) -> int | None:
     return None if isinstance(written, HiddenDocument) else written.version
 

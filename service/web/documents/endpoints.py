@@ -22,13 +22,14 @@ from service.web.documents.bodies import (
     list_view,
     read_change,
     read_upsert,
+    reference_view,
     written_version,
     written_view,
 )
 from service.web.documents.forms import read_document_form
 from service.web.http.conditional import find_known, read_if_match
 from service.web.http.forms import is_form
-from service.web.http.idempotency import Review, Sent, answer_once
+from service.web.http.idempotency import Review, Sent, answer_once, is_reference, keep_small
 from service.web.http.json_body import read_object, validated
 from service.web.http.list_body import located_in_body, read_list_body
 from service.web.http.render import json_response, tagged_response
@@ -49,7 +50,7 @@ async def create_document(request: Request, caller: ProjectCaller, services: Ser
 
     render = partial(_answer, status=201)
     return await answer_once(
-        request, caller, services.idempotency, write=create, render=render, review=_review(documents)
+        request, caller, services.idempotency, write=create, render=render, abridge=_KEEP, review=_review(documents)
     )
 
 
@@ -117,7 +118,7 @@ async def merge_document(request: Request, caller: ProjectCaller, services: Serv
         return await documents.change(id_, wanted.change, precondition, keep)
 
     return await answer_once(
-        request, caller, services.idempotency, write=merge, render=_answer, review=_review(documents)
+        request, caller, services.idempotency, write=merge, render=_answer, abridge=_KEEP, review=_review(documents)
     )
 
 
@@ -133,10 +134,15 @@ async def _permitted(request: Request, caller: ProjectCaller, services: Services
 
 
 def _review(documents: CallersDocuments) -> Review:
-    async def review(_: Sent, kept: Sent) -> Sent:
+    async def review(_: Sent, kept: Sent) -> Any:
+        if is_reference(kept):
+            return written_view(await documents.read_again(kept["id"]))
         return await documents.show_again(kept)
 
     return review
+
+
+_KEEP = keep_small(reference_view)
 
 
 def _answer(written: Written, status: int = 200) -> Response:

@@ -1,7 +1,7 @@
 """The header `Idempotency-Key`: reading it, and answering a write once however often it is sent."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -9,13 +9,15 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.bounds import MAX_IDEMPOTENCY_KEY, MAX_VALUES
+from service.bounds import MAX_IDEMPOTENCY_KEY, MAX_KEPT_ANSWER_BYTES, MAX_VALUES
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.idempotency import Answer, Idempotency, Keep
 from service.errors import Invalid, Location
 from service.schema.strict_json import load_object
+from service.schema.versions import version_tag
 from service.web.http.forms import is_form
 from service.web.http.json_body import read_bytes, read_object
+from service.web.http.render import write_json
 
 HEADER = b"idempotency-key"
 LOC: Location = ("header", HEADER.decode())
@@ -23,15 +25,18 @@ LOC: Location = ("header", HEADER.decode())
 QUOTED = re.compile(r'"((?:[!#-\[\]-~]|\\["\\])+)"')
 PLAIN = re.compile(r"[!#-~]+")
 ESCAPED = re.compile(r"\\(.)")
-# In the body of an answer with URLs of protected files.
-SIGNED = "&signature="
+# A kept body is sealed, in base64: four characters for three bytes, the nonce and the tag included.
+MAX_WHOLE_BYTES = MAX_KEPT_ANSWER_BYTES // 4 * 3 - 64
 # Headers of an answer that come anew with each.
 OF_EACH = frozenset({"content-length", "content-type"})
 
 Outcome = TypeVar("Outcome")
 Sent = dict[str, Any]
-# What the caller may be shown today of the body that was kept; it is also given the body that was sent.
-Review = Callable[[Sent, Sent], Awaitable[Sent]]
+# The body that was sent and the kept one → the body that the caller may read now.
+Review = Callable[[Sent, Sent], Awaitable[Any]]
+# An outcome → the JSON that is kept in place of its answer: ids and versions, which the review reads again.
+Refer = Callable[[Outcome], Any]
+Abridge = Callable[[Outcome, Answer], Answer | None]
 
 
 def find_key(request: Request) -> str | None:
@@ -72,6 +77,7 @@ async def answer_once(
     *,
     write: Callable[[Sent, Keep[Outcome] | None], Awaitable[Outcome]],
     render: Callable[[Outcome], Response],
+    abridge: Abridge[Outcome],
     review: Review,
 ) -> Response:
     """The answer to a write of a JSON object: what `render` makes of its outcome, now or when the key came first."""
@@ -83,7 +89,9 @@ async def answer_once(
         return _answer(render(outcome))
 
     return _response(
-        await write_once(request, caller, idempotency, key, write=write, render=render_answer, review=review)
+        await write_once(
+            request, caller, idempotency, key, write=write, render=render_answer, abridge=abridge, review=review
+        )
     )
 
 
@@ -95,26 +103,41 @@ async def write_once(
     *,
     write: Callable[[Sent, Keep[Outcome] | None], Awaitable[object]],
     render: Callable[[Outcome], Answer],
+    abridge: Abridge[Outcome],
     review: Review | None = None,
 ) -> Answer:
-    """What is kept of the write: of this one, or of the one that came first with `key`."""
+    """The answer to the write: to this one, or the kept one of the write that came first with `key`."""
     raw = await read_bytes(request)
     sent, scope = load_object(raw, "The body", max_values=MAX_VALUES), request.scope
     asked = (scope["method"].encode(), scope["path"].encode(), scope["query_string"], raw)
     answer = await idempotency.answer_once(
-        idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render
+        idempotency.identify(caller, key, asked), lambda keep: write(sent, keep), render, abridge
     )
-    if review is None or not answer.is_replayed or not _may_differ(caller, answer):
+    if review is None or not answer.is_replayed:
         return answer
     kept = orjson.loads(answer.body)
     shown = await review(sent, kept)
-    # The tag is of a document that is shown as it was.
-    return answer if shown == kept else replace(answer, body=orjson.dumps(shown).decode(), headers={})
+    if shown == kept:
+        return answer
+    # The kept tag is that of a document as it was.
+    headers = {"etag": version_tag(shown["version"])} if is_reference(kept) and "version" in shown else {}
+    return replace(answer, body=write_json(shown).decode(), headers=headers)
 
 
-def _may_differ(caller: ProjectCaller, answer: Answer) -> bool:
-    """Whether a replay may show less than was kept, or other URLs of protected files."""
-    return not isinstance(caller, SecretKeyCaller) or SIGNED in answer.body
+def keep_small(refer: Refer[Outcome]) -> Abridge[Outcome]:
+    """Keeps an answer as it is if it is small enough, else the ids and versions that `refer` returns."""
+
+    def abridge(outcome: Outcome, answer: Answer) -> Answer:
+        if len(answer.body.encode()) <= MAX_WHOLE_BYTES:
+            return answer
+        return replace(answer, body=write_json(refer(outcome)).decode())
+
+    return abridge
+
+
+def is_reference(document: Mapping[str, Any]) -> bool:
+    """True for a document that was kept as `{id, version}`. One with its `id` alone was not shown to its writer."""
+    return "version" in document and "data" not in document
 
 
 def _refuse_guest(caller: ProjectCaller) -> None:

@@ -251,13 +251,6 @@ async def test_what_cannot_be_kept_is_not_written(things: Api, monkeypatch: pyte
     assert (await keyed(things, "k", {"n": 1})).status_code == 201
 
 
-async def test_an_answer_that_is_too_large_to_keep_is_refused(things: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.domain.idempotency.MAX_KEPT_ANSWER_BYTES", 10)
-    answer = await keyed(things, "k", {"n": 1})
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-    assert count(things) == 0
-
-
 async def test_who_sends_a_key_pays_for_it_and_nobody_else(things: Api, commands: CommandRecorder) -> None:
     await added(things, {"n": 0})
     for key, expected in (
