@@ -50,7 +50,7 @@ def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
     """Raises Invalid."""
     violations: list[Violation] = []
     match = _match(query, shape, violations)
-    field = shape.field(path) if relation_name(path) is None else None
+    field = shape.sort_field(path) if relation_name(path, shape.nested) is None else None
     if field is None:
         violations.append(Violation(("query", "field"), "There is no such field in this collection", "value_error"))
     if field is None or violations:

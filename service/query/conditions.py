@@ -43,7 +43,7 @@ def _bind_conditions(
     """
     hops = []
     for condition in conditions:
-        if relation_name(condition.path, depth) is None:
+        if relation_name(condition.path, shape.nested, depth) is None:
             yield _bind_own(condition, shape, depth, violations, negated=negated)
         else:
             hops.append(condition)
@@ -54,10 +54,10 @@ def _bind_conditions(
         yield _bind_relation(name, list(group), shape, depth, violations, negated=negated)
 
 
-def relation_name(path: tuple[str, ...], depth: int = 0) -> str | None:
-    """The relation that a path follows next; None where it names a field of the record itself."""
+def relation_name(path: tuple[str, ...], nested: frozenset[str], depth: int = 0) -> str | None:
+    """The relation that a path follows next; None where it names a field of the record itself, as `nested` of a shape says."""
     rest = path[depth:]
-    return rest[0] if len(rest) > 1 and rest[0] != "data" else None
+    return rest[0] if len(rest) > 1 and rest[0] not in nested else None
 
 
 def _bind_own(condition: AnyCondition, shape: Shape, depth: int, violations: list[Violation], *, negated: bool) -> Tree:
@@ -65,7 +65,11 @@ def _bind_own(condition: AnyCondition, shape: Shape, depth: int, violations: lis
     if field is None:
         violations.append(Violation(condition.place, "There is no such field in this collection", "value_error"))
         return True
-    operator = OPERATORS[condition.operator]
+    operator = (field.operators or OPERATORS).get(condition.operator)
+    if operator is None:
+        known = ", ".join(f"_{name}" for name in field.operators or OPERATORS)
+        violations.append(Violation(condition.place, f"This field takes {known} only", "value_error"))
+        return True
     try:
         if isinstance(condition, Condition):
             found = operator.from_text(field.path, field.kind, condition.text)

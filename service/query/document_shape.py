@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from service.query.nodes import Match
-from service.query.shapes import ID, Field, Shape
+from service.query.shapes import ID, NESTED, Field, Shape
 from service.schema import fields as declared
 from service.schema.values import Kind
 
@@ -21,6 +21,7 @@ class DocumentShape:
 
     listed = ("data", "created_at", "updated_at", "version")
     related = ("data",)
+    nested = NESTED
     match = Match()
     view = None
 

@@ -30,7 +30,7 @@ def bind_expansions(
             violations.append(NO_RELATION)
             continue
         inner = [path[1:] for path in populate if path[0] == name and path[1:]]
-        found.append(_expansion(name, target, inner, _behind(name, fields), violations))
+        found.append(_expansion(name, target, inner, _behind(name, fields, shape), violations))
     return tuple(found)
 
 
@@ -40,7 +40,7 @@ def _every(fields: Paths, shape: Shape, violations: list[Violation]) -> tuple[Ex
         return (_expansion(EVERY_RELATION, shape, (), None, violations),)
     targets = ((name, shape.relation(name)) for name in names)
     return tuple(
-        _expansion(name, target, (), _behind(name, fields), violations)
+        _expansion(name, target, (), _behind(name, fields, shape), violations)
         for name, target in targets
         if target is not None
     )
@@ -60,9 +60,9 @@ def _expansion(
     )
 
 
-def _behind(name: str, fields: Paths) -> Paths:
+def _behind(name: str, fields: Paths, shape: Shape) -> Paths:
     """What was chosen of the records that a relation leads to; None for all of them, where nothing was."""
-    found = [path[1:] for path in fields or () if relation_name(path) == name]
+    found = [path[1:] for path in fields or () if relation_name(path, shape.nested) == name]
     return found or None
 
 
@@ -75,7 +75,7 @@ def choose(fields: Paths, populate: Iterable[Path], shape: Shape, violations: li
         names = set(shape.relations() or ())
     chosen = []
     for path in fields:
-        if (relation := relation_name(path)) is not None:
+        if (relation := relation_name(path, shape.nested)) is not None:
             violations += [] if relation in names else [_unpopulated(relation)]
         elif path[0] not in names or len(path) > 1:
             chosen += _data_path(path, shape, violations)

@@ -8,20 +8,21 @@ from collections.abc import Iterable
 
 from service.query.conditions import relation_name
 from service.query.nodes import AnyCondition
+from service.query.shapes import NESTED
 from service.query.tree import Tree, has_relations
 
 NOT_LIVE_OPERATORS = frozenset({"icontains"})
 RELATED = "What related records say cannot be followed live"
 
 
-def find_reason(conditions: Iterable[AnyCondition]) -> str | None:
-    """Why what these conditions find cannot be followed live; None where it can."""
-    reasons = (_reason(condition) for condition in conditions)
+def find_reason(conditions: Iterable[AnyCondition], nested: frozenset[str] = NESTED) -> str | None:
+    """Why what these conditions find cannot be followed live; None where it can. `nested` is that of the records' shape."""
+    reasons = (_reason(condition, nested) for condition in conditions)
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def _reason(condition: AnyCondition) -> str | None:
-    if relation_name(condition.path) is not None:
+def _reason(condition: AnyCondition, nested: frozenset[str]) -> str | None:
+    if relation_name(condition.path, nested) is not None:
         return RELATED
     if condition.operator in NOT_LIVE_OPERATORS:
         return f"_{condition.operator} cannot be followed live"

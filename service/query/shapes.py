@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.query.nodes import Match, View
+from service.query.operators import Operator
 from service.query.tree import Tree
 from service.schema.values import Kind
 
 # Which fields of `data` hold files is read with them, and never shown.
 FILES = "files"
+# A name that no record has, for its underscore keeps it out of `data`; fields that are hidden stand in it, each for itself.
+NOWHERE = "_absent"
+# A dotted path that begins so stays in the record, whatever the record is.
+NESTED = frozenset({"data"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,8 @@ class Field:
     """Where a field is kept, as a dotted MongoDB path, and what its values are.
 
     `guard` says of which records the field may be seen at all: of the others, no condition on it holds. `single`: a record
-    has at most one value there, which is of this kind, or null. `many`: it has an array of them.
+    has at most one value there, which is of this kind, or null. `many`: it has an array of them. `operators` are those that
+    the field takes, where these are not the usual ones.
     """
 
     path: str
@@ -30,9 +36,15 @@ class Field:
     guard: Tree = True
     single: bool = False
     many: bool = False
+    operators: Mapping[str, Operator] | None = None
 
 
 ID = Field("_id", Kind.ID, single=True)
+
+
+def hidden_field(path: tuple[str, ...]) -> Field:
+    """A field that no record has."""
+    return Field(".".join((NOWHERE, *path)), Kind.ANY)
 
 
 class Shape(Protocol):
@@ -49,6 +61,10 @@ class Shape(Protocol):
     @property
     def related(self) -> Sequence[str]:
         """The fields shown of a record that another one refers to."""
+
+    @property
+    def nested(self) -> frozenset[str]:
+        """The names with which a dotted path begins that stays in the record; any other begins with a relation."""
 
     @property
     def match(self) -> Match:
@@ -77,6 +93,7 @@ class UserShape:
     collection = "users"
     listed = ("email", "data", FILES, "created_at")
     related = ("email", "data", FILES)
+    nested = NESTED
     match = Match()
     view = None
     named: Mapping[str, Field] = {

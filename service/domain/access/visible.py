@@ -9,13 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from service.domain.access.permissions import Permissions
+from service.query.account_shape import PROFILES
 from service.query.document_shape import DocumentShape
-from service.query.shapes import USERS, Field, Shape, UserShape
+from service.query.shapes import Field, Shape, UserShape, hidden_field
 from service.query.tree import Tree
-from service.schema.values import Kind
-
-# A name that no record has, for its underscore keeps it out of `data`; fields that are hidden stand in it, each for itself.
-NOWHERE = "_absent"
 
 Record = dict[str, Any]
 Find = Callable[[str], Shape | None]
@@ -30,6 +27,7 @@ class VisibleDocuments:
         self.collection = shape.collection
         self.listed: Sequence[str] = shape.listed
         self.related: Sequence[str] = shape.related
+        self.nested = shape.nested
         self.match = permissions.match
         self.view = self._view if permissions.readable else None
 
@@ -60,6 +58,7 @@ class VisibleUsers:
     collection = UserShape.collection
     listed = (*UserShape.listed, "updated_at")
     related = UserShape.related
+    nested = PROFILES.nested
 
     def __init__(self, shape: UserShape, permissions: Permissions) -> None:
         self._shape = shape
@@ -68,11 +67,11 @@ class VisibleUsers:
         self.view = self._view
 
     def field(self, path: tuple[str, ...]) -> Field:
-        return _guarded(self._shape.field(path), self._permissions) or _hidden(path)
+        return _guarded(self._shape.field(path), self._permissions) or hidden_field(path)
 
     def sort_field(self, path: tuple[str, ...]) -> Field:
         found = self.field(path)
-        return found if found.guard is True else _hidden(path)
+        return found if found.guard is True else hidden_field(path)
 
     def relation(self, name: str) -> "VisibleUsers":  # noqa: ARG002 - any name may be a relation
         return self
@@ -88,11 +87,7 @@ def see_shape(shape: Shape, permissions: Permissions) -> Shape:
     """The shape as somebody with these permissions sees it."""
     if isinstance(shape, DocumentShape):
         return VisibleDocuments(shape, permissions)
-    return VisibleUsers(USERS, permissions)
-
-
-def _hidden(path: tuple[str, ...]) -> Field:
-    return Field(".".join((NOWHERE, *path)), Kind.ANY)
+    return VisibleUsers(PROFILES, permissions)
 
 
 def _guarded(found: Field, permissions: Permissions) -> Field | None:

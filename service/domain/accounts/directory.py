@@ -11,6 +11,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
 from service.errors import UserNotFound
+from service.query.account_shape import ACCOUNTS, PROFILES
 from service.query.bind import bind, bind_distinct
 from service.query.names import Path
 from service.query.nodes import ListQuery
@@ -41,7 +42,7 @@ class Directory:
 
     async def distinct(self, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:
         """The values of a field of the users whom `query` finds. Raises Invalid, and as `Lists.distinct`."""
-        found = await self._lists.distinct(project.database, bind_distinct(path, query, USERS))
+        found = await self._lists.distinct(project.database, bind_distinct(path, query, ACCOUNTS))
         urls = project.database.file_urls
         return [urls.show_value(value) for value in found] if path[0] not in USERS.named else found
 
@@ -50,7 +51,7 @@ class Directory:
         await self._shape(caller)
 
     async def _shape(self, caller: ProjectCaller) -> Shape:
-        return USERS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
+        return ACCOUNTS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
 
     async def find(self, caller: ProjectCaller, user_id: str) -> Row:
         """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""
@@ -70,7 +71,7 @@ class Directory:
     async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
         permissions = await self._access.permissions(caller, USERS.collection)
         require(permissions.read, caller)
-        return VisibleUsers(USERS, permissions)
+        return VisibleUsers(PROFILES, permissions)
 
     async def server_fields(self, project: Project) -> frozenset[str]:
         """The fields of users' data that only servers write."""

@@ -7,6 +7,7 @@ from service.domain.access.control import AccessControl, require
 from service.domain.access.permissions import Permissions
 from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, See, Seen
+from service.query.account_shape import ACCOUNTS
 from service.query.aggregate.nodes import AskedAggregation
 from service.query.nodes import ListQuery
 from service.query.shapes import USERS, Shape
@@ -30,7 +31,7 @@ class AggregationShapes:
                 return see_shape(USERS, permissions)
             see = self._see(caller, name, permissions)
         if name == USERS.collection:
-            return USERS
+            return ACCOUNTS
         return await self._catalogs.shape(caller.project, name, _reach(aggregation), see)
 
     def _see(self, caller: ProjectCaller, own: str, permissions: Permissions) -> See:

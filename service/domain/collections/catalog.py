@@ -16,9 +16,9 @@ from service.domain.cache import Cache
 from service.domain.collections.reconcile import reconcile
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound
+from service.query.account_shape import ACCOUNTS
 from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
-from service.query.shapes import USERS as USER_SHAPE
 from service.query.shapes import Shape
 from service.schema.fields import USERS, Fields, build, files_of, references
 from service.schema.json_schema import validator
@@ -182,7 +182,7 @@ def _named(known: Mapping[str, Collection]) -> list[str]:
 
 def _find_shape(known: Mapping[str, Collection], seen: Seen | None) -> FindShape:
     def find_shape(name: str) -> Shape | None:
-        shape = USER_SHAPE if name == USERS else documents(name)
+        shape = ACCOUNTS if name == USERS else documents(name)
         return shape if seen is None or shape is None else seen(name, shape)
 
     def documents(name: str) -> DocumentShape | None:

@@ -16,6 +16,7 @@ from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
 from service.domain.realtime.channels import FORM_OF_DOCUMENTS, FORM_OF_USERS, Channel, Form
 from service.errors import NotLive
+from service.query.account_shape import ACCOUNTS
 from service.query.bind import bind
 from service.query.closures import Judge, compile_tree
 from service.query.commands import page
@@ -23,7 +24,7 @@ from service.query.live import find_reason, find_reason_of_rule
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.populate import ShowRow
 from service.query.reading import Reading
-from service.query.shapes import USERS, Shape
+from service.query.shapes import NESTED, USERS, Shape
 from service.query.tree import Tree, all_of
 from service.storage.change_feed import Change, Namespace
 from service.storage.databases import ProjectDatabase
@@ -109,7 +110,7 @@ class Binder:
 
     async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions | None) -> Bound:
         """Of what no rule names each user sees the own, so that no two of them are told the same."""
-        query = bind(_read(parse), _seen(USERS, permissions))
+        query = bind(_read(parse, ACCOUNTS.nested), _seen(ACCOUNTS, permissions))
         # The caller's project is as it was when the socket was opened.
         project = await self._projects.by_id(caller.project.id)
         if not project.settings.realtime_users:
@@ -174,9 +175,9 @@ def _key(namespace: Namespace, tree: Tree, readable: Mapping[str, Tree], said: o
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _read(parse: Parse) -> ListQuery:
+def _read(parse: Parse, nested: frozenset[str] = NESTED) -> ListQuery:
     """Raises NotLive where the query cannot be judged record by record."""
     query = parse()
-    if (reason := find_reason(query)) is not None:
+    if (reason := find_reason(query, nested)) is not None:
         raise NotLive(reason)
     return query

@@ -22,7 +22,7 @@ from service.query.aggregate.nodes import (
 )
 from service.query.conditions import and_match, bind_where, relation_name, to_match
 from service.query.nodes import Match, Where
-from service.query.shapes import USERS, Field, Shape
+from service.query.shapes import NESTED, USERS, Field, Shape
 from service.query.tree import Tree
 from service.schema.values import Kind
 
@@ -98,7 +98,7 @@ def _key(key: AskedKey, shape: Shape) -> BoundKey:
 def _follow(path: Path, shape: Shape) -> tuple[tuple[Hop, ...], Shape, Path]:
     """The steps along the relations that `path` begins with, the shape that they lead to, and the path that is left."""
     hops: list[Hop] = []
-    while (name := relation_name(path)) is not None:
+    while (name := relation_name(path, shape.nested)) is not None:
         target, id_ = shape.relation(name), shape.sort_field(("data", f"{name}_id"))
         if target is None or id_ is None:
             raise _Misfit(NO_RELATION)
@@ -126,7 +126,7 @@ def _check_bucket(key: AskedKey, field: Field) -> None:
 def _value(value: Value, shape: Shape) -> BoundValue:
     if value.function == COUNT:
         return BoundValue(value.name, COUNT)
-    if relation_name(value.path) is not None:
+    if relation_name(value.path, shape.nested) is not None:
         raise _Misfit("A value looks at a field of the records themselves, not along a relation")
     field = _field(value.path, shape)
     if value.function in SUMS and (field.many or field.kind not in {*NUMBERS, Kind.ANY}):
@@ -146,6 +146,7 @@ class _Columns:
 
     collection = ""
     listed = related = ()
+    nested = NESTED
     match = Match()
     view = None
 

@@ -109,13 +109,20 @@ Claims = TypeAliasType(
 )
 
 
-class UserRecord(Profile):
-    """A user as the secret key sees one."""
+class UserAccount(User):
+    """A user of a list as the secret key sees one."""
 
     email_verified: bool
     disabled: bool
     claims: Claims
     roles: NotRequired[list[str]]
+    last_sign_in_at: NotRequired[Time]
+
+
+class UserRecord(UserAccount):
+    """A user as the secret key sees one."""
+
+    updated_at: Time
 
 
 # The domain judges which names there are.
@@ -134,7 +141,7 @@ class UserRoles(TypedDict):
 
 
 class UserList(TypedDict):
-    users: list[VisibleUser]
+    users: list[UserAccount | VisibleUser]
     total: Total
     total_is: NotRequired[TotalIs]
     limit: Limit

@@ -21,7 +21,6 @@ from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.schema.values import read_time
 from service.services import Services
-from service.storage.account_states import read_state
 from service.storage.ids import new_id
 from service.storage.users import User as StoredUser
 from service.web.accounts.bodies import (
@@ -31,6 +30,7 @@ from service.web.accounts.bodies import (
     SignedIn,
     Signup,
     User,
+    UserAccount,
     UserList,
     UserRecord,
     VisibleUser,
@@ -46,6 +46,8 @@ from service.web.http.locales import find_locale
 from service.web.http.render import json_response, tagged_response
 from service.web.openapi.lists import describe_page, distinct_view
 from service.web.openapi.tickets import flow_view, ticket_view
+
+NO_CLAIMS: dict[str, Any] = {}
 
 
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -178,14 +180,15 @@ async def replace_roles(request: Request, caller: ProjectCaller, services: Servi
 async def list_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return json_response(list_view(await services.directory.list(caller, query)))
+    return json_response(list_view(caller, await services.directory.list(caller, query)))
 
 
 async def query_users(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """List and query users with conditions in the body."""
     await services.directory.check_reader(caller)
     with located_in_body():
-        return json_response(list_view(await services.directory.list(caller, await read_list_body(request))))
+        query = await read_list_body(request)
+        return json_response(list_view(caller, await services.directory.list(caller, query)))
 
 
 async def distinct_users(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
@@ -222,20 +225,27 @@ def visible_view(row: Row) -> VisibleUser:
     return {**view, "roles": row["roles"]} if "roles" in row else view
 
 
-def record_view(row: Row) -> UserRecord:
-    """A single user as the project's servers see one: all but the password, and what signs the user in."""
-    state = read_state(row)
-    record: UserRecord = {
+def account_view(row: Row) -> UserAccount:
+    """A user of a list as the project's servers see one. A record has a field of the account only where it was set."""
+    view: UserAccount = {
         "id": row["_id"],
         "email": row["email"],
         "data": row["data"],
         "created_at": row["created_at"],
-        "updated_at": row["updated_at"],
-        "email_verified": state.email_verified,
-        "disabled": state.disabled,
-        "claims": dict(state.claims),
+        "email_verified": row.get("email_verified", False),
+        "disabled": row.get("disabled", False),
+        "claims": row.get("claims", NO_CLAIMS),
     }
-    return {**record, "roles": row["roles"]} if "roles" in row else record
+    if roles := row.get("roles"):
+        view["roles"] = roles
+    if (moment := row.get("last_sign_in_at")) is not None:
+        view["last_sign_in_at"] = moment
+    return view
+
+
+def record_view(row: Row) -> UserRecord:
+    """A single user as the project's servers see one: all but the password, and what signs the user in."""
+    return {**account_view(row), "updated_at": row["updated_at"]}
 
 
 def signed_in_view(result: SignIn) -> SignedIn:
@@ -243,6 +253,6 @@ def signed_in_view(result: SignIn) -> SignedIn:
     return cast(SignedIn, view)
 
 
-def list_view(listing: Listing) -> UserList:
-    users = [row_view(row) for row in listing.rows]
-    return {"users": users, **describe_page(listing)}
+def list_view(caller: ProjectCaller, listing: Listing) -> UserList:
+    view = account_view if isinstance(caller, SecretKeyCaller) else row_view
+    return {"users": [view(row) for row in listing.rows], **describe_page(listing)}

@@ -1,0 +1,105 @@
+"""Users as the project's servers ask for them: the fields of the account have names, beside those of every user. Pure.
+
+roles_eq=admin              the user has the role; a user without roles has none of them
+disabled_eq=false           a flag that a record lacks is false
+claims.plan_eq=pro          one claim, by its name
+identities.provider_eq=x    the user has signed in by the provider
+last_sign_in_at_gte=...     the user's last sign-in, in whatever way
+
+To everybody else no record has such a field.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from service.query.operands import typed
+from service.query.operators import OPERATORS, Operator
+from service.query.shapes import USERS, Field, UserShape, hidden_field
+from service.query.tree import Leaf, Tree
+from service.schema.values import Kind, readings
+
+CLAIMS = "claims"
+# The names of the account's own fields, with which a path begins. They cannot be sorted by.
+ACCOUNT_NAMES = frozenset({"roles", "disabled", "email_verified", CLAIMS, "identities", "last_sign_in_at"})
+# The ones of them that are read for a list.
+SHOWN = ("roles", "disabled", "email_verified", CLAIMS, "last_sign_in_at")
+ReadFlag = Callable[[Any], bool]
+
+
+def _read_text(text: str) -> bool:
+    (value,) = readings(text, Kind.BOOLEAN)
+    return value is True
+
+
+def _read_json(value: Any) -> bool:
+    return typed(value, Kind.BOOLEAN) is True
+
+
+def _flag(is_ne: bool, read: ReadFlag, path: str, _kind: Kind, value: Any) -> Tree:
+    """A flag is stored where it is true; a record without it says false."""
+    return Leaf(path, "eq", True, negated=read(value) is is_ne)
+
+
+def _is_empty(read: ReadFlag, path: str, _kind: Kind, value: Any) -> Tree:
+    """An empty list is as null as an absent one. Any text is at least the empty text."""
+    return Leaf(path, "gte", "", negated=read(value))
+
+
+def _by_flag(read: Callable[..., Tree]) -> Operator:
+    return Operator(partial(read, _read_text), partial(read, _read_json))
+
+
+FLAG = {"eq": _by_flag(partial(_flag, False)), "ne": _by_flag(partial(_flag, True))}
+LIST = {**{name: OPERATORS[name] for name in ("eq", "ne", "in")}, "isnull": _by_flag(_is_empty)}
+MOMENT = {name: OPERATORS[name] for name in ("gt", "gte", "lt", "lte", "isnull")}
+CLAIM = {"eq": OPERATORS["eq"]}
+
+FIELDS: Mapping[tuple[str, ...], Field] = {
+    ("roles",): Field("roles", Kind.STRING, many=True, operators=LIST),
+    ("disabled",): Field("disabled", Kind.BOOLEAN, single=True, operators=FLAG),
+    ("email_verified",): Field("email_verified", Kind.BOOLEAN, single=True, operators=FLAG),
+    ("identities", "provider"): Field("identities.provider", Kind.STRING, many=True, operators=LIST),
+    ("last_sign_in_at",): Field("last_sign_in_at", Kind.DATETIME, single=True, operators=MOMENT),
+}
+
+
+class AccountShape:
+    """The users of `UserShape`, with the fields of their accounts."""
+
+    collection = UserShape.collection
+    listed = (*UserShape.listed, *SHOWN)
+    related = UserShape.related
+    match = UserShape.match
+    view = None
+    nested = UserShape.nested | {CLAIMS, "identities"}
+
+    def field(self, path: tuple[str, ...]) -> Field | None:
+        if path[0] not in ACCOUNT_NAMES:
+            return USERS.field(path)
+        is_claim = path[0] == CLAIMS and len(path) == 2
+        return Field(".".join(path), Kind.ANY, operators=CLAIM) if is_claim else FIELDS.get(path)
+
+    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+        return None if path[0] in ACCOUNT_NAMES else USERS.sort_field(path)
+
+    def relation(self, name: str) -> "AccountShape":  # noqa: ARG002 - any name may be a relation
+        return self
+
+    def relations(self) -> None:
+        return None
+
+
+class ProfileShape(UserShape):
+    """Users as everybody else asks for them: no record has a field of the account, and `data` is as free as ever."""
+
+    nested = AccountShape.nested
+
+    def field(self, path: tuple[str, ...]) -> Field:
+        return hidden_field(path) if path[0] in ACCOUNT_NAMES else super().field(path)
+
+    sort_field = field
+
+
+ACCOUNTS = AccountShape()
+PROFILES = ProfileShape()
