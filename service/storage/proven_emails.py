@@ -27,7 +27,7 @@ async def change_email(database: ProjectDatabase, user_id: str, email: str) -> N
 
 
 async def mark_verified(database: ProjectDatabase, user_id: str, email: str) -> bool:
-    """Whether there is such a user with that address."""
-    return await database.records("users").update_one(
-        {"_id": user_id, "email": email}, {"$set": {"email_verified": True}}
-    )
+    """Whether there is such a user with that address. A first proof changes the record's version, for the profile shows it."""
+    step = {"$cond": [{"$eq": ["$email_verified", True]}, 0, 1]}
+    changes = [{"$set": {"email_verified": True, "version": {"$add": [{"$ifNull": ["$version", 0]}, step]}}}]
+    return await database.records("users").update_one({"_id": user_id, "email": email}, changes)

@@ -227,7 +227,7 @@ class Records:
         with translated("change a record"):
             return await self.collection.find_one_and_update(match, changes, **self._options)
 
-    async def update_one(self, match: Document, changes: Document) -> bool:
+    async def update_one(self, match: Document, changes: Document | list[Document]) -> bool:
         """Whether there was a record to change."""
         with translated("change a record"):
             return (await self.collection.update_one(match, changes, **self._options)).matched_count == 1

@@ -12,12 +12,11 @@ from service.storage.databases import ProjectDatabase
 from service.storage.endings import end_all
 from service.storage.files.deletions import condemn_owned
 from service.storage.profiles import find_held, replace_data
-from service.storage.records import Projection
-from service.storage.users import PROFILE, STATE
+from service.storage.users import PROFILE
 
 # The intent of files to remove after the commit.
 Condemned = ObjectId | None
-RECORD: Projection = {**PROFILE, **STATE, "roles": 1}
+RECORD = PROFILE
 
 
 @dataclass(frozen=True, slots=True)

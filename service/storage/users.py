@@ -27,13 +27,16 @@ from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 from service.storage.records import Projection, Records
 
-PROFILE: Projection = dict.fromkeys(
-    ("email", "data", "created_at", "updated_at", "token_version", "ended", "files", "version"), 1
-)
 STATE: Projection = dict.fromkeys(STATE_FIELDS, 1)
+PROFILE: Projection = {
+    **dict.fromkeys(("email", "data", "created_at", "updated_at", "token_version", "ended", "files", "version"), 1),
+    **STATE,
+    "roles": 1,
+}
 # What decides a sign-in.
 STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
+NO_CLAIMS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,10 @@ class User:
     revision: int = 0
     has_signed_urls: bool = False
     ended: tuple[str, ...] = ()
+    email_verified: bool = False
+    disabled: bool = False
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    roles: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +166,8 @@ class Users:
         return UserFacts(record["email"], roles, record["data"], record["token_version"], read_ended(record))
 
     async def find_row(self, user_id: str) -> Document | None:
-        """A user as a list has its rows, with `roles` and the account's state where there are any."""
-        record = await self._records.find({"_id": user_id}, {**PROFILE, **STATE, "roles": 1})
+        """A user as a list by the secret key has its rows."""
+        record = await self._records.find({"_id": user_id}, PROFILE)
         if record is not None:
             self._database.file_urls.show(record)
         return record
@@ -260,6 +267,10 @@ def read_user(database: ProjectDatabase, record: Document) -> User:
         has_files=files != {},
         revision=record.get("version", 0),
         ended=read_ended(record),
+        email_verified=record.get("email_verified", False),
+        disabled=record.get("disabled", False),
+        claims=record.get("claims", NO_CLAIMS),
+        roles=record.get("roles", ()),
     )
 
 

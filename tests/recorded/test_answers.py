@@ -55,6 +55,9 @@ class Difference:
 
 OPERATORS = ("_icontains, _in, _isnull", "_icontains, _startswith, _in, _hasall, _isnull")
 COUNTS = ("Must be true or false", "Must be one of true, false, exact, none, estimated, capped")
+# The end of each user of a list, and what stands there now.
+LISTED = re.compile(r'("created_at":"<time>")(?=})')
+ACCOUNT_BEHIND = r'\1,"email_verified":false,"disabled":false,"claims":{}'
 OWN, DOCUMENTS = r"/auth-collections/user", r"/api/collections/articles/documents"
 DIFFERENCES = (
     Difference("one's own record has a version", rf"GET {OWN} #0", _with_header("etag", '"v1"')),
@@ -75,6 +78,21 @@ DIFFERENCES = (
                 "ratelimit-policy": '"auth";q=1000;w=3600, "daily";q=1000;w=86400',
             }
         ),
+    ),
+    Difference(
+        "a user sees whether the own address is proven",
+        r"POST /auth-collections/(signup #([012]|9|10)|login #[01])",
+        _replaced('<time>"}}', '<time>","email_verified":false}}'),
+    ),
+    Difference(
+        "a user sees whether the own address is proven",
+        rf"(GET {OWN} #0|PUT {OWN} #[045])",
+        _replaced('<time>","updated_at"', '<time>","email_verified":false,"updated_at"'),
+    ),
+    Difference(
+        "servers see the accounts of the users that they list",
+        r"GET /auth-collections/users(\?.*)? #0",
+        lambda answer: answer.update(body=LISTED.sub(ACCOUNT_BEHIND, answer["body"])),
     ),
     Difference("a document has a version", rf"POST {DOCUMENTS} #[01]", _with_header("etag", '"v1"')),
     Difference("a document has a version", rf"POST {DOCUMENTS} #[01]", _replaced('<time>"}', '<time>","version":1}')),

@@ -4,7 +4,7 @@ import secrets
 from asyncio import sleep
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -259,7 +259,8 @@ class Accounts:
         auth_time: datetime | None = None,
     ) -> SignedIn:
         """A session for a user who was recognized just now, or who gave a new password. Raises as `Sessions.open`."""
-        shown = await sign_files(self._protection, project, user)
+        known = replace(user, email_verified=state.email_verified, roles=state.roles)
+        shown = await sign_files(self._protection, project, known)
         grant = await self._sessions.open(
             project, user.id, user.version, client, state=state, amr=amr, auth_time=auth_time
         )

@@ -20,10 +20,10 @@ from service.errors import (
     UserNotFound,
     Violation,
 )
+from service.query.account_shape import ACCOUNTS, PROFILES
 from service.query.conditions import bind_where
 from service.query.images import apply_operations
 from service.query.populate import Row
-from service.query.shapes import USERS
 from service.query.tree import Tree, has_relations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import SetFields
@@ -41,7 +41,7 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
     if not isinstance(step, ChangeStep) or not isinstance(step.change, SetFields):
         raise Invalid.one(("body", "op"), "Users take update and get", type_="value_error")
     _check_writer(caller, step.id)
-    where = _bind_where(step)
+    where = _bind_where(caller, step)
     await _check_names(directory, caller, step.change)
     for _ in range(ATTEMPTS):
         user = await bound.project.users.find_profile(step.id)
@@ -76,9 +76,10 @@ def _check_writer(caller: ProjectCaller, user_id: str) -> None:
         raise Forbidden
 
 
-def _bind_where(step: ChangeStep) -> Tree:
+def _bind_where(caller: ProjectCaller, step: ChangeStep) -> Tree:
     violations = list[Violation]()
-    tree = bind_where(step.precondition.where, USERS, violations)
+    shape = ACCOUNTS if isinstance(caller, SecretKeyCaller) else PROFILES
+    tree = bind_where(step.precondition.where, shape, violations)
     if violations:
         raise Invalid(violations)
     if has_relations(tree):
@@ -121,4 +122,6 @@ def _change_data(database: ProjectDatabase, user: User, change: SetFields) -> di
 
 def _as_record(user: User) -> dict[str, Any]:
     times = {"created_at": user.created_at, "updated_at": user.updated_at}
-    return {"_id": user.id, "email": user.email, "data": user.data, "version": user.revision, **times}
+    account = {"email_verified": user.email_verified, "disabled": user.disabled, "claims": user.claims}
+    shown = {"email": user.email, "data": user.data, "version": user.revision, "roles": list(user.roles)}
+    return {"_id": user.id, **shown, **times, **account}

@@ -1,5 +1,6 @@
 """What the account endpoints read and answer: specification sections 2.1 and 4.1."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -83,7 +84,14 @@ class User(TypedDict):
     created_at: Time
 
 
-class Profile(User):
+class OwnUser(User):
+    """One's own account, as the answer to a sign-in shows it."""
+
+    email_verified: bool
+    roles: NotRequired[Annotated[Sequence[str], Field(description="Where the user has any")]]
+
+
+class Profile(OwnUser):
     updated_at: Time
 
 
@@ -150,7 +158,7 @@ class UserList(TypedDict):
 
 
 class SignedIn(Granted):
-    user: User
+    user: OwnUser
     flow_id: NotRequired[
         Annotated[str, Field(description="Where a new user was mailed: what the code of the mail is good with")]
     ]

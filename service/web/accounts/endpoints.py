@@ -25,11 +25,11 @@ from service.storage.ids import new_id
 from service.storage.users import User as StoredUser
 from service.web.accounts.bodies import (
     Login,
+    OwnUser,
     Profile,
     RolesForm,
     SignedIn,
     Signup,
-    User,
     UserAccount,
     UserList,
     UserRecord,
@@ -116,7 +116,7 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
 
 
 def _kept_user(user: StoredUser) -> Answer:
-    return Answer(201, bytes(json_response(user_view(user)).body).decode())
+    return Answer(201, bytes(json_response(own_view(user)).body).decode())
 
 
 def _user_reference(user: StoredUser) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _kept_registration(waits: bool, registered: Registered) -> Answer:
     if waits or registered.user is None:
         kept = {"flow_id": ticket.flow_id, "expires_at": ticket.expires_at}
         return Answer(202, bytes(json_response(kept).body).decode())
-    shown = {"user": user_view(registered.user), "flow_id": ticket.flow_id}
+    shown = {"user": own_view(registered.user), "flow_id": ticket.flow_id}
     return Answer(201, bytes(json_response(shown).body).decode())
 
 
@@ -202,14 +202,23 @@ async def jwks(request: Request, caller: AnonymousCaller, services: Services) ->
     return json_response(public_keys(caller.project), headers={"cache-control": "public, max-age=300"})
 
 
-def user_view(user: StoredUser) -> User:
-    """A stored user as the specification shows it (section 2.1)."""
-    return {"id": user.id, "email": user.email, "data": user.data, "created_at": user.created_at}
+def own_view(user: StoredUser) -> OwnUser:
+    """A user as the answer to a sign-in shows the user's own account."""
+    view: OwnUser = {
+        "id": user.id,
+        "email": user.email,
+        "data": user.data,
+        "created_at": user.created_at,
+        "email_verified": user.email_verified,
+    }
+    if user.roles:
+        view["roles"] = user.roles
+    return view
 
 
 def profile_view(user: StoredUser) -> Profile:
-    """A single user, who has `updated_at` as well."""
-    return {**user_view(user), "updated_at": user.updated_at}
+    """A user as the profile shows the user's own account."""
+    return {**own_view(user), "updated_at": user.updated_at}
 
 
 def row_view(row: Row) -> VisibleUser:
@@ -249,7 +258,7 @@ def record_view(row: Row) -> UserRecord:
 
 
 def signed_in_view(result: SignIn) -> SignedIn:
-    view: Any = {**grant_view(result.grant), "user": user_view(result.user)}
+    view: Any = {**grant_view(result.grant), "user": own_view(result.user)}
     return cast(SignedIn, view)
 
 

@@ -152,7 +152,8 @@ async def test_the_envelope_says_what_was_applied(demo: Api) -> None:
     body = (await demo.users("group_eq=2&limit=3&offset=1&count=false")).json()
     assert (body["total"], body["limit"], body["offset"]) == (None, 3, 1)
     assert len(body["users"]) == 3
-    assert all(user.keys() == {"id", "email", "data", "created_at"} for user in body["users"])
+    of_account = {"email_verified", "disabled", "claims"}
+    assert all(user.keys() == {"id", "email", "data", "created_at", *of_account} for user in body["users"])
 
 
 async def test_a_time_filter_takes_a_date_or_a_moment(demo: Api) -> None:
