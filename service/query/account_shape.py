@@ -4,7 +4,6 @@ roles_eq=admin              the user has the role; a user without roles has none
 disabled_eq=false           a flag that a record lacks is false
 claims.plan_eq=pro          one claim, by its name
 identities.provider_eq=x    the user has signed in by the provider
-last_sign_in_at_gte=...     the user's last sign-in, in whatever way
 
 To everybody else no record has such a field.
 """
@@ -21,10 +20,21 @@ from service.schema.values import Kind, readings
 
 CLAIMS = "claims"
 # The names of the account's own fields, with which a path begins. They cannot be sorted by.
-ACCOUNT_NAMES = frozenset({"roles", "disabled", "email_verified", CLAIMS, "identities", "last_sign_in_at"})
+ACCOUNT_NAMES = frozenset({"roles", "disabled", "email_verified", CLAIMS, "identities"})
 # The ones of them that are read for a list.
-SHOWN = ("roles", "disabled", "email_verified", CLAIMS, "last_sign_in_at")
+SHOWN = ("email_verified", "disabled", CLAIMS, "roles")
+NO_CLAIMS: Mapping[str, Any] = {}
 ReadFlag = Callable[[Any], bool]
+
+
+def show_account(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an account that lists show; the record has each only where it was set."""
+    shown = {
+        "email_verified": row.get("email_verified", False),
+        "disabled": row.get("disabled", False),
+        CLAIMS: row.get(CLAIMS, NO_CLAIMS),
+    }
+    return shown | {"roles": roles} if (roles := row.get("roles")) else shown
 
 
 def _read_text(text: str) -> bool:
@@ -52,7 +62,6 @@ def _by_flag(read: Callable[..., Tree]) -> Operator:
 
 FLAG = {"eq": _by_flag(partial(_flag, False)), "ne": _by_flag(partial(_flag, True))}
 LIST = {**{name: OPERATORS[name] for name in ("eq", "ne", "in")}, "isnull": _by_flag(_is_empty)}
-MOMENT = {name: OPERATORS[name] for name in ("gt", "gte", "lt", "lte", "isnull")}
 CLAIM = {"eq": OPERATORS["eq"]}
 
 FIELDS: Mapping[tuple[str, ...], Field] = {
@@ -60,7 +69,6 @@ FIELDS: Mapping[tuple[str, ...], Field] = {
     ("disabled",): Field("disabled", Kind.BOOLEAN, single=True, operators=FLAG),
     ("email_verified",): Field("email_verified", Kind.BOOLEAN, single=True, operators=FLAG),
     ("identities", "provider"): Field("identities.provider", Kind.STRING, many=True, operators=LIST),
-    ("last_sign_in_at",): Field("last_sign_in_at", Kind.DATETIME, single=True, operators=MOMENT),
 }
 
 

@@ -136,7 +136,6 @@ async def test_v38_the_secret_key_filters_on_the_accounts_fields(api: Api, three
         "claims.plan_ne=pro",
         "claims.a.b_eq=pro",
         "identities.subject_eq=x",
-        "last_sign_in_at_eq=2026-01-01",
         'where={"disabled_eq":"true"}',
     ],
 )

@@ -14,7 +14,7 @@ from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, Seen
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
-from service.domain.realtime.channels import FORM_OF_DOCUMENTS, FORM_OF_USERS, Channel, Form
+from service.domain.realtime.channels import FORM_OF_ACCOUNTS, FORM_OF_DOCUMENTS, FORM_OF_USERS, Channel, Form
 from service.errors import NotLive
 from service.query.account_shape import ACCOUNTS
 from service.query.bind import bind
@@ -117,7 +117,8 @@ class Binder:
             raise NotLive(NOT_SET)
         protected = sorted(await self._access.protected_fields(project))
         said = (protected, permissions.user_id() if permissions is not None else "server")
-        return await self._bound(caller, USERS.collection, query, permissions, form=FORM_OF_USERS, said=said)
+        form = FORM_OF_ACCOUNTS if permissions is None else FORM_OF_USERS
+        return await self._bound(caller, USERS.collection, query, permissions, form=form, said=said)
 
     async def _bound(
         self,

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 import orjson
 
 from service.observe.metrics import DELIVERIES
+from service.query.account_shape import show_account
 from service.query.closures import Judge, compile_tree
 from service.query.nodes import View
 from service.query.populate import ShowRow
@@ -65,6 +66,12 @@ def write_document(row: Mapping[str, Any]) -> bytes:
 def write_user(row: Mapping[str, Any]) -> bytes:
     """A user as a list of users shows one."""
     shown = {name: row[key] for name, key in USER_PARTS if key in row}
+    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def write_account(row: Mapping[str, Any]) -> bytes:
+    """A user as a list of users by the secret key shows one."""
+    shown = {name: row[key] for name, key in USER_PARTS} | show_account(row)
     return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
 
 
@@ -139,6 +146,7 @@ class Channel:
 
 
 FORM_OF_DOCUMENTS, FORM_OF_USERS = Form(write_document, is_touched=True), Form(write_user)
+FORM_OF_ACCOUNTS = Form(write_account)
 
 
 class Missing(Exception):

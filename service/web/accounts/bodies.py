@@ -124,7 +124,6 @@ class UserAccount(User):
     disabled: bool
     claims: Claims
     roles: NotRequired[list[str]]
-    last_sign_in_at: NotRequired[Time]
 
 
 class UserRecord(UserAccount):

@@ -17,6 +17,7 @@ from service.domain.idempotency import Answer, Keep
 from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
 from service.errors import UnsupportedMedia
+from service.query.account_shape import show_account
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
 from service.schema.values import read_time
@@ -46,8 +47,6 @@ from service.web.http.locales import find_locale
 from service.web.http.render import json_response, tagged_response
 from service.web.openapi.lists import describe_page, distinct_view
 from service.web.openapi.tickets import flow_view, ticket_view
-
-NO_CLAIMS: dict[str, Any] = {}
 
 
 async def signup(request: Request, caller: KeyCaller, services: Services) -> Response:
@@ -235,21 +234,15 @@ def visible_view(row: Row) -> VisibleUser:
 
 
 def account_view(row: Row) -> UserAccount:
-    """A user of a list as the project's servers see one. A record has a field of the account only where it was set."""
-    view: UserAccount = {
+    """A user of a list as the project's servers see one."""
+    view: Any = {
         "id": row["_id"],
         "email": row["email"],
         "data": row["data"],
         "created_at": row["created_at"],
-        "email_verified": row.get("email_verified", False),
-        "disabled": row.get("disabled", False),
-        "claims": row.get("claims", NO_CLAIMS),
+        **show_account(row),
     }
-    if roles := row.get("roles"):
-        view["roles"] = roles
-    if (moment := row.get("last_sign_in_at")) is not None:
-        view["last_sign_in_at"] = moment
-    return view
+    return cast(UserAccount, view)
 
 
 def record_view(row: Row) -> UserRecord:

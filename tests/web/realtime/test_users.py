@@ -39,7 +39,8 @@ async def test_users_are_followed_as_the_list_shows_them(
     listed = {each["id"]: each for each in (await api.users()).json()["users"]}
     assert await server.change() == {"op": "enter", "document": listed[bob]}
     entered = await live.change()
-    assert entered == {"op": "enter", "document": {**without_email(listed[bob]), "data": {"name": "Bob"}}}
+    shown = {name: value for name, value in listed[bob].items() if name in {"id", "created_at"}}
+    assert entered == {"op": "enter", "document": {**shown, "data": {"name": "Bob"}}}
     await update(api, others, phone="3")
     assert (await server.change())["document"]["data"] == {"name": "Bob", "phone": "3"}
     await live.nothing()
@@ -69,10 +70,6 @@ async def test_users_are_followed_as_the_list_shows_them(
     assert {(await live.expect("closed"))["code"] for _ in range(2)} == {"not_live"}
 
 
-def without_email(user: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in user.items() if name != "email"}
-
-
 async def update(api: Api, token: str, **data: Any) -> None:
     answer = await api.as_user(token, "PUT", "/auth-collections/user", json=data)
     assert answer.status_code == 200, answer.text
@@ -91,3 +88,27 @@ async def test_users_are_not_live_unless_it_is_set(api: Api, admin: ProjectAdmin
     assert (answer.status_code, answer.json()["code"]) == (422, "not_live")
     await admin.change(api.project.id, {"REALTIME_USERS": "true"})
     assert has_images(api)
+
+
+async def test_v38_servers_follow_users_by_their_accounts_and_to_users_there_are_none(
+    make_api: MakeApi, open_socket: Open
+) -> None:
+    api = await make_api(REALTIME_USERS="true")
+    await put_rules(api, {"users": {"read": "users", "fields": {"data.roles": {"read": "users"}}}})
+    ann, token = await sign_up(api, "ann@example.com", roles=["admin"])
+    server, live = await open_socket(), await open_socket()
+    await server.hello(key=api.key)
+    await live.hello(token=token)
+    for where in ({"roles_eq": "admin"}, {"claims.plan_eq": "pro"}, {"disabled_eq": False}):
+        assert (await live.subscribe("users", next(iter(where)), where=where))["documents"] == []
+    assert (await server.subscribe("users", where={"roles_eq": "admin", "claims.plan_eq": "pro"}))["documents"] == []
+    await api.request("PATCH", f"{USERS}/{ann}", json={"claims": {"plan": "pro"}})
+    await api.request("PUT", f"{USERS}/{ann}/roles", json={"roles": ["admin", "staff"]})
+    (listed,) = (await api.users()).json()["users"]
+    assert await server.change() == {"op": "enter", "document": listed}
+    assert listed["roles"] == ["admin", "staff"]
+    await api.request("PUT", f"{USERS}/{ann}/roles", json={"roles": ["admin"]})
+    assert (await server.change())["document"]["roles"] == ["admin"]
+    await api.request("PUT", f"{USERS}/{ann}/roles", json={"roles": []})
+    assert await server.change() == {"op": "leave", "document_id": ann}
+    await live.nothing()
