@@ -73,7 +73,9 @@ def main(
     ] = False,
     against: Annotated[
         Path | None,
-        typer.Option(help="Another checkout, measured beside this one by --requests and --sessions.", file_okay=False),
+        typer.Option(
+            help="Another checkout, measured beside this one by --requests, --rules and --sessions.", file_okay=False
+        ),
     ] = None,
     users: Annotated[
         int | None, typer.Option(help=f"How many users are many; {MANY:,} by default.", min=20_000)
@@ -119,7 +121,7 @@ def _parts(
         ("requests", lambda: measure_round_trips(located)),
         ("sessions", lambda: measure_sessions(located, rounds=rounds, block=BLOCK, against=against)),
         ("sessions", lambda: measure_mails(located)),
-        ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK)),
+        ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK, against=against)),
         ("cursor", lambda: measure_cursors(located, documents=many)),
         ("aggregations", lambda: measure_aggregations(located, many=many, rounds=few)),
         ("uploads", lambda: measure_uploads(located, rounds=few)),

@@ -1,11 +1,14 @@
 """What access rules cost: a list by rule beside the same list by API key, and what MongoDB examines under each example."""
 
 import asyncio
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,12 +19,12 @@ from bench.checkouts import HERE, Checkout, running
 from bench.figures import Figure, Goal
 from bench.load import Request
 from bench.population import BATCH
-from bench.sides import Side, interleave, mongodb_process, show_costs
+from bench.sides import Costs, Side, interleave, mongodb_process, show_costs
 from bench.stage import Stage
 from faults.rule_examples import read_example
 from service.settings import Settings
 
-PREFIX = "bench_rules_"
+PREFIX, AGAINST_PREFIX = "bench_rules_", "bench_there_"
 MANY, FEW, PEOPLE = 100_000, 2_000, 20_000
 # Of so many records one is the user's own.
 OWN_EVERY = 5_000
@@ -31,10 +34,12 @@ MAIN = {
     1: "notes", 2: "posts", 3: "articles", 4: "comments", 5: "tasks", 6: "memberships",
     7: "messages", 8: "direct", 9: "listings", 10: "orders", 11: "posts", 12: "users",
 }  # fmt: skip
-KEY, USER = "by key", "by rule"
+KEY, USER, OTHER = "by key", "by rule", "by rule, other"
+LIST = "the newest 20"
 COST_GOAL = Goal("<=", 1.10)
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 Record = dict[str, Any]
+Headers = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,37 +69,62 @@ class Project:
         return [f"{number:024x}" for number in range(count)]
 
 
-def measure_rules(settings: Settings, *, rounds: int, block: int) -> list[Figure]:
-    """CPU of examples 2 and 5 by rule ÷ by key, and documents examined ÷ returned of all twelve."""
-    checkout = Checkout(HERE, PREFIX)
+def measure_rules(settings: Settings, *, rounds: int, block: int, against: Path | None = None) -> list[Figure]:
+    """CPU of examples 2 and 5 by rule ÷ by key, and documents examined ÷ returned of all twelve.
+
+    Prints what the same cost the checkout at `against`, where one is given; then only the examples 2 and 5 are measured.
+    """
+    with ExitStack() as stack:
+        project = stack.enter_context(_running(Checkout(HERE, PREFIX), settings))
+        other = stack.enter_context(_running(Checkout(against, AGAINST_PREFIX), settings)) if against else None
+        costs = [each for example in (2, 5) for each in _costs(project, other, settings, rounds, block, example)]
+        return costs if other else [*costs, *(_examined(project, example) for example in MAIN)]
+
+
+@contextmanager
+def _running(checkout: Checkout, settings: Settings) -> Iterator[Project]:
     with (
         running(checkout, settings, MANY) as stage,
         MongoClient[Record](settings.database_uri) as client,
         httpx2.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=120) as http,
     ):
-        project = Project(stage, http, client[checkout.database])
-        costs = [*_costs(project, settings, rounds, block, 2), *_costs(project, settings, rounds, block, 5)]
-        return [*costs, *(_examined(project, example) for example in MAIN)]
+        yield Project(stage, http, client[checkout.database])
 
 
-def _costs(project: Project, settings: Settings, rounds: int, block: int, example: int) -> Iterator[Figure]:
-    """The newest 20 by a user under the rules, and by key with a filter that finds the same."""
+def _costs(
+    project: Project, other: Project | None, settings: Settings, rounds: int, block: int, example: int
+) -> Iterator[Figure]:
+    """The newest 20, and a creation, by a user under the rules and by key; the list by key has a filter that finds the same."""
     project.put(example)
-    path = f"/api/collections/{MAIN[example]}/documents?limit=20&count=false&sort_by=created_at&sort_order=desc"
     same = {2: "&status_eq=published", 5: f"&team_id_in={','.join(_teams(project))}"}
-    stage, operation = project.stage, f"example {example}, the newest 20"
-    keyed = Side(stage.server, {operation: Request("GET", path + same.get(example, ""), stage.keyed)})
-    ruled = Side(stage.server, {operation: Request("GET", path, stage.signed_in)})
-    costs = asyncio.run(interleave({USER: ruled, KEY: keyed}, mongodb_process(settings), rounds=rounds, block=block))
+    sides = {
+        USER: Side(project.stage.server, _requests(project, example, project.stage.signed_in)),
+        KEY: Side(project.stage.server, _requests(project, example, project.stage.keyed, same[example])),
+    }
+    if other is not None:
+        other.put(example)
+        sides[OTHER] = Side(other.stage.server, _requests(other, example, other.stage.signed_in))
+    costs = asyncio.run(interleave(sides, mongodb_process(settings), rounds=rounds, block=block))
     show_costs(costs, KEY)
-    found = costs[operation]
-    text = f"{found[USER]} of service and MongoDB, by key {found[KEY]}; {rounds} rounds of {block} requests"
-    yield Figure(
-        f"CPU, {operation}: by rule ÷ by key, service", found[USER].server_ratio(found[KEY]), "x", COST_GOAL, text
-    )
-    yield Figure(
-        f"CPU, {operation}: by rule ÷ by key, with MongoDB's", found[USER].ratio(found[KEY]), "x", COST_GOAL, text
-    )
+    for operation, found in costs.items():
+        text = f"{found[USER]} of service and MongoDB, by key {found[KEY]}; {rounds} rounds of {block} requests"
+        for name, ratio in (("service", Costs.server_ratio), ("with MongoDB's", Costs.ratio)):
+            goal = COST_GOAL if LIST in operation else None
+            figure = f"CPU, {operation}: by rule ÷ by key, {name}"
+            yield Figure(figure, ratio(found[USER], found[KEY]), "x", goal, text)
+
+
+def _requests(project: Project, example: int, headers: Headers, query: str = "") -> dict[str, Request]:
+    path = f"/api/collections/{MAIN[example]}/documents"
+    newest = f"{path}?limit=20&count=false&sort_by=created_at&sort_order=desc{query}"
+    data: Record = {"title": "A title"}
+    if example == 2:
+        # Rules set the author; the key's owner names one.
+        data |= {"author_id": project.stage.user_id} if headers == project.stage.keyed else {}
+    else:
+        data["team_id"] = _teams(project)[0]
+    create = Request("POST", path, headers, json.dumps({"data": data}).encode())
+    return {f"example {example}, {LIST}": Request("GET", newest, headers), f"example {example}, create": create}
 
 
 def _teams(project: Project) -> Sequence[str]:
