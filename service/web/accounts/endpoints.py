@@ -110,7 +110,7 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
     shown = kept if "user" in kept else {"user": kept}
     signed_in = await accounts.open_first(project, shown["user"]["id"], read_client(request, services))
     if "email" not in shown["user"]:
-        shown["user"] = user_view(signed_in.user)
+        shown["user"] = own_view(signed_in.user)
     return json_response({**grant_view(signed_in.grant), **shown}, answer.status, headers)
 
 
