@@ -16,7 +16,7 @@ async def test_signup_answers_with_a_token_and_the_user(api: Api) -> None:
     body = response.json()
     assert body.keys() == {"access_token", "token_type", "user"}
     assert body["token_type"] == "bearer"
-    assert body["user"].keys() == {"id", "email", "data", "created_at"}
+    assert body["user"].keys() == {"id", "email", "data", "created_at", "email_verified"}
     assert body["user"]["email"] == "ann@example.com"
     assert body["user"]["data"] == {"name": "Ann", "tags": ["a", {"b": None}]}
     assert re.fullmatch(r"[0-9a-f]{24}", body["user"]["id"])

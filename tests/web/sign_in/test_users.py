@@ -39,7 +39,7 @@ async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
         "version": 1,
     }
     shown = await site.user(end.token)
-    assert shown.keys() == {"id", "email", "data", "created_at", "updated_at"}
+    assert shown.keys() == {"id", "email", "data", "created_at", "updated_at", "email_verified"}
     assert shown["data"] == {"username": "ada_lovelace"}
 
 
