@@ -269,9 +269,7 @@ async def test_n26_a_schema_nested_too_deeply_is_refused(api: Api, kind: str, de
 async def test_n26_900_nested_items_are_refused(api: Api) -> None:
     raw = b'{"name":"deep","schema":{"f":' + b'{"type":"array","items":' * 900 + b'{"type":"string"}' + b"}" * 902
     response = await api.request("POST", "/api/collections", content=raw, headers={"content-type": "application/json"})
-    assert [each[-1] for each in violations(response)] <= ["too_deep"] or response.json()["detail"][0][
-        "type"
-    ] == "json_invalid"
+    assert {each[-1] for each in violations(response)} == {"too_deep"}
     await declare(api, {})
     change = await api.request(
         "PATCH",

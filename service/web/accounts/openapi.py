@@ -59,11 +59,12 @@ EXAMPLE_RECORD = {
     "disabled": False,
     "claims": {"plan": "pro"},
 }
+EXAMPLE_OWN = {**EXAMPLE_USER, "email_verified": True, "roles": ["editor"]}
 EXAMPLE_LOGIN = {"email": "ann@example.com", "password": "correct horse"}
 EXAMPLE_SIGNED_IN = {
     "access_token": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImRlbW8uMWEyYiJ9.eyJzdWIiOiI2NmYwIn0.c2ln",
     "token_type": "bearer",
-    "user": EXAMPLE_USER,
+    "user": EXAMPLE_OWN,
 }
 
 
@@ -73,7 +74,7 @@ FACTOR_REQUIRED = ErrorExample(FactorRequired, EXAMPLE_PENDING, ("totp", "recove
 ENROLMENT_REQUIRED = ErrorExample(EnrolmentRequired, EXAMPLE_PENDING)
 SECOND_FACTORS = (FACTOR_REQUIRED, ENROLMENT_REQUIRED)
 
-PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}})
+PROFILE = Content(type=Profile, examples={"profile": {**EXAMPLE_OWN, "updated_at": shapes.EXAMPLE_TIME}})
 SIGNUP_FORM = form_content(SignupForm)
 PROFILE_FORM = form_content(ProfileForm)
 SIGNED_IN = Content(type=SignedIn, examples={"signed in": EXAMPLE_SIGNED_IN})
