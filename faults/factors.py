@@ -17,7 +17,7 @@ from service.errors import FactorRequired
 from service.schema.values import now
 from service.settings import Settings
 from service.storage.account_states import TOTP
-from service.storage.factors import Factor, add_totp, find_state
+from service.storage.factors import Factor, find_state, totp_document
 from service.storage.ids import new_id
 from service.storage.users import FIRST_VERSION, NewUser
 
@@ -54,7 +54,8 @@ class Holders:
         user = await project.users.insert(NewUser(email, email, {}))
         factor = Factor(new_id(), TOTP, "phone", moment, moment)
         sealed = self._box.seal(secret, place_of_totp(project, factor.id))
-        await add_totp(project.database, user.id, factor, sealed=sealed, step=0, recovery=hash_codes(codes))
+        fields = {"totp": totp_document(factor, sealed, step=0), "recovery": hash_codes(codes)}
+        await project.database.records("users").update_one({"_id": user.id}, {"$set": fields})
         return secret, codes, [await self._wait(user.id) for _ in range(self._at_once)]
 
     async def _wait(self, user_id: str) -> str:

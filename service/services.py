@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from service.background import build_jobs
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
-from service.domain.access.roles import Roles
+from service.domain.accounts.changes import Changes
 from service.domain.accounts.directory import Directory
 from service.domain.accounts.enrolment import Enrolment
 from service.domain.accounts.guesses import Guesses
@@ -18,7 +18,7 @@ from service.domain.accounts.own_account import OwnAccount
 from service.domain.accounts.own_factors import OwnFactors
 from service.domain.accounts.passkey_sign_ins import PasskeySignIns
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.removal import Removal
+from service.domain.accounts.roles import Roles
 from service.domain.accounts.second_steps import SecondSteps
 from service.domain.accounts.users import Accounts
 from service.domain.administration.factors import FactorAdministration
@@ -226,11 +226,11 @@ def build_services(settings: Settings) -> Services:
     flows = _build_flows(settings, base, limits, store, outbox)
     passkeys = Passkeys(derive_key(settings.secret, PASSKEYS))
     proofs = Proofs(limits, base.secret_box, flows, passkeys, sessions, key=derive_key(settings.secret, FLOWS))
-    joining = Joining(flows, access)
-    verification, resets = Verification(flows), Resets(flows, passwords, access, proofs)
-    removal = Removal(access, store)
-    sign_ins = SignIns(flows, exchange_codes, accounts, access)
-    email_changes = EmailChanges(flows, limits, access)
+    changes = Changes(access, flows)
+    joining = Joining(changes)
+    verification, resets = Verification(flows, changes), Resets(flows, passwords, changes, proofs)
+    sign_ins = SignIns(flows, exchange_codes, accounts, changes)
+    email_changes = EmailChanges(flows, limits, changes)
     sign_in = SignIn(
         gateway,
         states,
@@ -256,23 +256,23 @@ def build_services(settings: Settings) -> Services:
         passwords=passwords,
         accounts=accounts,
         directory=directory,
-        own_account=OwnAccount(accounts, passwords, flows, removal, sessions),
-        own_factors=OwnFactors(flows),
+        own_account=OwnAccount(accounts, passwords, changes, sessions),
+        own_factors=OwnFactors(changes),
         enrolment=Enrolment(
             accounts,
             sessions,
             pending=pending,
-            flows=flows,
+            changes=changes,
             store=store,
             secret_box=base.secret_box,
             passkeys=passkeys,
         ),
         second_steps=SecondSteps(accounts, sessions, pending, proofs, passkeys),
         passkey_sign_ins=PasskeySignIns(accounts, sessions, pending, passkeys),
-        user_administration=UserAdministration(passwords, protection, flows, removal, limits),
-        session_administration=SessionAdministration(sessions, access),
+        user_administration=UserAdministration(passwords, protection, flows, changes, limits),
+        session_administration=SessionAdministration(sessions, changes),
         link_administration=LinkAdministration(flows, store, base.secret_box),
-        factor_administration=FactorAdministration(flows),
+        factor_administration=FactorAdministration(changes),
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,
@@ -291,7 +291,7 @@ def build_services(settings: Settings) -> Services:
         native_sign_in=NativeSignIn(
             gateway, states, accounts=accounts, clients=clients, joining=joining, projects=projects
         ),
-        own_identities=OwnIdentities(sign_in, exchange_codes, flows),
+        own_identities=OwnIdentities(sign_in, exchange_codes, changes),
         provider_clients=clients,
         exchange_codes=exchange_codes,
         outbox=outbox,
@@ -316,7 +316,7 @@ def build_services(settings: Settings) -> Services:
         jobs=build_jobs(base, limits, outbox, sightings, journal),
         access=access,
         rules=RulesAdministration(access, made),
-        roles=Roles(access),
+        roles=Roles(access, changes),
         keys=Keys(base.store, projects),
         providers=ProviderAdministration(admin, base.store, base.secret_box, projects, base_url=settings.base_url),
         realtime=Realtime(

@@ -26,6 +26,8 @@ class EventType(StrEnum):
     USER_ENABLED = "user_enabled"
     USER_DELETED = "user_deleted"
     EMAIL_CHANGED = "email_changed"
+    EMAIL_VERIFIED = "email_verified"
+    ROLES_CHANGED = "roles_changed"
     CLAIMS_CHANGED = "claims_changed"
     PASSWORD_CHANGED = "password_changed"  # noqa: S105 - the name of a type
     SIGNED_IN = "signed_in"
@@ -92,8 +94,12 @@ async def record_event(database: ProjectDatabase, event: Event, days: int) -> No
 
 
 async def record_events(database: ProjectDatabase, events: Sequence[Event], days: int) -> None:
-    """In one command, for so many days. Those that are there already, as after a lost answer, stay as they are."""
-    await database.records(EVENTS).insert_each([_write(event, days) for event in events])
+    """In one command, for so many days; with none they are not stored. Within the transaction of a change, if it has one.
+
+    Those that are there already, as after a lost answer, stay as they are.
+    """
+    if days and events:
+        await database.records(EVENTS).insert_each([_write(event, days) for event in events])
 
 
 async def find_events(database: ProjectDatabase, wanted: EventFilter, *, limit: int, offset: int) -> list[Document]:

@@ -12,10 +12,10 @@ from service.storage.account_states import PASSKEY, TOTP, AccountState, read_sta
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.records import Projection
-from service.storage.sign_in_ways import another_way
 from service.storage.users import PROFILE, STANDING, User, read_user
 
 USERS = "users"
+UNKNOWN = datetime(1970, 1, 1)  # noqa: DTZ001 - as MongoDB gives times
 # No secret is read to show factors.
 SHOWN: Projection = dict.fromkeys(("id", "name", "created_at", "last_used_at"), 1)
 
@@ -78,26 +78,6 @@ async def use_recovery_code(database: ProjectDatabase, user_id: str, digest: str
     )
 
 
-async def add_totp(
-    database: ProjectDatabase, user_id: str, factor: Factor, *, sealed: str, step: int, recovery: Sequence[str] | None
-) -> None:
-    """Within a transaction that found none. `recovery` has the digests of codes where they are new."""
-    totp: Document = {
-        "id": factor.id,
-        "name": factor.name,
-        "sealed": sealed,
-        "step": step,
-        "created_at": factor.created_at,
-        "last_used_at": factor.last_used_at,
-    }
-    fields: Document = {"totp": totp} | ({"recovery": list(recovery)} if recovery is not None else {})
-    await database.records(USERS).update_one({"_id": user_id}, {"$set": fields})
-
-
-async def replace_recovery(database: ProjectDatabase, user_id: str, digests: Sequence[str]) -> None:
-    await database.records(USERS).update_one({"_id": user_id}, {"$set": {"recovery": list(digests)}})
-
-
 async def list_factors(database: ProjectDatabase, user_id: str) -> Sequence[Factor]:
     fields = {f"{kind}.{name}": 1 for kind in ("totp", "passkeys") for name in (*SHOWN, "factor_id")}
     record = await database.records(USERS).find({"_id": user_id}, fields)
@@ -108,7 +88,7 @@ def read_listed(record: Document) -> Sequence[Factor]:
     """The factors that a record has, in the order in which they were added."""
     totp = record.get("totp")
     found = [] if totp is None else [_read(totp, TOTP)]
-    found += [_read({**each, "id": each["factor_id"]}, PASSKEY) for each in record.get("passkeys", ())]
+    found += [_read({**each, "id": each.get("factor_id", "")}, PASSKEY) for each in record.get("passkeys", ())]
     return sorted(found, key=lambda factor: factor.created_at)
 
 
@@ -120,27 +100,19 @@ async def rename_factor(database: ProjectDatabase, user_id: str, factor_id: str,
     ) or await users.update_one({"_id": user_id, "passkeys.factor_id": factor_id}, {"$set": {"passkeys.$.name": name}})
 
 
-async def remove_factor(database: ProjectDatabase, user_id: str, factor: Factor) -> bool:
-    """Whether the user can sign in without it. Within a transaction that found it; recovery codes go with the last one."""
-    users = database.records(USERS)
-    if factor.type == TOTP:
-        removed = await users.update_one({"_id": user_id, "totp.id": factor.id}, {"$unset": {"totp": ""}})
-    else:
-        part: Document = {"factor_id": factor.id}
-        match = {"_id": user_id, **another_way(passkey=part)}
-        removed = await users.update_one(match, {"$pull": {"passkeys": part}})
-        await users.update_one({"_id": user_id, "passkeys": []}, {"$unset": {"passkeys": ""}})
-    if removed:
-        without: Document = {"_id": user_id, "totp": {"$exists": False}, "passkeys.0": {"$exists": False}}
-        await users.update_one(without, {"$unset": {"recovery": ""}})
-    return removed
-
-
-async def remove_factors(database: ProjectDatabase, user_id: str) -> bool:
-    """All of a user's, and the recovery codes. Whether there is such a user."""
-    fields = dict.fromkeys(("totp", "passkeys", "recovery"), "")
-    return await database.records(USERS).update_one({"_id": user_id}, {"$unset": fields})
+def totp_document(factor: Factor, sealed: str, step: int) -> Document:
+    """The secret is sealed; a code of `step` is used already."""
+    return {
+        "id": factor.id,
+        "name": factor.name,
+        "sealed": sealed,
+        "step": step,
+        "created_at": factor.created_at,
+        "last_used_at": factor.last_used_at,
+    }
 
 
 def _read(part: Document, type_: str) -> Factor:
-    return Factor(part["id"], type_, part["name"], part["created_at"], part.get("last_used_at"))
+    """Another program may have written less than this one does."""
+    name, made = part.get("name", ""), part.get("created_at", UNKNOWN)
+    return Factor(part.get("id", ""), type_, name, made, part.get("last_used_at"))

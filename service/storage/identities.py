@@ -10,7 +10,6 @@ from service.schema.values import now
 from service.storage.account_states import NEW_ACCOUNT, AccountState, read_state
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
-from service.storage.sign_in_ways import another_way
 from service.storage.users import FIRST_VERSION, STANDING, Identity, identity_document
 
 ID_LETTERS = 24
@@ -74,7 +73,7 @@ class Identities:
     async def list_of(self, user_id: str) -> Sequence[OwnIdentity]:
         """In the order in which they were added."""
         record = await self._records.find({"_id": user_id}, {"identities": 1})
-        return [_read(each) for each in (record or {}).get("identities", ())]
+        return [read_identity(each) for each in (record or {}).get("identities", ())]
 
     async def add(self, user_id: str, identity: Identity, *, used: datetime | None = None) -> bool:
         """Whether the user has it now and had it not before; False also where there are as many as may be.
@@ -95,46 +94,6 @@ class Identities:
         changes = {f"identities.$.{name}": value for name, value in said.items()}
         match = {"_id": user_id, "identities": {"$elemMatch": _key(identity)}}
         await self._records.update_one(match, {"$set": changes})
-
-    async def remove(self, user_id: str, identity: Identity) -> bool:
-        """Whether it is gone: it stays where the user has no other way to sign in. One command decides."""
-        mine = _key(identity)
-        match: Document = {"_id": user_id, "identities": {"$elemMatch": mine}, **another_way(identity=mine)}
-        is_it = {"$and": [{"$eq": [f"$$this.{name}", {"$literal": value}]} for name, value in mine.items()]}
-        others = {"$filter": {"input": "$identities", "cond": {"$not": is_it}}}
-        # The index would take two empty lists for the same identity.
-        kept = {"$cond": [{"$eq": ["$identities", []]}, "$$REMOVE", "$identities"]}
-        next_subject = {"$ifNull": [{"$first": "$identities.subject"}, "$$REMOVE"]}
-        was_first = {"$eq": ["$oauth_id", {"$literal": identity.subject}]}
-        changes: list[Document] = [
-            {"$set": {"identities": others}},
-            {"$set": {"oauth_id": {"$cond": [was_first, next_subject, "$oauth_id"]}, "identities": kept}},
-        ]
-        return await self._records.update(match, changes, {"_id": 1}) is not None
-
-    async def join(self, user: ExistingUser, identity: Identity, email: str) -> bool:
-        """Whether `user` is still as it was found, with a proven address and no second factor, and has the identity now.
-
-        Raises DuplicateValue where somebody else has it.
-        """
-        match: Document = {
-            "_id": user.id,
-            "email": email,
-            "email_verified": True,
-            "token_version": user.version,
-            "oauth_id": {"$exists": False},
-            "disabled": {"$ne": True},
-            "totp": {"$exists": False},
-            "passkeys.0": {"$exists": False},
-            f"identities.{MAX_IDENTITIES - 1}": {"$exists": False},
-        }
-        moment = now()
-        changes: Document = {
-            "$set": {"oauth_id": identity.subject},
-            "$push": {"identities": identity_document(identity, moment, used=moment)},
-            "$inc": {"version": 1},
-        }
-        return await self._records.update_one(match, changes)
 
 
 def _key(identity: Identity) -> Document:
@@ -159,7 +118,7 @@ def _first_known(rows: Sequence[Document], identity: Identity) -> ExistingUser |
     return ExistingUser(row["_id"], row.get("oauth_id"), row["token_version"], has_identity, read_state(row))
 
 
-def _read(each: Document) -> OwnIdentity:
+def read_identity(each: Document) -> OwnIdentity:
     identity = Identity(each["issuer"], each["subject"], each.get("provider"), each.get("email"))
     # The subject is nobody's business, and what names it stays the same.
     id_ = hashlib.sha256(f"{identity.issuer}\n{identity.subject}".encode()).hexdigest()[:ID_LETTERS]

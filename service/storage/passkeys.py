@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from service.bounds import MAX_PASSKEYS
 from service.passkeys.answers import Passkey, Use
 from service.passkeys.options import decode, encode
 from service.storage.account_states import AccountState, read_state
@@ -63,14 +62,17 @@ async def find_holder(database: ProjectDatabase, credential_id: bytes) -> Passke
     return PasskeyHolder(read_user(database, record), read_state(record), bytes(record["webauthn_id"]), _read(found))
 
 
-async def add_passkey(
-    database: ProjectDatabase, user_id: str, factor: Factor, passkey: Passkey, *, recovery: Sequence[str] | None
-) -> bool:
-    """Whether there was room. `recovery` has the digests of codes where they are new.
+async def use_passkey(database: ProjectDatabase, user_id: str, passkey: Passkey, use: Use, moment: datetime) -> bool:
+    """Whether the user still has it, and nobody has used it with that counter, or a later one, where that is counting."""
+    wanted: Document = {"id": encode(passkey.credential_id)}
+    if use.is_counting:
+        wanted["counter"] = {"$lt": use.counter} if use.counter else 0
+    changes: Document = {"$set": {"passkeys.$.counter": use.counter, "passkeys.$.last_used_at": moment}}
+    return await database.records(USERS).update_one({"_id": user_id, "passkeys": {"$elemMatch": wanted}}, changes)
 
-    Raises DuplicateValue where somebody has it.
-    """
-    part: Document = {
+
+def passkey_document(factor: Factor, passkey: Passkey) -> Document:
+    return {
         "id": encode(passkey.credential_id),
         "factor_id": factor.id,
         "name": factor.name,
@@ -80,19 +82,6 @@ async def add_passkey(
         "created_at": factor.created_at,
         "last_used_at": factor.last_used_at,
     }
-    changes: Document = {"$push": {"passkeys": part}}
-    changes |= {"$set": {"recovery": list(recovery)}} if recovery is not None else {}
-    room: Document = {"_id": user_id, f"passkeys.{MAX_PASSKEYS - 1}": {"$exists": False}}
-    return await database.records(USERS).update_one(room, changes)
-
-
-async def use_passkey(database: ProjectDatabase, user_id: str, passkey: Passkey, use: Use, moment: datetime) -> bool:
-    """Whether the user still has it, and nobody has used it with that counter, or a later one, where that is counting."""
-    wanted: Document = {"id": encode(passkey.credential_id)}
-    if use.is_counting:
-        wanted["counter"] = {"$lt": use.counter} if use.counter else 0
-    changes: Document = {"$set": {"passkeys.$.counter": use.counter, "passkeys.$.last_used_at": moment}}
-    return await database.records(USERS).update_one({"_id": user_id, "passkeys": {"$elemMatch": wanted}}, changes)
 
 
 def _read(part: Document) -> Passkey:

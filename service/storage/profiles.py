@@ -16,7 +16,7 @@ from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import condemn_owned, find_owned, remove
 from service.storage.files.uploads import Upload
-from service.storage.records import Projection, match_versions
+from service.storage.records import match_versions
 from service.storage.users import PROFILE, User, encode_data, read_user
 
 
@@ -33,9 +33,6 @@ class ProfileUpdate:
     email: str | None = None
     revisions: Versions = None
     sid: str | None = None
-
-
-NOTHING: Document = {}
 
 
 class _NoUser(Exception):
@@ -78,33 +75,28 @@ async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[Us
     before = await database.records("users").find(_match(update), PROFILE)
     if before is None:
         raise _NoUser
-    after, condemned = await replace_data(database, before, update.data)
+    values, dropped = await plan_data(database, before, update.data)
+    changes: Document = {"$set": values, "$inc": {"version": 1}}
+    after = await database.records("users").update({"_id": before["_id"]}, changes, PROFILE)
     if after is None:
         raise _NoUser
-    return read_user(database, after), condemned
+    return read_user(database, after), await condemn_owned(database, before["_id"], dropped)
 
 
-async def replace_data(
-    database: ProjectDatabase,
-    before: Document,
-    data: Mapping[str, Any],
-    beside: Document = NOTHING,
-    fields: Projection = PROFILE,
-) -> tuple[Document | None, ObjectId | None]:
-    """Within a transaction that found the record `before`: sets fields of its `data`, and those `beside`.
+async def plan_data(
+    database: ProjectDatabase, before: Document, data: Mapping[str, Any]
+) -> tuple[Document, dict[str, str]]:
+    """Within a transaction that found the record `before`: what to set so that its `data` has these fields.
 
-    Returns the `fields` of the record afterwards, and the intent of the files that nothing in `data` names any more, which
-    `remove` takes after the commit. Raises TooLarge.
+    Also returns the files (field → name) that nothing in `data` names any more. Raises TooLarge.
     """
     held = await find_held(database, before)
     names = {**database.file_urls.names(data), **_kept(held, data)}
     files = {**_untouched(held, before["data"], data), **names}
     raw = encode_data({**before["data"], **data, **files})
     dropped = {name: file for name, file in held.items() if file.encode() not in raw}
-    changes = _changes({**data, **files}, {})
-    changes["$set"] |= {"files": files, **beside}
-    after = await database.records("users").update({"_id": before["_id"]}, changes, fields)
-    return after, await condemn_owned(database, before["_id"], dropped)
+    values: Document = _changes({**data, **files}, {})["$set"]
+    return {**values, "files": files}, dropped
 
 
 async def find_held(database: ProjectDatabase, record: Document) -> dict[str, str]:

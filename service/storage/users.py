@@ -10,8 +10,8 @@ from typing import Any
 
 import bson
 
-from service.bounds import MAX_ROLES, MAX_USER_BYTES
-from service.errors import Invalid, ServiceError, TooLarge
+from service.bounds import MAX_USER_BYTES
+from service.errors import ServiceError, TooLarge
 from service.schema.values import now
 from service.storage.account_states import (
     FACTOR_FIELDS,
@@ -172,28 +172,9 @@ class Users:
             self._database.file_urls.show(record)
         return record
 
-    async def replace_roles(self, user_id: str, roles: list[str]) -> list[str] | None:
-        """The roles afterwards; None where there is no such user."""
-        changes = {"$set": {"roles": roles}, "$inc": {"version": 1}}
-        record = await self._records.update({"_id": user_id}, changes, {"roles": 1})
-        return None if record is None else record["roles"]
-
-    async def replace_some_roles(
-        self, user_id: str, roles: list[str], *, among: list[str], match: Document
-    ) -> list[str] | None:
-        """Of the roles `among`, the user has just `roles` afterwards; others stay. None where nobody satisfies `match`.
-
-        Raises Invalid where there would be too many.
-        """
-        others = {"$setDifference": [{"$ifNull": ["$roles", []]}, among]}
-        joined = {"$setUnion": [others, roles]}
-        room = {"$expr": {"$lte": [{"$size": joined}, MAX_ROLES]}}
-        version = {"$add": [{"$ifNull": ["$version", 0]}, 1]}
-        changes = [{"$set": {"roles": joined, "version": version}}]
-        record = await self._records.update({"$and": [{"_id": user_id}, match, room]}, changes, {"roles": 1})
-        if record is None and await self._records.find({"_id": user_id, **match}, {"_id": 1}):
-            raise Invalid.one(("body", "roles"), f"A user has at most {MAX_ROLES} roles", type_="too_long")
-        return None if record is None else record["roles"]
+    async def has_match(self, user_id: str, match: Document) -> bool:
+        """Whether there is such a user, of whom `match` holds."""
+        return await self._records.find({"$and": [{"_id": user_id}, match]}, {"_id": 1}) is not None
 
     async def has_email(self, email: str) -> bool:
         return await self._records.find({"email": email}, {"_id": 1}) is not None

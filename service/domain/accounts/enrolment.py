@@ -1,17 +1,18 @@
 """Adding second factors: by somebody who is signed in, or on the way to a session where the project asks for one."""
 
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
+from service.bounds import MAX_PASSKEYS
 from service.domain.access.caller import UserCaller
+from service.domain.accounts.changes import Author, Changes, First
+from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.factors import totp
-from service.domain.factors.changes import Change, note_change
 from service.domain.factors.passkeys import Asked, Passkeys, find_party
 from service.domain.factors.proofs import place_of_totp
 from service.domain.factors.recovery_codes import hash_codes, new_codes
-from service.domain.flows.flows import TRIES, Flows
+from service.domain.flows.flows import TRIES
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND
@@ -30,17 +31,14 @@ from service.errors import (
 from service.passkeys.answers import Refused, Registration
 from service.schema.values import now
 from service.storage.account_states import PASSKEY, TOTP, AccountState
+from service.storage.accounts import Account, AccountChange, AddedPasskey, AddedTotp
 from service.storage.databases import ProjectDatabase
-from service.storage.events import EventType
-from service.storage.factors import Factor, Owner, add_totp, find_owner
+from service.storage.factors import Factor, Owner, find_owner
 from service.storage.flows import FlowStore, new_record
 from service.storage.ids import new_id
-from service.storage.passkeys import add_passkey
 
 ENROL_TOTP = "enrol_totp"
 TOTP_NAME, PASSKEY_NAME = "Authenticator app", "Passkey"
-# Stores a factor, and the digests of these recovery codes with it.
-AddFactor = Callable[[ProjectDatabase], Awaitable[list[str] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class Enrolment:
         sessions: Sessions,
         *,
         pending: PendingSignIns,
-        flows: Flows,
+        changes: Changes,
         store: FlowStore,
         secret_box: SecretBox,
         passkeys: Passkeys,
@@ -109,7 +107,7 @@ class Enrolment:
         self._accounts = accounts
         self._sessions = sessions
         self._pending = pending
-        self._flows = flows
+        self._changes = changes
         self._store = store
         self._box = secret_box
 
@@ -169,16 +167,13 @@ class Enrolment:
         moment = now()
         factor = Factor(factor_id, TOTP, record["state"]["name"], moment, moment)
 
-        async def write(database: ProjectDatabase) -> list[str] | None:
+        async def spend(database: ProjectDatabase) -> None:
             if not await self._store.spend(record["_id"], moment, database.session):
                 raise InvalidCode
-            codes = await self.open_place(enrollee, TOTP, database)
-            hashed = None if codes is None else hash_codes(codes)
-            # The code that confirms it is used by that.
-            await add_totp(database, user.id, factor, sealed=sealed, step=step, recovery=hashed)
-            return codes
 
-        return await self.finish(enrollee, factor, write, client, locale)
+        # The code that confirms the secret is used by that.
+        added = AddedTotp(factor, sealed, step)
+        return await self._finish(enrollee, added, spend, client, locale)
 
     async def begin_passkey(self, enrollee: Enrollee) -> Asked:
         """In the flow of the sign-in that waits, or in one of its own. Raises InvalidCode, ConfigurationMissing."""
@@ -205,64 +200,60 @@ class Enrolment:
             raise InvalidCode from None
         factor = Factor(new_id(), PASSKEY, answer.name or PASSKEY_NAME, now())
 
-        async def write(database: ProjectDatabase) -> list[str] | None:
+        async def spend(database: ProjectDatabase) -> None:
             if enrollee.pending is None and not await self._pending.spend(asked, database):
                 raise InvalidCode
-            codes = await self.open_place(enrollee, PASSKEY, database)
-            hashed = None if codes is None else hash_codes(codes)
-            if not await add_passkey(database, user.id, factor, passkey, recovery=hashed):
-                raise FactorLimit
-            return codes
 
         try:
-            return await self.finish(enrollee, factor, write, client, locale)
+            return await self._finish(enrollee, AddedPasskey(factor, passkey), spend, client, locale)
         except DuplicateValue:
-            # A device that is somebody's already; browsers leave those out that are the user's own.
+            # The device is in use already; browsers leave out those that are the user's own.
             raise InvalidCode from None
 
-    async def open_place(self, enrollee: Enrollee, kind: str, database: ProjectDatabase) -> list[str] | None:
-        """Within the transaction that adds a factor: that the user may, by what the record says in it.
-
-        New recovery codes, to store as well, where it is the first. Raises as `confirm_totp`.
-        """
-        owner = await find_owner(database, enrollee.owner.user.id)
-        if owner is None or owner.user.version != enrollee.version:
-            raise InvalidCode
-        caller, pending, state = enrollee.caller, enrollee.pending, owner.state
-        if state.disabled:
-            raise AccountDisabled
-        if caller is not None and not caller.is_in_force(owner.user):
-            raise InvalidToken
-        if pending is not None and (state.factors or not await self._pending.spend(pending, database)):
-            raise InvalidCode
-        _check_new(state, kind)
-        if caller is not None and caller.aal < 2 and state.factors:
-            raise StepUpRequired
-        return None if state.factors else new_codes()
-
-    async def finish(
-        self, enrollee: Enrollee, factor: Factor, add: AddFactor, client: Client, locale: str | None
+    async def _finish(
+        self, enrollee: Enrollee, added: AddedTotp | AddedPasskey, spend: First, client: Client, locale: str | None
     ) -> Enrolled:
-        """Has a factor added, tells the user, and opens a session in the place of that by which it was added."""
-        project, owner, sid = enrollee.project, enrollee.owner, enrollee.replaces
-        change = Change(EventType.FACTOR_ADDED, client, sid, locale, {"type": factor.type})
+        """Adds a factor, and opens a session in the place of that by which it was added.
 
-        async def write(database: ProjectDatabase) -> list[str] | None:
-            codes = await add(database)
-            await note_change(self._flows, database, project, owner.user, change)
-            return codes
+        Recovery codes come with the first factor. Raises as `confirm_totp` and `spend`, a part of the transaction.
+        """
+        project, owner, sid, codes = enrollee.project, enrollee.owner, enrollee.replaces, new_codes()
 
-        codes, version = await project.database.in_transaction(write), enrollee.version
-        self._flows.wake()
+        async def spend_both(database: ProjectDatabase) -> None:
+            await spend(database)
+            if enrollee.pending is not None and not await self._pending.spend(enrollee.pending, database):
+                raise InvalidCode
+
+        def decide(account: Account) -> AccountChange:
+            _check_place(enrollee, account, added)
+            return AccountChange(added_factor=added, recovery=None if account.factors else hash_codes(codes))
+
+        author = Author(client=client, sid=sid, locale=locale, caller=enrollee.caller)
+        changed = await self._changes.apply(project, owner.user.id, decide, author, notice=NOTICE, first=spend_both)
+        version = changed.version
         if sid is not None:
             ended = await self._sessions.end_replaced(project, owner.user.id, sid, version)
             if ended is None:
                 raise InvalidToken
             version = ended
-        amr = tuple(dict.fromkeys((*enrollee.amr, SECOND[factor.type])))
+        amr = tuple(dict.fromkeys((*enrollee.amr, SECOND[added.factor.type])))
         user = replace(owner.user, version=version)
         signed_in = await self._accounts.sign_in(project, user, client, owner.state, amr=amr)
-        return Enrolled(signed_in, factor, codes)
+        return Enrolled(signed_in, added.factor, None if changed.before.factors else codes)
+
+
+def _check_place(enrollee: Enrollee, account: Account, added: AddedTotp | AddedPasskey) -> None:
+    """By the account as the transaction that adds a factor reads it. Raises as `Enrolment.confirm_totp`."""
+    state, caller, kind = account.state, enrollee.caller, added.factor.type
+    if account.user.version != enrollee.version or (enrollee.pending is not None and state.factors):
+        raise InvalidCode
+    if state.disabled:
+        raise AccountDisabled
+    _check_new(state, kind)
+    if caller is not None and caller.aal < 2 and state.factors:
+        raise StepUpRequired
+    if sum(each.type == kind for each in account.factors) >= MAX_PASSKEYS:
+        raise FactorLimit
 
 
 def _check_on(project: Project) -> None:

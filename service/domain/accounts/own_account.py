@@ -4,22 +4,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from service.domain.access.caller import UserCaller
+from service.domain.accounts.changes import Author, Changes
 from service.domain.accounts.password_hashes import is_hash
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.removal import Removal, check_in_force
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import PASSWORD, has_factors, level_of
 from service.domain.sessions.pending import Recognized
 from service.domain.sessions.sessions import Client, Sessions
 from service.domain.sessions.step_up import require_recent
 from service.errors import Invalid, InvalidToken, StepUpRequired
-from service.storage.databases import ProjectDatabase
-from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.user_changes import replace_password
+from service.storage.accounts import AccountChange
 from service.storage.users import Credentials
 
 NOTICE = "password_changed"
@@ -27,7 +23,7 @@ NOTICE = "password_changed"
 
 @dataclass(frozen=True, slots=True)
 class PasswordChange:
-    """The password to have from now on, and the `present` one, which nobody needs who has none; `locale` is the notice's."""
+    """`password` is the new one. `present` is the current one; omit it if the account has none. `locale` is the notice's."""
 
     password: str = field(repr=False)
     present: str | None = field(default=None, repr=False)
@@ -46,14 +42,11 @@ class _Present:
 class OwnAccount:
     """For the holders of user tokens."""
 
-    def __init__(
-        self, accounts: Accounts, passwords: Passwords, flows: Flows, removal: Removal, sessions: Sessions
-    ) -> None:
+    def __init__(self, accounts: Accounts, passwords: Passwords, changes: Changes, sessions: Sessions) -> None:
         self._accounts = accounts
         self._sessions = sessions
         self._passwords = passwords
-        self._flows = flows
-        self._removal = removal
+        self._changes = changes
 
     async def replace_password(self, caller: UserCaller, change: PasswordChange, client: Client) -> SignedIn:
         """Ends all sessions of the caller, opens a new one, voids what the user was mailed before, and tells the user.
@@ -69,21 +62,9 @@ class OwnAccount:
         _check(project, change.password, credentials.user.email)
         hashed = await self._passwords.hash(change.password, project.id)
         user = credentials.user
-        notice = Purpose(NOTICE, user.email, user.id, locale=change.locale)
-        event = _event(EventType.PASSWORD_CHANGED, caller, client)
-
-        async def write(database: ProjectDatabase) -> int:
-            await check_in_force(database, caller)
-            version = await replace_password(database, user.id, hashed)
-            await self._flows.void(user.id, database, project)
-            await self._flows.insert(project, notice, database)
-            await record_event(database, event, project.settings.event_days)
-            return version
-
-        version = await project.database.in_transaction(write)
-        await self._removal.finish(project, user.id, None)
-        self._flows.wake()
-        signed_in, state = replace(user, version=version), credentials.state
+        author, wanted = Author.of(caller, client, change.locale), AccountChange(password=hashed)
+        changed = await self._changes.apply(project, user.id, wanted, author, notice=NOTICE)
+        signed_in, state = replace(user, version=changed.version), credentials.state
         return await self._accounts.sign_in(
             project, signed_in, client, state, amr=present.amr, auth_time=present.auth_time
         )
@@ -113,13 +94,9 @@ class OwnAccount:
 
     async def delete(self, caller: UserCaller, client: Client) -> None:
         """Raises InvalidToken."""
-        await self._removal.remove(caller.project, _event(EventType.USER_DELETED, caller, client), caller)
+        await self._changes.remove(caller.project, caller.user_id, Author.of(caller, client))
 
 
 def _check(project: Project, password: str, email: str | None = None) -> None:
     if violations := check_password(password, project.settings, project.name, email):
         raise Invalid(violations)
-
-
-def _event(type_: EventType, caller: UserCaller, client: Client) -> Event:
-    return Event(type_, caller.user_id, Actor.USER, caller.sid, client.ip, client.user_agent)

@@ -4,23 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.domain.access.caller import UserCaller
-from service.domain.factors.changes import Change, note_change
+from service.domain.accounts.changes import Author, Changes
 from service.domain.factors.recovery_codes import hash_codes, new_codes
-from service.domain.flows.flows import Flows
 from service.domain.sessions.sessions import Client
 from service.errors import FactorNotFound, InvalidToken, LastSignInMethod, NoFactor, StepUpRequired
+from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
-from service.storage.events import EventType
-from service.storage.factors import (
-    Factor,
-    Owner,
-    find_owner,
-    list_factors,
-    remove_factor,
-    rename_factor,
-    replace_recovery,
-)
+from service.storage.factors import Factor, Owner, find_owner, list_factors, rename_factor
 
+# The mail that tells of another factor.
+NOTICE = "factor_changed"
 # The class has a method `list`.
 Codes = list[str]
 
@@ -36,8 +29,8 @@ class OwnFactorList:
 class OwnFactors:
     """For the holders of user tokens."""
 
-    def __init__(self, flows: Flows) -> None:
-        self._flows = flows
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
 
     async def list(self, caller: UserCaller) -> OwnFactorList:
         """Raises InvalidToken."""
@@ -55,35 +48,29 @@ class OwnFactors:
 
     async def remove(self, caller: UserCaller, factor_id: str, client: Client, locale: str | None) -> None:
         """Recovery codes go with the last factor. Raises InvalidToken, FactorNotFound, StepUpRequired, LastSignInMethod."""
-        project = caller.project
 
-        async def write(database: ProjectDatabase) -> None:
-            owner = await _find_owner(database, caller)
-            factor = _pick(await list_factors(database, caller.user_id), factor_id)
-            _check_level(caller, owner)
-            if not await remove_factor(database, caller.user_id, factor):
+        def decide(account: Account) -> AccountChange:
+            factor = _pick(account.factors, factor_id)
+            _check_level(caller, account)
+            if not account.has_way_without(factor):
                 raise LastSignInMethod
-            change = Change(EventType.FACTOR_REMOVED, client, caller.sid, locale, {"type": factor.type})
-            await note_change(self._flows, database, project, owner.user, change)
+            return AccountChange(removed_factors=(factor,))
 
-        await project.database.in_transaction(write)
-        self._flows.wake()
+        author = Author.of(caller, client, locale)
+        await self._changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE)
 
     async def replace_recovery_codes(self, caller: UserCaller, client: Client, locale: str | None) -> Codes:
         """New ones; the old ones are dead. Raises InvalidToken, NoFactor, StepUpRequired."""
-        project, codes = caller.project, new_codes()
+        codes = new_codes()
 
-        async def write(database: ProjectDatabase) -> None:
-            owner = await _find_owner(database, caller)
-            if not owner.state.factors:
+        def decide(account: Account) -> AccountChange:
+            if not account.factors:
                 raise NoFactor
-            _check_level(caller, owner)
-            await replace_recovery(database, caller.user_id, hash_codes(codes))
-            change = Change(EventType.RECOVERY_CODES_MADE, client, caller.sid, locale)
-            await note_change(self._flows, database, project, owner.user, change)
+            _check_level(caller, account)
+            return AccountChange(recovery=hash_codes(codes))
 
-        await project.database.in_transaction(write)
-        self._flows.wake()
+        author = Author.of(caller, client, locale)
+        await self._changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE)
         return codes
 
 
@@ -95,9 +82,9 @@ async def _find_owner(database: ProjectDatabase, caller: UserCaller) -> Owner:
     return owner
 
 
-def _check_level(caller: UserCaller, owner: Owner) -> None:
-    """By the record as the transaction sees it: somebody may have added a factor since the request came."""
-    if caller.aal < 2 and owner.state.factors:
+def _check_level(caller: UserCaller, account: Account) -> None:
+    """By the record as the transaction sees it: another request may have added a factor since. Raises StepUpRequired."""
+    if caller.aal < 2 and account.factors:
         raise StepUpRequired
 
 

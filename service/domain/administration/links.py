@@ -9,10 +9,11 @@ from service.domain.mails.contents import Contents, open_contents
 from service.domain.mails.routes import life_of
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
+from service.errors import UserNotFound
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.flows import FlowStore
-from service.storage.user_changes import find_record
+from service.storage.users import Users
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,10 @@ class LinkAdministration:
         event = Event(EventType.LINK_MADE, user_id, Actor.SERVER, detail={"purpose": purpose})
 
         async def write(database: ProjectDatabase) -> HandedLink:
-            user = await find_record(database, user_id)
-            wanted = Purpose(purpose, user["email"], user_id, redirect_to=target)
+            user = await Users(database).find_profile(user_id)
+            if user is None:
+                raise UserNotFound
+            wanted = Purpose(purpose, user.email, user_id, redirect_to=target)
             record = self._flows.record(project, wanted)
             carried = open_contents(self._box, record) or Contents(wanted.to)
             record["expires_at"] = record["created_at"] + life_of(purpose)

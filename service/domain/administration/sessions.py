@@ -2,22 +2,20 @@
 
 from collections.abc import Sequence
 
-from service.domain.access.control import AccessControl
+from service.domain.accounts.changes import SERVER, Changes
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Sessions
 from service.errors import UserNotFound
-from service.storage.databases import ProjectDatabase
-from service.storage.endings import end_all
-from service.storage.events import Actor, Event, EventType, record_event
+from service.storage.accounts import AccountChange
 from service.storage.sessions import Session
 
 
 class SessionAdministration:
     """For the secret key."""
 
-    def __init__(self, sessions: Sessions, access: AccessControl) -> None:
+    def __init__(self, sessions: Sessions, changes: Changes) -> None:
         self._sessions = sessions
-        self._access = access
+        self._changes = changes
 
     async def list(self, project: Project, user_id: str) -> Sequence[Session]:
         """Those that can still be used, the newest first. Raises UserNotFound."""
@@ -28,12 +26,4 @@ class SessionAdministration:
 
     async def end_all(self, project: Project, user_id: str) -> None:
         """Every token of the user dies, also those that belong to no session. Raises UserNotFound."""
-        event = Event(EventType.SESSIONS_ENDED, user_id, Actor.SERVER)
-
-        async def write(database: ProjectDatabase) -> None:
-            if await end_all(database, user_id) is None:
-                raise UserNotFound
-            await record_event(database, event, project.settings.event_days)
-
-        await project.database.in_transaction(write)
-        self._access.forget_user(project, user_id)
+        await self._changes.apply(project, user_id, AccountChange(ends_sessions=True), SERVER)

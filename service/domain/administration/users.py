@@ -3,14 +3,14 @@
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service.bounds import MAX_CLAIMS_BYTES
+from service.domain.accounts.changes import SERVER, Changes
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.removal import Removal
 from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.files.protection import FileProtection
 from service.domain.flows.flows import Flows
@@ -20,17 +20,10 @@ from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, UserNotFound, Violation
 from service.query.populate import Row
 from service.schema.values import check_data
-from service.storage.account_states import AccountState, read_state
+from service.storage.account_states import AccountState
+from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
-from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.user_changes import (
-    ChangedUser,
-    UserChange,
-    change_user,
-    find_record,
-    replace_password,
-)
-from service.storage.users import NewUser, Users
+from service.storage.users import NewUser
 
 # In `data` they would look as if they were the record's own.
 NAMES = (*RESERVED, "email", "password")
@@ -46,7 +39,6 @@ class NewPassword:
 
 NO_PASSWORD = NewPassword()
 INVITE = "invite"
-NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +60,15 @@ class Invitation:
 
 
 class UserAdministration:
-    """Every call is one transaction, so that what it says of a change is stored with it."""
+    """For the secret key. Every call is one transaction."""
 
     def __init__(
-        self, passwords: Passwords, protection: FileProtection, flows: Flows, removal: Removal, limits: Limits
+        self, passwords: Passwords, protection: FileProtection, flows: Flows, changes: Changes, limits: Limits
     ) -> None:
         self._passwords = passwords
         self._protection = protection
         self._flows = flows
-        self._removal = removal
+        self._changes = changes
         self._limits = limits
 
     async def create(self, project: Project, draft: UserDraft) -> Row:
@@ -88,20 +80,17 @@ class UserAdministration:
         new = NewUser(draft.email, hashed, draft.data, state=draft.state)
         redirect_to = choose_redirect(project, None)
 
-        async def write(database: ProjectDatabase) -> Row:
-            await Users(database).insert(new)
-            await _record(database, project, EventType.USER_CREATED, new.id)
+        async def invite(database: ProjectDatabase) -> None:
             if draft.invitation is not None:
-                invite = Purpose(INVITE, new.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
-                await self._flows.insert(project, invite, database)
-            return database.file_urls.show(await find_record(database, new.id))
+                wanted = Purpose(INVITE, new.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
+                await self._flows.insert(project, wanted, database)
 
         try:
             async with self._mailing(project, draft):
-                row = await project.database.in_transaction(write)
+                created = await self._changes.create(project, new, SERVER, invite)
         except DuplicateValue:
             raise EmailInUse from None
-        return await self._sign(project, row)
+        return await self._show(project, created)
 
     @asynccontextmanager
     async def _mailing(self, project: Project, draft: UserDraft) -> AsyncIterator[None]:
@@ -117,24 +106,22 @@ class UserAdministration:
         if draft.invitation is not None:
             self._flows.wake()
 
-    async def change(self, project: Project, user_id: str, change: UserChange) -> Row:
-        """The user afterwards. Raises UserNotFound, Invalid, EmailInUse, TooLarge."""
-        _check(change.data, change.beside.get("claims", {}), [])
+    async def change(self, project: Project, user_id: str, change: AccountChange) -> Row:
+        """The user afterwards. With another address the account is unproven, unless the change says otherwise.
 
-        async def write(database: ProjectDatabase) -> ChangedUser:
-            changed = await change_user(database, user_id, change)
-            if changed.before["email"] != changed.after["email"]:
-                await self._flows.void(user_id, database, project)
-            for type_, detail in _find_events(changed):
-                await _record(database, project, type_, user_id, detail)
-            return changed
+        Raises UserNotFound, Invalid, EmailInUse, TooLarge.
+        """
+        _check(change.data or {}, change.claims or {}, [])
+
+        def decide(account: Account) -> AccountChange:
+            is_moved = change.email is not None and change.email != account.user.email
+            return replace(change, email_verified=False) if is_moved and change.email_verified is None else change
 
         try:
-            changed = await project.database.in_transaction(write)
+            changed = await self._changes.apply(project, user_id, decide, SERVER)
         except DuplicateValue:
             raise EmailInUse from None
-        await self._removal.finish(project, user_id, changed.condemned)
-        return await self._sign(project, changed.after)
+        return await self._show(project, changed.after)
 
     async def replace_password(self, project: Project, user_id: str, password: NewPassword) -> None:
         """Gives a user another password, which ends the user's sessions. Raises UserNotFound, Invalid, Busy."""
@@ -147,17 +134,11 @@ class UserAdministration:
             raise Invalid(violations)
         hashed = await self._hash(project, password)
 
-        async def write(database: ProjectDatabase) -> None:
-            await replace_password(database, user_id, hashed)
-            await self._flows.void(user_id, database, project)
-            await _record(database, project, EventType.PASSWORD_CHANGED, user_id)
-
-        await project.database.in_transaction(write)
-        await self._removal.finish(project, user_id, None)
+        await self._changes.apply(project, user_id, AccountChange(password=hashed), SERVER)
 
     async def delete(self, project: Project, user_id: str) -> None:
         """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
-        await self._removal.remove(project, Event(EventType.USER_DELETED, user_id, Actor.SERVER))
+        await self._changes.remove(project, user_id, SERVER)
 
     async def _hash(self, project: Project, password: NewPassword) -> str:
         """Empty where there is no password."""
@@ -165,30 +146,11 @@ class UserAdministration:
             return password.hashed or ""
         return await self._passwords.hash(password.password, project.id)
 
-    async def _sign(self, project: Project, row: Row) -> Row:
+    async def _show(self, project: Project, account: Account) -> Row:
+        row = project.database.file_urls.show(account.stored)
         if project.database.file_urls.names(row["data"]):
             await self._protection.sign_user(project, row["_id"], row["data"])
         return row
-
-
-async def _record(
-    database: ProjectDatabase, project: Project, type_: EventType, user_id: str, detail: Mapping[str, Any] = NOTHING
-) -> None:
-    event = Event(type_, user_id, Actor.SERVER, detail=detail)
-    await record_event(database, event, project.settings.event_days)
-
-
-def _find_events(changed: ChangedUser) -> list[tuple[EventType, Mapping[str, Any]]]:
-    """What a change did beside `data`."""
-    before, after = changed.before, changed.after
-    found: list[tuple[EventType, Mapping[str, Any]]] = []
-    if before["email"] != after["email"]:
-        found.append((EventType.EMAIL_CHANGED, {"before": before["email"], "after": after["email"]}))
-    if read_state(before).disabled != read_state(after).disabled:
-        found.append((EventType.USER_DISABLED if after["disabled"] else EventType.USER_ENABLED, NOTHING))
-    if read_state(before).claims != read_state(after).claims:
-        found.append((EventType.CLAIMS_CHANGED, NOTHING))
-    return found
 
 
 async def _find_email(project: Project, user_id: str) -> str:

@@ -10,7 +10,6 @@ from service.domain.confirmations.verification import VERIFY, Verification
 from service.domain.flows.flows import Flows
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Client
-from service.errors import InvalidCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +44,8 @@ class Confirmations:
         if flow.user_id is None or not must_prove(project):
             await self._verification.finish(project, flow)
             return EmailProven()
-        credentials = await project.users.find_own_credentials(flow.user_id)
-        await self._verification.finish(project, flow)
-        if credentials is None:
-            raise InvalidCode
-        return await self._sign_ins.sign_in(project, credentials, client)
+        account = await self._verification.finish(project, flow)
+        return await self._sign_ins.sign_in(project, account, client)
 
     async def by_token(self, project: Project, token: str) -> Outcome:
         """The token of a link that signs in is not for here: a program may have followed it. Raises InvalidCode, EmailInUse."""

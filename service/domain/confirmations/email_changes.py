@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service.domain.access.caller import UserCaller
-from service.domain.access.control import AccessControl
-from service.domain.confirmations.verification import MailRequest
+from service.domain.accounts.changes import Author, Changes
+from service.domain.confirmations.verification import MailRequest, dead_code
 from service.domain.flows.flows import Draft, Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.limits.limiter import HOUR, Limits, Policy
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, EmailInUse, Invalid, InvalidCode, InvalidToken
+from service.errors import DuplicateValue, EmailInUse, Invalid, InvalidToken
+from service.storage.accounts import AccountChange
 from service.storage.databases import ProjectDatabase
-from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.proven_emails import change_email
-from service.storage.users import Credentials, Users
+from service.storage.users import Credentials
 
 CHANGE = "change_email"
 NOTICE = "email_changed"
@@ -39,10 +38,10 @@ class EmailChange:
 class EmailChanges:
     """Nothing changes before everybody has confirmed."""
 
-    def __init__(self, flows: Flows, limits: Limits, access: AccessControl) -> None:
+    def __init__(self, flows: Flows, limits: Limits, changes: Changes) -> None:
         self._flows = flows
         self._limits = limits
-        self._access = access
+        self._changes = changes
 
     async def request(self, caller: UserCaller, request: MailRequest) -> Ticket:
         """Mails the new address, taken or not, and the old one; an earlier change is void. Raises Invalid, LimitExceeded."""
@@ -103,24 +102,18 @@ class EmailChanges:
             if part == OLD:
                 await self._flows.spend(flow, database)
             change = await self._flows.confirm_part(project, change_id, part, database)
-            user = await Users(database).find_profile(change.user_id or "")
-            if user is None:
-                raise InvalidCode
-            if waits := change.state["waits"]:
-                return EmailChange(user.email, waits[0])
-            await change_email(database, user.id, change.address)
-            await self._flows.void(user.id, database, project)
-            detail = {"before": user.email, "after": change.address}
-            event = Event(EventType.EMAIL_CHANGED, user.id, Actor.USER, detail=detail)
-            await record_event(database, event, project.settings.event_days)
-            return EmailChange(change.address, None)
+            waits = change.state["waits"]
+            wanted = None if waits else AccountChange(email=change.address, email_verified=True)
+            changed = await self._changes.apply(
+                project, change.user_id or "", lambda _: wanted, Author(), database=database
+            )
+            return EmailChange(changed.after.user.email, waits[0] if waits else None)
 
         try:
-            outcome = await project.database.in_transaction(write)
+            with dead_code():
+                return await project.database.in_transaction(write)
         except DuplicateValue:
             raise EmailInUse from None
-        self._access.forget_user(project, flow.user_id or "")
-        return outcome
 
 
 async def _recognize(caller: UserCaller) -> Credentials:

@@ -1,11 +1,12 @@
 """A new password for who proves the address of an account: by the code or the link of a mail."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from service.domain.access.control import AccessControl
+from service.domain.accounts.changes import Changes
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.confirmations.verification import MailRequest
+from service.domain.confirmations.verification import BY_MAIL, MailRequest, dead_code, require_address
 from service.domain.factors.proofs import Attempt, Proof, Proofs
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
@@ -15,10 +16,10 @@ from service.domain.sessions.sessions import Client
 from service.errors import FactorRequired, Invalid, InvalidCode
 from service.schema.values import now
 from service.storage.account_states import PASSKEY, AccountState
+from service.storage.accounts import Account, AccountChange
+from service.storage.address_owners import find_address_owner
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import find_owner, find_state
-from service.storage.proven_emails import find_account, mark_verified
-from service.storage.user_changes import replace_password
 
 RESET, INVITE = "reset_password", "invite"
 PASSWORD_CHANGED = "password_changed"  # noqa: S105 - a kind of mail
@@ -36,16 +37,16 @@ class NewSecret:
 class Resets:
     """Of the passwords of a project's users, also of those who never had one."""
 
-    def __init__(self, flows: Flows, passwords: Passwords, access: AccessControl, proofs: Proofs) -> None:
+    def __init__(self, flows: Flows, passwords: Passwords, changes: Changes, proofs: Proofs) -> None:
         self._proofs = proofs
         self._flows = flows
         self._passwords = passwords
-        self._access = access
+        self._changes = changes
 
     async def request(self, project: Project, request: MailRequest) -> Ticket:
         """Mails whoever has the address. The same for everybody else, but no mail."""
         redirect_to = choose_redirect(project, request.redirect_to)
-        account = await find_account(project.database, request.email)
+        account = await find_address_owner(project.database, request.email)
         user_id = account.id if account is not None else None
         purpose = Purpose(RESET, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
         return await self._flows.open(project, purpose)
@@ -87,33 +88,34 @@ class Resets:
         if factor is None:
             _check_none(project, flow, owner.state)
         hashed = await self._passwords.hash(new.password, project.id)
-        notice = Purpose(PASSWORD_CHANGED, flow.address, user_id, locale=flow.locale)
 
-        async def write(database: ProjectDatabase) -> None:
-            await self._flows.spend(flow, database)
-            # Who reads the mail has the address.
-            if not await mark_verified(database, user_id, flow.address):
-                raise InvalidCode
+        def decide(account: Account) -> AccountChange:
+            require_address(account, flow)
             if factor is None:
                 # One may have been added since.
-                _check_none(project, flow, await find_state(database, user_id))
-            await replace_password(database, user_id, hashed)
-            await self._flows.void(user_id, database, project)
-            await self._flows.insert(project, notice, database)
+                _check_none(project, flow, account.state)
+            return AccountChange(password=hashed, email_verified=True)
 
-        if factor is None:
-            await project.database.in_transaction(write)
-        else:
-            await self._proofs.use(Attempt(project, owner.user, new.client, flow.locale), factor, write)
-        self._access.forget_user(project, user_id)
-        self._flows.wake()
+        author = replace(BY_MAIL, client=new.client, locale=flow.locale)
+
+        async def write(database: ProjectDatabase) -> None:
+            first = partial(self._flows.spend, flow)
+            await self._changes.apply(
+                project, user_id, decide, author, notice=PASSWORD_CHANGED, first=first, database=database
+            )
+
+        with dead_code():
+            if factor is None:
+                await write(project.database)
+            else:
+                await self._proofs.use(Attempt(project, owner.user, new.client, flow.locale), factor, write)
 
 
-def _check_none(project: Project, flow: Flow, state: AccountState | None) -> None:
+def _check_none(project: Project, flow: Flow, state: AccountState) -> None:
     """Raises FactorRequired for an account with a factor: whoever reads the mails has no more than the mails.
 
     A passkey is bound to a page of the project's, to which a reset by mail may not lead.
     """
-    if state is not None and has_factors(project.settings, state):
+    if has_factors(project.settings, state):
         methods = [method for method in methods_of(state) if method != PASSKEY]
         raise FactorRequired(flow.id, methods, int((flow.expires_at - now()).total_seconds()))

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from service.domain.access.control import AccessControl
-from service.domain.accounts.password_hashes import is_hash
+from service.domain.accounts.changes import Changes
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.confirmations.verification import MailRequest
+from service.domain.confirmations.verification import BY_MAIL, MailRequest, dead_code, require_address
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
@@ -14,11 +13,10 @@ from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
 from service.storage.account_states import AccountState
+from service.storage.accounts import Account, AccountChange
+from service.storage.address_owners import find_address_owner
 from service.storage.databases import ProjectDatabase
-from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.ids import new_id
-from service.storage.proven_emails import find_account, mark_verified
-from service.storage.user_changes import replace_password
 from service.storage.users import Credentials, NewUser, Users
 
 SIGN_IN = "sign_in"
@@ -38,17 +36,17 @@ class SignInRequest:
 class SignIns:
     """Whoever reads the mail has the address. Signing in by it proves that as well, and that nobody else had it before."""
 
-    def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts, access: AccessControl) -> None:
+    def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts, changes: Changes) -> None:
         self._flows = flows
         self._codes = codes
         self._accounts = accounts
-        self._access = access
+        self._changes = changes
 
     async def request(self, project: Project, request: SignInRequest) -> Ticket:
         """Mails whoever has the address. The same for everybody else, but no mail unless an account is to be made."""
         mail = request.mail
         redirect_to = choose_redirect(project, mail.redirect_to)
-        account = await find_account(project.database, mail.email)
+        account = await find_address_owner(project.database, mail.email)
         purpose = Purpose(
             SIGN_IN,
             mail.email,
@@ -72,32 +70,31 @@ class SignIns:
         raise InvalidCode
 
     async def _finish(self, project: Project, flow: Flow, client: Client) -> SignedIn:
-        made_id = new_id()
+        made_id, author = new_id(), replace(BY_MAIL, client=client)
 
-        async def write(database: ProjectDatabase) -> Credentials:
+        def decide(account: Account) -> AccountChange | None:
+            require_address(account, flow)
+            if has_factors(project.settings, account.state) or account.state.email_verified:
+                # The reader of the mail may have nothing but the mail: nothing changes before the second factor is shown.
+                return None
+            # The address matches no password.
+            void = account.user.email if account.has_password else None
+            return AccountChange(email_verified=True, password=void)
+
+        async def write(database: ProjectDatabase) -> Account:
             await self._flows.spend(flow, database)
             user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
             # Read here, for what ends all sessions from now on ends this one, too.
-            credentials = await _read(database, user_id)
-            if has_factors(project.settings, credentials.state) and credentials.user.email == flow.address:
-                # Whoever reads the mail may have nothing but the mail: nothing changes before the second factor is shown.
-                return credentials
-            if not await mark_verified(database, user_id, flow.address):
-                raise InvalidCode
-            if credentials.state.email_verified or not is_hash(credentials.password):
-                return credentials
-            event = Event(EventType.PASSWORD_CHANGED, user_id, Actor.USER, None, client.ip, client.user_agent)
-            await record_event(database, event, project.settings.event_days)
-            return await _void_password(database, credentials)
+            return (await self._changes.apply(project, user_id, decide, author, database=database)).after
 
-        credentials = await project.database.in_transaction(write)
-        self._access.forget_user(project, credentials.user.id)
-        return await self.sign_in(project, credentials, client)
+        with dead_code():
+            account = await project.database.in_transaction(write)
+        return await self.sign_in(project, account, client)
 
-    async def sign_in(self, project: Project, credentials: Credentials, client: Client) -> SignedIn:
-        """A session for the user who proved the address just now. Raises AccountDisabled."""
-        state = replace(credentials.state, email_verified=True)
-        return await self._accounts.sign_in(project, credentials.user, client, state, amr=EMAIL)
+    async def sign_in(self, project: Project, account: Account, client: Client) -> SignedIn:
+        """A session for the user who proved the address just now. Raises AccountDisabled, FactorRequired."""
+        state = replace(account.state, email_verified=True)
+        return await self._accounts.sign_in(project, account.user, client, state, amr=EMAIL)
 
     async def follow(self, project: Project, flow: Flow) -> str:
         """A code for the app that asked. It spends nothing: a program that looks at links may have clicked.
@@ -127,22 +124,12 @@ async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> 
     """The user with this address. Raises InvalidCode where the flow is a stranger's, and so has none."""
     if not email:
         raise InvalidCode
-    found = await find_account(database, email)
+    found = await find_address_owner(database, email)
     if found is not None:
         return found.id
     # As of a provider's user: the address is no hash, so no password fits.
     new = NewUser(email, email, {}, made_id, state=AccountState(email_verified=True))
     return (await Users(database).insert(new)).id
-
-
-async def _void_password(database: ProjectDatabase, credentials: Credentials) -> Credentials:
-    """Whoever chose the password had not proven the address, and may be a stranger who waits for its owner to come.
-
-    So neither the password nor a session from before is good from now on.
-    """
-    user = credentials.user
-    version = await replace_password(database, user.id, user.email)
-    return replace(credentials, user=replace(user, version=version), password=user.email)
 
 
 async def _read(database: ProjectDatabase, user_id: str) -> Credentials:

@@ -208,6 +208,10 @@ class Flows:
         match |= {"_id": {"$ne": keep}} if keep else {}
         await self._store.void(database, match)
 
+    async def remove_all(self, user_id: str, database: ProjectDatabase, project: Project) -> None:
+        """For the deletion of a user: notices that wait go as well, and sign-ins that wait for a factor."""
+        await self._store.void(database, {"user_id": user_id, "project_id": project.id})
+
     def _read(self, record: Document) -> Flow:
         address = self._box.open(record["address"], _place(record["_id"])) if "address" in record else ""
         return Flow(

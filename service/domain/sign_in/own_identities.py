@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from service.bounds import MAX_IDENTITIES
 from service.domain.access.caller import UserCaller
-from service.domain.accounts.removal import check_in_force
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose
+from service.domain.accounts.changes import Author, Changes, Decide, First
 from service.domain.projects.providers import DEFAULT
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import Client
@@ -17,12 +16,12 @@ from service.errors import (
     IdentityInUse,
     IdentityLimit,
     IdentityNotFound,
+    InvalidToken,
     LastSignInMethod,
 )
+from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
-from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.identities import Identities, OwnIdentity
-from service.storage.users import Identity, User
 
 NOTICE = "identity_changed"
 
@@ -47,19 +46,19 @@ class LinkProof:
 class OwnIdentities:
     """Every change is one transaction with its event and its notice. Raises the errors of the database."""
 
-    def __init__(self, sign_in: SignIn, codes: ExchangeCodes, flows: Flows) -> None:
+    def __init__(self, sign_in: SignIn, codes: ExchangeCodes, changes: Changes) -> None:
         self._sign_in = sign_in
         self._codes = codes
-        self._flows = flows
+        self._changes = changes
 
     async def list(self, caller: UserCaller) -> Sequence[OwnIdentity]:
         """Raises InvalidToken."""
-        await check_in_force(caller.project.database, caller)
+        await _check_in_force(caller)
         return await caller.project.identities.list_of(caller.user_id)
 
     async def begin(self, caller: UserCaller, wish: SignInWish) -> AuthorizationStart:
         """Where the user shows to have the identity. Raises InvalidToken, and as `SignIn.begin`."""
-        await check_in_force(caller.project.database, caller)
+        await _check_in_force(caller)
         return await self._sign_in.begin(caller.project, replace(wish, user_id=caller.user_id))
 
     async def confirm(self, asker: Asker, proof: LinkProof) -> OwnIdentity:
@@ -71,24 +70,23 @@ class OwnIdentities:
         caller = asker.caller
         identity = await self._codes.redeem_link(caller.project, proof.code, proof.verifier, caller.user_id)
 
-        async def write(database: ProjectDatabase) -> None:
-            user = await check_in_force(database, caller)
+        async def check(database: ProjectDatabase) -> None:
             await require_level(database, caller)
-            identities = Identities(database)
-            found = await identities.find(identity, "", with_older=identity.provider == DEFAULT)
-            if (owner := found.by_subject) is not None and owner.id != user.id:
+            found = await Identities(database).find(identity, "", with_older=identity.provider == DEFAULT)
+            if (owner := found.by_subject) is not None and owner.id != caller.user_id:
                 raise IdentityInUse
-            if owner is not None and owner.has_identity:
-                return
-            if not await identities.add(user.id, identity):
+
+        def decide(account: Account) -> AccountChange | None:
+            if any(each.identity.is_same(identity) for each in account.identities):
+                return None
+            if len(account.identities) >= MAX_IDENTITIES:
                 raise IdentityLimit
-            await self._tell(database, asker, user, EventType.IDENTITY_LINKED, identity)
+            return AccountChange(added_identity=identity)
 
         try:
-            await caller.project.database.in_transaction(write)
+            await self._apply(asker, decide, check)
         except DuplicateValue:
             raise IdentityInUse from None
-        self._flows.wake()
         mine = await caller.project.identities.list_of(caller.user_id)
         linked = next((each for each in mine if each.identity.is_same(identity)), None)
         if linked is None:
@@ -98,28 +96,25 @@ class OwnIdentities:
 
     async def remove(self, asker: Asker, identity_id: str) -> None:
         """Raises InvalidToken, IdentityNotFound, LastSignInMethod."""
-        caller = asker.caller
 
-        async def write(database: ProjectDatabase) -> None:
-            user = await check_in_force(database, caller)
-            identities = Identities(database)
-            mine = await identities.list_of(user.id)
-            known = next((each.identity for each in mine if each.id == identity_id), None)
+        def decide(account: Account) -> AccountChange:
+            known = next((each.identity for each in account.identities if each.id == identity_id), None)
             if known is None:
                 raise IdentityNotFound
-            if not await identities.remove(user.id, known):
+            if not account.has_way_without(known):
                 raise LastSignInMethod
-            await self._tell(database, asker, user, EventType.IDENTITY_REMOVED, known)
+            return AccountChange(removed_identities=(known,))
 
-        await caller.project.database.in_transaction(write)
-        self._flows.wake()
+        await self._apply(asker, decide)
 
-    async def _tell(
-        self, database: ProjectDatabase, asker: Asker, user: User, type_: EventType, identity: Identity
-    ) -> None:
-        """The user by mail, and the project by an event."""
-        caller, client = asker.caller, asker.client
-        detail = {"issuer": identity.issuer, "provider": identity.provider}
-        event = Event(type_, user.id, Actor.USER, caller.sid, client.ip, client.user_agent, detail)
-        await self._flows.insert(caller.project, Purpose(NOTICE, user.email, user.id, locale=asker.locale), database)
-        await record_event(database, event, caller.project.settings.event_days)
+    async def _apply(self, asker: Asker, decide: Decide, first: First | None = None) -> None:
+        caller = asker.caller
+        author = Author.of(caller, asker.client, asker.locale)
+        await self._changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE, first=first)
+
+
+async def _check_in_force(caller: UserCaller) -> None:
+    """Raises InvalidToken."""
+    user = await caller.project.users.find_profile(caller.user_id)
+    if user is None or not caller.is_in_force(user):
+        raise InvalidToken

@@ -173,7 +173,9 @@ async def replace_roles(request: Request, caller: ProjectCaller, services: Servi
     roles, user_id = services.roles, request.path_params["id"]
     among = await roles.assignable(caller, user_id)
     form = validated(RolesForm, await read_object(request))
-    return json_response({"id": user_id, "roles": await roles.replace(caller, user_id, form.roles, among)})
+    client = read_client(request, services)
+    given = await roles.replace(caller, user_id, form.roles, among=among, client=client)
+    return json_response({"id": user_id, "roles": given})
 
 
 async def list_users(request: Request, caller: ProjectCaller, services: Services) -> Response:

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 from service.domain.administration.links import HandedLink
 from service.domain.administration.users import Invitation, NewPassword, UserDraft
 from service.storage.account_states import AccountState
-from service.storage.user_changes import UserChange
+from service.storage.accounts import AccountChange
 from service.web.accounts.bodies import Claims
 from service.web.http.emails import Email
 from service.web.http.passwords import NewPassword as PasswordText
@@ -68,8 +68,8 @@ class UserChangeForm(_Strict):
     email_verified: bool = Field(default_factory=bool)
     disabled: bool = Field(default_factory=bool)
 
-    def change(self) -> UserChange:
-        return UserChange(self.data, self._sent("email", "claims", "email_verified", "disabled"))
+    def change(self) -> AccountChange:
+        return AccountChange(self.data, **self._sent("email", "claims", "email_verified", "disabled"))
 
 
 class LinkForm(_Strict):

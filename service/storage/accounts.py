@@ -1,0 +1,110 @@
+"""An account as the transaction that changes it reads it, and the change: the user, and all that stands beside `data`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.passkeys.answers import Passkey
+from service.storage.account_states import PASSKEY, TOTP, AccountState, read_state
+from service.storage.client import Document
+from service.storage.databases import ProjectDatabase
+from service.storage.factors import Factor, read_listed
+from service.storage.identities import OwnIdentity, read_identity
+from service.storage.users import Identity, User, read_user
+
+# A text of another form matches no password, such as the address of a provider's user.
+HASH = re.compile(r"\$(?:2|argon2id\$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`recovery` has the digests of the recovery codes; `stored` is the record, for `account_writes` and for answers."""
+
+    user: User
+    state: AccountState
+    password: str = field(repr=False)
+    factors: tuple[Factor, ...]
+    recovery: tuple[str, ...] = field(repr=False)
+    identities: tuple[OwnIdentity, ...]
+    subject: str | None
+    stored: Document = field(repr=False)
+
+    @property
+    def has_password(self) -> bool:
+        return HASH.match(self.password) is not None
+
+    def has_way_without(self, gone: Factor | Identity) -> bool:
+        """True where a password, an identity or a passkey is left to sign in by; a mail is none (SP 800-63B-4 3.1.3.1)."""
+        passkeys = [each for each in self.factors if each.type == PASSKEY and each != gone]
+        identities = [each for each in self.identities if each.identity != gone]
+        return self.has_password or bool(passkeys or identities) or (isinstance(gone, Factor) and gone.type == TOTP)
+
+    @property
+    def is_proven(self) -> bool:
+        """True where the user, or a provider for the user, has proven the address."""
+        if self.state.email_verified or any(each.identity.email == self.user.email for each in self.identities):
+            return True
+        # A provider made the account, before identities had addresses.
+        return self.subject is not None and not self.has_password
+
+
+@dataclass(frozen=True, slots=True)
+class AddedTotp:
+    """A sealed secret, of which the code of `step` is used already."""
+
+    factor: Factor
+    sealed: str = field(repr=False)
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddedPasskey:
+    """A passkey, under the name that its user gives the device."""
+
+    factor: Factor
+    passkey: Passkey
+
+
+@dataclass(frozen=True, slots=True)
+class AccountChange:
+    """The parts of an account to replace; None leaves a part as it is, and `data` sets fields of the profile.
+
+    `password` is a hash, or the address, which no password matches. Another password ends all sessions, as disabling and
+    `ends_sessions` do. With `signs_in` the added identity is the one that the user signs in by at this moment.
+    """
+
+    data: Mapping[str, Any] | None = None
+    password: str | None = field(default=None, repr=False)
+    email: str | None = None
+    email_verified: bool | None = None
+    disabled: bool | None = None
+    claims: Mapping[str, Any] | None = None
+    roles: Sequence[str] | None = None
+    added_factor: AddedTotp | AddedPasskey | None = None
+    removed_factors: Sequence[Factor] = ()
+    recovery: Sequence[str] | None = field(default=None, repr=False)
+    added_identity: Identity | None = None
+    signs_in: bool = False
+    removed_identities: Sequence[Identity] = ()
+    ends_sessions: bool = False
+
+
+async def find_account(database: ProjectDatabase, user_id: str) -> Account | None:
+    """Reads the whole record, so that a write of the same transaction conflicts with every change since."""
+    record = await database.records("users").find({"_id": user_id})
+    return None if record is None else read_account(database, record)
+
+
+def read_account(database: ProjectDatabase, record: Document) -> Account:
+    """The account of a whole record, which stays as it is stored."""
+    return Account(
+        user=read_user(database, {**record, "data": dict(record["data"])}),
+        state=read_state(record),
+        password=record["password"],
+        factors=tuple(read_listed(record)),
+        recovery=tuple(record.get("recovery", ())),
+        identities=tuple(read_identity(each) for each in record.get("identities", ())),
+        subject=record.get("oauth_id"),
+        stored=record,
+    )
