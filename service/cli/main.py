@@ -17,6 +17,7 @@ from service.cli.projects import project_app
 from service.cli.providers import provider_app
 from service.cli.rules import rules_app
 from service.cli.runtime import refuse_wrong_key, run_command
+from service.cli.schema import schema_app
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
 from service.embedded.local import locate, with_database
@@ -39,6 +40,7 @@ app.add_typer(project_app, name="project")
 app.add_typer(key_app, name="key")
 app.add_typer(provider_app, name="provider")
 app.add_typer(rules_app, name="rules")
+app.add_typer(schema_app, name="schema")
 app.add_typer(mail_app, name="mail")
 app.command()(seed)
 

@@ -1,6 +1,9 @@
 """How commands read settings, and print what they found: lines for people, JSON for scripts."""
 
+import difflib
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -26,6 +29,14 @@ def print_json(value: Any) -> None:
 
 def _json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def list_differences(before: Any, after: Any, project_id: str, file: Path) -> list[str]:
+    """A unified diff of both as sorted JSON, for the order of names has no meaning in them."""
+    one, other = (
+        json.dumps(each, indent=2, sort_keys=True, ensure_ascii=False).splitlines() for each in (before, after)
+    )
+    return list(difflib.unified_diff(one, other, f"{project_id} (in force)", str(file), lineterm=""))
 
 
 def read_pairs(texts: Sequence[str]) -> dict[str, str]:

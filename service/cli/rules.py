@@ -1,7 +1,5 @@
 """`auth-collections rules ...`: access rules kept in a file, beside the code that relies on them."""
 
-import difflib
-import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -9,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.exceptions import TyperException
 
-from service.cli.output import AsJson, print_json
+from service.cli.output import AsJson, list_differences, print_json
 from service.cli.runtime import run_command
 from service.domain.access.administration import RulesAdministration, SavedRules, fill_parts
 from service.domain.projects.lookup import Project
@@ -109,10 +107,7 @@ def _print_refusal(name: str, values: list[Any], lines: Iterator[str], *, as_jso
 
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any], project_id: str, file: Path) -> list[str]:
-    """A unified diff of both as sorted JSON; the order of names means nothing in rules."""
-    texts = [json.dumps(fill_parts(each), indent=2, sort_keys=True, ensure_ascii=False) for each in (before, after)]
-    one, other = (text.splitlines() for text in texts)
-    return list(difflib.unified_diff(one, other, f"{project_id} (in force)", str(file), lineterm=""))
+    return list_differences(fill_parts(before), fill_parts(after), project_id, file)
 
 
 def _describe_test(test: Mapping[str, str]) -> str:

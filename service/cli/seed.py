@@ -16,13 +16,16 @@ from service.seeding.run import make_seeder
 def seed(
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="A YAML or JSON file; docs/seeding.md.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be different.")] = False,
+    migrate: Annotated[bool, typer.Option("--migrate", help="Change schemas that differ, as PATCH does.")] = False,
 ) -> None:
     """Make a project as a file describes it: settings, users, files, collections, documents. A second run changes nothing."""
     wanted = read_manifest(manifest)
     started = time.perf_counter()
     with Bars() as bars:
         report = Report(bars.advance, dry_run)
-        keys = run_command(lambda services: make_seeder(services, manifest.parent, report).seed(wanted))
+        keys = run_command(
+            lambda services: make_seeder(services, manifest.parent, report, migrate=migrate).seed(wanted)
+        )
     for line in report.lines(differences=dry_run):
         typer.echo(line)
     seconds = time.perf_counter() - started

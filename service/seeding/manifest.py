@@ -3,8 +3,9 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -15,6 +16,7 @@ from service.schema.strict_json import INT64_MAX, INT64_MIN, NotJson, shown
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 MAX_NUMBER = 100
 
+Read = TypeVar("Read", bound="Section")
 Name = Annotated[str, Field(min_length=1)]
 CellType = Literal["string", "integer", "number", "boolean", "datetime", "json"]
 
@@ -60,8 +62,8 @@ class DocumentSource(Source):
     key: Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
-class CollectionPart(Section):
-    """A declared collection and its documents. `schema` and `realtime` are those of POST /api/collections.
+class SchemaPart(Section):
+    """A declared collection. `schema` and `realtime` are those of POST /api/collections.
 
     Without `realtime` a collection that is there stays as live as it is.
     """
@@ -70,6 +72,17 @@ class CollectionPart(Section):
 
     declared: dict[str, Any] = Field(alias="schema")
     realtime: bool | None = None
+
+
+class SchemaFile(Section):
+    """The collections of a file of `auth-collections schema`, as a manifest has them, without documents."""
+
+    collections: dict[Name, SchemaPart]
+
+
+class CollectionPart(SchemaPart):
+    """A declared collection and its documents."""
+
     documents: tuple[DocumentSource, ...] = ()
 
 
@@ -108,8 +121,20 @@ class Manifest(Section):
 
 def read_manifest(path: Path) -> Manifest:
     """The manifest at `path`, YAML or JSON. Raises ConfigurationError: '<file>: <path in it>: <what to change>'."""
+    return _read(Manifest, path, read_yaml(path))
+
+
+def read_schema_file(path: Path) -> Mapping[str, SchemaPart]:
+    """Collection → its declaration, of a manifest or of a file with `collections` alone. Raises as `read_manifest`."""
+    value = read_yaml(path)
+    if isinstance(value, dict) and "project" in value:
+        return _read(Manifest, path, value).collections
+    return _read(SchemaFile, path, value).collections
+
+
+def _read(model: type[Read], path: Path, value: Any) -> Read:
     try:
-        return Manifest.model_validate(read_yaml(path))
+        return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")

@@ -37,10 +37,12 @@ class Report:
     def created(self, kind: str, name: str) -> None:
         self._count(kind, "created", f"+ {kind} {name}")
 
-    def updated(self, kind: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    def updated(
+        self, kind: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any], *, note: str = ""
+    ) -> None:
         """`before` and `after` hold the fields that differ; one that is not there yet is missing in `before`."""
         changes = ", ".join(f"{each}: {_short(before, each)} -> {_short(after, each)}" for each in after)
-        self._count(kind, "updated", f"~ {kind} {name}: {changes}")
+        self._count(kind, "updated", f"~ {kind} {name}: {changes}{f' ({note})' if note else ''}")
 
     def unchanged(self, kind: str) -> None:
         self.counts[kind]["unchanged"] += 1

@@ -3,20 +3,18 @@
 Safe to run again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from service.domain.accounts.passwords import Passwords
-from service.domain.collections.catalog import Collection
-from service.domain.collections.collections import Collections
 from service.domain.documents.documents import Documents
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.keys import ProjectKeys
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
-from service.errors import CollectionNotFound, ConfigurationError, ProjectNotFound, ServiceError
+from service.errors import Invalid, ProjectNotFound, ServiceError
 from service.schema.fields import parse
 from service.seeding.aggregations import AggregationsSeeder
 from service.seeding.attachments import Attachments, file_fields
@@ -26,6 +24,7 @@ from service.seeding.files import FileSeeder
 from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Source
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder, read_manifest_rules
+from service.seeding.schemas import SchemaSeeder, explain
 from service.seeding.users import KIND as USERS
 from service.seeding.users import read_user, seed_users
 from service.services import Services
@@ -37,7 +36,7 @@ class Seeder:
 
     admin: ProjectAdmin
     passwords: Passwords
-    collections: Collections
+    schemas: SchemaSeeder
     documents: Documents
     rules: RulesSeeder
     aggregations: AggregationsSeeder
@@ -71,7 +70,7 @@ class Seeder:
             await self._users(project, source, f"users[{number}]", manifest.project.name, in_force)
         await self.files.seed(project, manifest.files)
         for name, part in manifest.collections.items():
-            await self._collection(project, name, part)
+            await self._collection(project, name, part, manifest.collections)
         if rules is not None:
             await self.rules.seed(project, manifest, rules)
         await self.aggregations.seed(project, manifest.aggregations)
@@ -103,13 +102,15 @@ class Seeder:
             await seed_users(project, users, self.passwords, self.report, dry_run=self.report.dry_run)
             self.report.observe(USERS, len(batch))
 
-    async def _collection(self, project: Project | None, name: str, part: CollectionPart) -> None:
+    async def _collection(
+        self, project: Project | None, name: str, part: CollectionPart, coming: Iterable[str]
+    ) -> None:
         place = f"collections.{name}"
         try:
-            collection = await self._declared(project, name, part)
+            collection = await self.schemas.seed(project, name, part, coming)
             fields = parse(part.declared)
         except ServiceError as error:
-            self.report.refuse("collections", f"{place}.schema", reason(error))
+            self.report.refuse("collections", f"{place}.schema", _reason(error))
             return
         kinds = {field: each.kind for field, each in fields.items()}
         attachments = Attachments(self.files.files, self.documents, self.folder)
@@ -125,36 +126,21 @@ class Seeder:
                     await (work if target.refers_to_itself else start(work))
                     self.report.observe(name, len(batch))
 
-    async def _declared(self, project: Project | None, name: str, part: CollectionPart) -> Collection | None:
-        """The collection, made if need be; None in a dry run where it is not there. A schema that differs is refused.
 
-        Changing one may have to repair documents, which is for PATCH /api/collections/{name} and its own dry run.
-        """
-        try:
-            if project is None:
-                raise CollectionNotFound
-            collection = await self.collections.get(project, name)
-        except CollectionNotFound:
-            self.report.created("collections", name)
-            return (
-                None
-                if project is None or self.report.dry_run
-                else await self.collections.create(project, name, part.declared, realtime=bool(part.realtime))
-            )
-        if collection.schema != part.declared or part.realtime not in {None, collection.realtime}:
-            raise ConfigurationError(
-                "differs from the one in force; change it with PATCH /api/collections/{name} first"
-            )
-        self.report.unchanged("collections")
-        return collection
-
-
-def make_seeder(services: Services, folder: Path, report: Report) -> Seeder:
+def make_seeder(services: Services, folder: Path, report: Report, *, migrate: bool = False) -> Seeder:
     files = FileSeeder(services.accounts, services.files, folder, report)
     rules = RulesSeeder(services.rules, report)
     aggregations = AggregationsSeeder(services.aggregations, report)
-    parts = (services.collections, services.documents, rules, aggregations, files)
+    schemas = SchemaSeeder(services.collections, services.schema_changes, report, migrate)
+    parts = (schemas, services.documents, rules, aggregations, files)
     return Seeder(services.admin, services.passwords, *parts, folder, report)
+
+
+def _reason(error: ServiceError) -> str:
+    """The first reasons of a refused schema, as one line."""
+    if isinstance(error, Invalid):
+        return reason(error)
+    return "; ".join(explain(error)[:2])
 
 
 def _settings(manifest: Manifest) -> dict[str, str]:

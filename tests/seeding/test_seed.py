@@ -25,6 +25,7 @@ from service.seeding.references import user_id
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder
 from service.seeding.run import Seeder
+from service.seeding.schemas import SchemaSeeder
 from service.services import Services
 from tests.conftest import Api
 from tests.demo import seed_demo
@@ -62,13 +63,14 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
     assert make_api
     (tmp_path / "books.csv").write_text(CSV)
 
-    async def seed(text: str = BOOKS, *, dry_run: bool = False) -> Report:
+    async def seed(text: str = BOOKS, *, dry_run: bool = False, migrate: bool = False) -> Report:
         path = tmp_path / "seed.yaml"
         path.write_text(textwrap.dedent(text))
         report = Report(dry_run=dry_run)
         files = FileSeeder(services.accounts, services.files, tmp_path, report)
         rules, aggregations = RulesSeeder(services.rules, report), AggregationsSeeder(services.aggregations, report)
-        parts = (services.collections, services.documents, rules, aggregations, files, tmp_path)
+        schemas = SchemaSeeder(services.collections, services.schema_changes, report, migrate)
+        parts = (schemas, services.documents, rules, aggregations, files, tmp_path)
         await Seeder(admin, Passwords(4), *parts, report).seed(read_manifest(path))
         return report
 
@@ -230,7 +232,8 @@ async def test_a_schema_that_differs_is_refused(run: Run) -> None:
     await run()
     report = await run(BOOKS.replace("max_length: 20", "max_length: 30"))
     assert report.refusals["collections"] == [
-        "! collections.books.schema: differs from the one in force; change it with PATCH /api/collections/{name} first"
+        "! collections.books.schema: differs from the one in force; "
+        "change it with `seed --migrate` or PATCH /api/collections/{name} first"
     ]
 
 
@@ -431,3 +434,47 @@ async def test_a_password_that_the_project_refuses_is_refused_in_a_seed(run: Run
         checking.replace("email: Ann@Example.com, password: secret", f"email: Ann@Example.com, password: {password}")
     )
     assert counts(report)["users"] == {"created": 1, "refused": 1}
+
+
+async def test_a_migration_repairs_documents_and_brings_the_new_ones(run: Run, mongo: MongoClient[Any]) -> None:
+    await run()
+    changed = BOOKS.replace(
+        "      copies: {type: integer, default: 1}\n",
+        "      copies: {type: integer, default: 1}\n      shelf: {type: string, required: true, default: A}\n",
+    )
+    dry = await run(changed, dry_run=True, migrate=True)
+    assert dry.refused == 0
+    (line,) = dry.differences["collections"]
+    assert line.startswith("~ collections books: shelf: absent -> ")
+    assert line.endswith("(repairs 2 documents)")
+    report = await run(changed, migrate=True)
+    assert counts(report)["collections"] == {"unchanged": 1, "updated": 1}
+    assert counts(report)["books"] == {"unchanged": 2}
+    assert counts(await run(changed))["collections"] == {"unchanged": 2}
+
+
+async def test_a_migration_that_documents_break_changes_nothing(run: Run) -> None:
+    await run()
+    breaking = BOOKS.replace("copies: {type: integer, default: 1}", "copies: {type: integer, max: 2}")
+    for dry_run in (True, False):
+        report = await run(breaking, dry_run=dry_run, migrate=True)
+        (refusal,) = report.refusals["collections"]
+        assert refusal.startswith("! collections.books.schema: 1 document breaks the new schema; nothing was changed")
+        assert refusal.endswith("copies: Must be at most 2")
+    assert counts(await run())["collections"] == {"unchanged": 2}
+
+
+async def test_a_dry_run_of_a_migration_knows_the_collections_that_would_be_made(run: Run) -> None:
+    await run()
+    text = BOOKS.replace("  books:\n", "  shelves:\n    schema: {name: {type: string}}\n  books:\n").replace(
+        "      author_id:", "      shelf_id: {type: reference, collection: shelves}\n      author_id:"
+    )
+    dry, made = await run(text, dry_run=True, migrate=True), await run(text, migrate=True)
+    assert counts(dry)["collections"] == counts(made)["collections"] == {"created": 1, "unchanged": 1, "updated": 1}
+
+
+async def test_a_dry_run_of_a_new_collection_finds_what_is_wrong_with_its_schema(run: Run) -> None:
+    await run()
+    bad = BOOKS.replace("  books:\n", "  bad:\n    schema: {n: {type: integer, default: x}}\n  books:\n")
+    (refusal,) = (await run(bad, dry_run=True)).refusals["collections"]
+    assert refusal == "! collections.bad.schema: schema.n.default: Must be a whole number"

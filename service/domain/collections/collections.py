@@ -1,5 +1,6 @@
 """Declared collections: create, list, get and delete. Changing the schema of one is in schema_changes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from service.bounds import MAX_PROJECT_INDEXES
@@ -65,6 +66,12 @@ class Collections:
             raise
         await reconcile(project.database, record)
         return await self._catalogs.refresh(project, name)
+
+    async def check(self, project: Project, name: str, schema: dict[str, Any], *, coming: Iterable[str] = ()) -> None:
+        """Raises what `create` would raise for this name and schema, once the collections `coming` exist."""
+        check_collection_name(name)
+        await check_limits(project, more=1)
+        await validate_schema(project, name, schema, self._judge, coming=coming)
 
     async def delete(self, project: Project, name: str) -> None:
         """Drops a collection with its documents and its rules.

@@ -11,7 +11,7 @@ A process that dies at any point leaves a lease that runs out; whoever reads the
 that is stored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,11 +45,20 @@ class SchemaChanges:
         self._made = made
 
     async def preview(
-        self, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
+        self,
+        project: Project,
+        name: str,
+        changes: Mapping[str, Any],
+        *,
+        realtime: bool | None = None,
+        coming: Iterable[str] = (),
     ) -> Findings:
-        """What `change` would meet. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed."""
+        """The documents that `change` would repair, and those that would break the schema.
+
+        The collections `coming` are taken to exist. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed.
+        """
         with within(CHANGE_SECONDS):
-            examination, _ = await self._prepare(project, name, changes, realtime)
+            examination, _ = await self._prepare(project, name, changes, realtime, coming)
             return await examination.run()
 
     async def change(
@@ -86,7 +95,12 @@ class SchemaChanges:
         _refuse_conflicts(findings)
 
     async def _prepare(
-        self, project: Project, name: str, changes: Mapping[str, Any], realtime: bool | None
+        self,
+        project: Project,
+        name: str,
+        changes: Mapping[str, Any],
+        realtime: bool | None,
+        coming: Iterable[str] = (),
     ) -> tuple[Examination, dict[str, Any]]:
         """What is to be examined before the change, and the schema after it."""
         collection = await self._catalogs.refresh(project, name)
@@ -94,7 +108,7 @@ class SchemaChanges:
         removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
         schema = {name: definition for name, definition in merged.items() if name not in removed}
         _refuse_lost_files(collection, schema)
-        fields = await validate_schema(project, name, schema, self._judge, present=collection)
+        fields = await validate_schema(project, name, schema, self._judge, present=collection, coming=coming)
         if schema != collection.schema:
             await check_schema(project.database, name, schema)
         is_live = collection.realtime if realtime is None else realtime

@@ -1,6 +1,6 @@
 """Accepting a declared schema: what the definitions say by themselves, then what only the database can tell."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from service.domain.collections.catalog import Collection
@@ -15,14 +15,23 @@ from service.storage.definitions import Definitions
 
 
 async def validate_schema(
-    project: Project, name: str, schema: Mapping[str, Any], judge: PatternJudge, *, present: Collection | None = None
+    project: Project,
+    name: str,
+    schema: Mapping[str, Any],
+    judge: PatternJudge,
+    *,
+    present: Collection | None = None,
+    coming: Iterable[str] = (),
 ) -> Fields:
     """The fields of the schema of the collection `name`. Raises Invalid with everything that is wrong with it.
 
-    A reference that the collection `present` has already may stay, though its target may have been deleted since.
+    A reference that the collection `present` has already may stay, though its target may have been deleted since. The
+    collections `coming` are taken to exist.
     """
     fields = parse(schema)
-    violations = [*await _check_targets(project, name, fields, present), *await judge.check(project.id, fields)]
+    targets = set(references(fields).values()) - {USERS, name, *coming}
+    targets -= set(references(present.fields).values()) if present else set()
+    violations = [*await _check_targets(project, fields, targets), *await judge.check(project.id, fields)]
     # A pattern that nobody can judge by would judge no default.
     violations = violations or await _check_defaults(project, fields, judge)
     if violations:
@@ -30,14 +39,12 @@ async def validate_schema(
     return fields
 
 
-async def _check_targets(project: Project, name: str, fields: Fields, present: Collection | None) -> list[Violation]:
-    wanted = set(references(fields).values()) - {USERS, name}
-    wanted -= set(references(present.fields).values()) if present else set()
-    known = await Definitions(project.database).names() if wanted else set()
+async def _check_targets(project: Project, fields: Fields, targets: set[str]) -> list[Violation]:
+    known = await Definitions(project.database).names() if targets else set()
     return [
         Violation((*LOC, name, "collection"), "There is no collection of this name", "collection_not_found")
         for name, field in fields.items()
-        if field.collection in wanted - known
+        if field.collection in targets - known
     ]
 
 

@@ -1,0 +1,157 @@
+"""`auth-collections schema ...`: the schemas of collections kept in a file, beside the code that relies on them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from service.cli.output import AsJson, list_differences, print_json
+from service.cli.runtime import run_command
+from service.domain.projects.lookup import Project
+from service.errors import Invalid, SchemaConflict, ServiceError
+from service.seeding.manifest import SchemaPart, read_schema_file
+from service.seeding.report import Report
+from service.seeding.schemas import Declared, SchemaSeeder, explain
+from service.services import Services
+
+schema_app = typer.Typer(help="Compare and save schemas of collections.", no_args_is_help=True, rich_markup_mode=None)
+
+ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A manifest, or a file with its `collections` alone; YAML or JSON.")
+]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One collection of the file: the change that it needs, and the documents that this repairs, or why it is refused."""
+
+    declared: Declared
+    repairs: int = 0
+    error: ServiceError | None = None
+    is_done: bool = False
+
+    @property
+    def change(self) -> str:
+        if self.declared.is_same:
+            return "none"
+        return "create" if self.declared.collection is None else "update"
+
+
+@schema_app.command()
+def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
+    """Show what `push` would change. Status 0 where nothing, 1 where something, 2 where that cannot be told."""
+    try:
+        parts = read_schema_file(file)
+        found = run_command(lambda services: _find_all(services, project_id, parts))
+    except ServiceError as error:
+        raise TyperException(error.detail) from None
+    before = {each.name: each.before for each in found if each.collection is not None}
+    after = {each.name: each.after for each in found}
+    lines = list_differences(before, after, project_id, file)
+    if as_json:
+        print_json({"changed": bool(lines), "diff": lines})
+    elif lines:
+        typer.echo("\n".join(lines))
+    if lines:
+        raise typer.Exit(1)
+
+
+@schema_app.command()
+def push(
+    project_id: ProjectId,
+    file: File,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; say what would come of it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make and change the collections in FILE, if no document breaks their schemas. Other collections stay as they are."""
+    parts = read_schema_file(file)
+    outcomes = run_command(lambda services: _push(services, project_id, parts, dry_run=dry_run))
+    if as_json:
+        print_json(_as_json(outcomes))
+    else:
+        typer.echo("\n".join(_describe(outcomes, dry_run=dry_run)))
+    if any(each.error for each in outcomes):
+        raise typer.Exit(1)
+
+
+async def _find_all(services: Services, project_id: str, parts: Mapping[str, SchemaPart]) -> list[Declared]:
+    project, seeder = await services.admin.find(project_id), _seeder(services)
+    return [await seeder.find(project, name, part) for name, part in parts.items()]
+
+
+async def _push(
+    services: Services, project_id: str, parts: Mapping[str, SchemaPart], *, dry_run: bool
+) -> list[Outcome]:
+    """All collections are looked at before the first is changed, so that nothing is changed where one is refused."""
+    project, seeder = await services.admin.find(project_id), _seeder(services)
+    outcomes = [Outcome(declared) for declared in await _find_all(services, project_id, parts)]
+    for number, outcome in enumerate(outcomes):
+        await _preview(seeder, project, outcome, coming=list(parts)[:number])
+    if dry_run or any(outcome.error for outcome in outcomes):
+        return outcomes
+    for outcome in outcomes:
+        try:
+            await seeder.bring(project, outcome.declared)
+        except ServiceError as error:
+            outcome.error = error
+            return outcomes
+        outcome.is_done = outcome.change != "none"
+    return outcomes
+
+
+async def _preview(seeder: SchemaSeeder, project: Project, outcome: Outcome, coming: list[str]) -> None:
+    if outcome.change == "none":
+        return
+    try:
+        findings = await seeder.preview(project, outcome.declared, coming)
+    except ServiceError as error:
+        outcome.error = error
+    else:
+        outcome.repairs = findings.repairs
+        outcome.error = SchemaConflict(findings.conflicts) if findings.total else None
+
+
+def _seeder(services: Services) -> SchemaSeeder:
+    return SchemaSeeder(services.collections, services.schema_changes, Report(), migrate=True)
+
+
+def _as_json(outcomes: list[Outcome]) -> dict[str, Any]:
+    return {
+        "changed": any(each.change != "none" for each in outcomes),
+        "saved": any(each.is_done for each in outcomes),
+        "collections": [
+            {"name": each.declared.name, "change": each.change, "repairs": each.repairs, "error": _error(each.error)}
+            for each in outcomes
+        ],
+    }
+
+
+def _error(error: ServiceError | None) -> dict[str, Any] | None:
+    """As the API answers it."""
+    if isinstance(error, Invalid):
+        return {"detail": [each.as_dict() for each in error.violations], "code": error.code}
+    return error.body() if error else None
+
+
+def _describe(outcomes: list[Outcome], *, dry_run: bool) -> Iterator[str]:
+    for each in outcomes:
+        if each.error:
+            yield from (f"! {each.declared.name}: {line}" for line in explain(each.error))
+        elif each.change != "none":
+            repaired = f", {each.repairs:,} documents to repair" if each.repairs else ""
+            yield f"{each.declared.name}: {each.change}{repaired}"
+    is_done, changed = any(each.is_done for each in outcomes), any(each.change != "none" for each in outcomes)
+    if any(each.error for each in outcomes):
+        yield "The collections before the refused one are changed." if is_done else "Nothing was changed."
+    elif dry_run:
+        yield f"Dry run: the schemas would {'be saved' if changed else 'stay as they are'}; nothing was changed."
+    else:
+        yield (
+            "The schemas are saved; servers follow within five seconds."
+            if is_done
+            else "The schemas are in force already."
+        )

@@ -1,0 +1,160 @@
+"""Schemas that a file declares: comparing them with those in force, and bringing a project's collections to them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from service.domain.collections.catalog import Collection
+from service.domain.collections.collections import Collections
+from service.domain.collections.conflicts import Findings
+from service.domain.collections.schema_changes import SchemaChanges
+from service.domain.projects.lookup import Project
+from service.errors import (
+    CollectionNotFound,
+    ConfigurationError,
+    Invalid,
+    RuleTestsFailed,
+    SchemaConflict,
+    ServiceError,
+)
+from service.schema.fields import parse
+from service.seeding.changes import find_changes
+from service.seeding.manifest import SchemaPart
+from service.seeding.report import Report
+from service.seeding.rules import describe_violation
+
+KIND = "collections"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A declaration of a file, and the collection in force, None where there is none."""
+
+    name: str
+    part: SchemaPart
+    collection: Collection | None
+
+    @property
+    def before(self) -> dict[str, Any]:
+        """The declaration in force, as the body of POST /api/collections without its name."""
+        if self.collection is None:
+            return {}
+        return {"schema": self.collection.schema, "realtime": self.collection.realtime}
+
+    @property
+    def after(self) -> dict[str, Any]:
+        """The declaration that the file asks for; without `realtime` a collection stays as live as it is."""
+        present = self.collection is not None and self.collection.realtime
+        return {"schema": self.part.declared, "realtime": present if self.part.realtime is None else self.part.realtime}
+
+    @property
+    def differences(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The definitions that differ, before and after, and `realtime` where that does."""
+        present = self.collection.schema if self.collection else {}
+        before, after = {name: present[name] for name in self.fields if name in present}, self.fields
+        if self.before.get("realtime") != self.after["realtime"]:
+            before, after = (
+                before | {"realtime": self.before.get("realtime")},
+                after | {"realtime": self.after["realtime"]},
+            )
+        return before, after
+
+    @property
+    def is_same(self) -> bool:
+        return self.collection is not None and not self.fields and self.before["realtime"] == self.after["realtime"]
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The body of PATCH /api/collections/{name}: the definitions that differ, null for those that go."""
+        present = self.collection.schema if self.collection else {}
+        return find_changes(present, self.part.declared) | {
+            name: None for name in present if name not in self.part.declared
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaSeeder:
+    """Makes the collections of a file. Where it may `migrate`, it changes the schemas of those that are there."""
+
+    collections: Collections
+    changes: SchemaChanges
+    report: Report
+    migrate: bool = False
+
+    async def find(self, project: Project, name: str, part: SchemaPart) -> Declared:
+        try:
+            return Declared(name, part, await self.collections.get(project, name))
+        except CollectionNotFound:
+            return Declared(name, part, None)
+
+    async def preview(self, project: Project, declared: Declared, coming: Iterable[str]) -> Findings:
+        """The repairs and conflicts of `bring`, once the collections `coming` exist. Raises what it would raise."""
+        if declared.collection is None:
+            await self.collections.check(project, declared.name, declared.part.declared, coming=coming)
+            return Findings()
+        return await self.changes.preview(
+            project, declared.name, declared.fields, realtime=declared.part.realtime, coming=coming
+        )
+
+    async def bring(self, project: Project, declared: Declared) -> Collection:
+        """The collection as the file declares it. Raises as `Collections.create` and `SchemaChanges.change`."""
+        name, part = declared.name, declared.part
+        if declared.collection is None:
+            return await self.collections.create(project, name, part.declared, realtime=bool(part.realtime))
+        if declared.is_same:
+            return declared.collection
+        return await self.changes.change(project, name, declared.fields, realtime=part.realtime)
+
+    async def seed(
+        self, project: Project | None, name: str, part: SchemaPart, coming: Iterable[str]
+    ) -> Collection | None:
+        """As `bring`, with a line in the report. A dry run writes nothing, and returns None for a new collection.
+
+        Raises also ConfigurationError where the schema differs and may not be changed.
+        """
+        declared = Declared(name, part, None) if project is None else await self.find(project, name, part)
+        if declared.is_same:
+            self.report.unchanged(KIND)
+            return declared.collection
+        if project is None or declared.collection is None:
+            made = await self._make(project, declared, coming)
+            self.report.created(KIND, name)
+            return made
+        if not self.migrate:
+            raise ConfigurationError(
+                "differs from the one in force; change it with `seed --migrate` or PATCH /api/collections/{name} first"
+            )
+        findings = await self.preview(project, declared, coming)
+        if findings.total:
+            raise SchemaConflict(findings.conflicts)
+        changed = replace(declared.collection, schema=part.declared, fields=parse(part.declared))
+        found = changed if self.report.dry_run else await self.bring(project, declared)
+        note = f"repairs {findings.repairs:,} documents" if findings.repairs else ""
+        self.report.updated(KIND, name, *declared.differences, note=note)
+        return found
+
+    async def _make(self, project: Project | None, declared: Declared, coming: Iterable[str]) -> Collection | None:
+        if project is None:
+            return None
+        if not self.report.dry_run:
+            return await self.bring(project, declared)
+        await self.preview(project, declared, coming)
+        return None
+
+
+def explain(error: ServiceError) -> list[str]:
+    """The reasons of a refused schema, one line each: its broken rules, or the first documents that break it."""
+    if isinstance(error, Invalid):
+        return list(map(describe_violation, error.violations))
+    if isinstance(error, RuleTestsFailed):
+        tests = (f"{test['name']} (expected {test['expected']}, got {test['got']})" for test in error.failed)
+        return [f"{error.detail}: {test}" for test in tests]
+    if isinstance(error, SchemaConflict):
+        return [error.detail, *_describe_conflicts(error.conflicts)]
+    return [error.detail]
+
+
+def _describe_conflicts(conflicts: Mapping[str, Any]) -> Iterator[str]:
+    for document in conflicts["documents"]:
+        for rule in document["errors"]:
+            yield f"document {document['id']}: {'.'.join(map(str, rule['loc'][1:]))}: {rule['msg']}"
