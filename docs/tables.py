@@ -31,6 +31,8 @@ from service.bounds import (
     MAX_ROLES,
     MAX_RULE_CONDITIONS,
     MAX_RULE_TESTS,
+    MAX_SET_BYTES,
+    MAX_SET_READS,
     MAX_SET_VALUES,
     MAX_SETS,
     MAX_TRANSITIONS,
@@ -149,7 +151,16 @@ def access_bounds() -> Iterator[Row]:
         MAX_RELATION_DEPTH,
         MAX_CAN_DEPTH,
     )
-    for bound in (*met, MAX_SETS, MAX_SET_VALUES, MAX_RULE_TESTS, MAX_ROLES, MAX_CONFLICTS):
+    for bound in (
+        *met,
+        MAX_SETS,
+        MAX_SET_VALUES,
+        MAX_SET_BYTES,
+        MAX_SET_READS,
+        MAX_RULE_TESTS,
+        MAX_ROLES,
+        MAX_CONFLICTS,
+    ):
         yield f"{bound:,}", bound.what, coded(bound.past)
 
 

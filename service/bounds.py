@@ -278,11 +278,49 @@ MAX_SET_VALUES = Bound(
     protects=MONGODB,
     past="403 forbidden",
 )
+MAX_SET_BYTES = Bound(
+    65_536,
+    "bytes of a set's values, UTF-8 of texts and 8 of any other; one with more is unknown, as above",
+    protects=MEMORY,
+    past="403 forbidden",
+)
+MAX_SET_READS = Bound(
+    20,
+    "sets read again in a second before the rules refuse a user",
+    protects=MONGODB,
+    past="the sets decide as the worker remembers them",
+)
 MAX_ROLES = Bound(16, "roles of a user", protects=LOOP, past=INVALID)
 MAX_PASSKEYS = Bound(20, "passkeys of a user", protects=LOOP, past="409 factor_limit")
 MAX_ATTESTATION_BYTES = Bound(8_192, "bytes of the attestation of a new passkey", protects=LOOP, past=INVALID)
 MAX_CAN_DEPTH = Bound(3, "rules that one rule needs by `$can`", protects=MONGODB, past=INVALID)
 MAX_RULE_TESTS = Bound(200, "tests stored with the rules", protects=LOOP, past=INVALID)
+
+# Of what a worker remembers, mostly for five seconds. Bytes are those in memory, as measured.
+READ_AGAIN = "the oldest are read again"
+MAX_KNOWN_SETS = Bound(16_777_216, "bytes of sets' values that a worker remembers", protects=MEMORY, past=READ_AGAIN)
+MAX_KNOWN_PERMISSIONS = Bound(
+    16_777_216, "bytes of rules with callers' values in them", protects=MEMORY, past="the oldest are put together again"
+)
+MAX_KNOWN_RULES = Bound(33_554_432, "bytes of compiled rules", protects=MEMORY, past=READ_AGAIN)
+MAX_KNOWN_USERS = Bound(16_777_216, "bytes of what rules know of users", protects=MEMORY, past=READ_AGAIN)
+MAX_KNOWN_COLLECTIONS = Bound(33_554_432, "bytes of parsed schemas", protects=MEMORY, past=READ_AGAIN)
+MAX_KNOWN_PROJECTS = Bound(
+    33_554_432, "bytes of projects with their settings, and as many by their keys", protects=MEMORY, past=READ_AGAIN
+)
+MAX_KNOWN_TOKENS = Bound(
+    16_777_216, "bytes of tokens with their callers", protects=MEMORY, past="the oldest are verified again"
+)
+MAX_KNOWN_SESSIONS = Bound(10_000, "sessions whose users a worker knows, for a day", protects=MEMORY, past=READ_AGAIN)
+MAX_KNOWN_ORIGINS = Bound(
+    10_000, "origins of which a worker knows whether a project lists them", protects=MEMORY, past=READ_AGAIN
+)
+MAX_KNOWN_CALLERS = Bound(
+    10_000,
+    "callers who had sets read again, or wrote to their sources",
+    protects=MEMORY,
+    past="the oldest are forgotten",
+)
 
 # Of what is followed live.
 MAX_LIVE_BYTES = Bound(

@@ -21,8 +21,8 @@ from service.domain.shares import Shares
 from service.storage.databases import ProjectDatabase
 
 # What is remembered by a project's id, and where. A new one of these is found by tests/test_pool.py.
-REMEMBERED = {
-    Cache: ("_entries",),
+REMEMBERED: dict[type[Any], tuple[str, ...]] = {
+    Cache: (),
     Journal: ("_waiting",),
     Limits: ("_leases",),
     Migrator: ("_pending", "_done"),
@@ -53,7 +53,7 @@ def noting_memories(made: list[Any]) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         for each in REMEMBERED:
-            patch.setattr(each, "__init__", noting(each.__init__))  # type: ignore[misc]
+            patch.setattr(each, "__init__", noting(each.__init__))
         yield
 
 
@@ -127,6 +127,8 @@ class Pool:
             self._mongo.drop_database(name)
         self._remove_records(system.name, system.list_collection_names())
         for memory in self._memories:
+            if isinstance(memory, Cache):
+                memory.clear()
             for name in REMEMBERED[type(memory)]:
                 getattr(memory, name).clear()
 

@@ -345,7 +345,7 @@ PRODUCTS: tuple[Product, ...] = (
     Product("texts", ("MAX_SUBSCRIPTIONS", "MAX_CONDITIONS", "MAX_LIVE_BYTES"), subscriptions_by_text),
     Product("field rules", ("MAX_RULE_CONDITIONS", "MAX_LIMIT"), field_rules_by_records),
     Product("live field rules", ("MAX_RULE_CONDITIONS", "MAX_SNAPSHOT_BYTES"), field_rules_by_snapshot),
-    Product("sets", ("MAX_SET_VALUES", "MAX_SETS"), set_values_by_users, (403,)),
+    Product("sets", ("MAX_SET_VALUES", "MAX_SET_BYTES", "MAX_SETS"), set_values_by_users, (403,)),
     Product("guards", ("MAX_CONDITIONS", "MAX_VALUES", "MAX_BATCH"), guards_by_values),
     Product("snapshots", ("MAX_SUBSCRIPTIONS", "MAX_CONDITIONS"), snapshots_by_scans),
     Product("refused snapshots", ("MAX_SUBSCRIPTIONS", "MAX_SNAPSHOT_BYTES"), refused_snapshots),

@@ -6,6 +6,7 @@ MANY = "of many requests at once: `scripts/faults hostile`"
 COMMAND = "of a command, not of a request"
 ADDED_UP = "of many requests one after the other"
 SOCKETS = "of sockets, not of a request"
+MEMORY_OF_SETS = "of many users one after the other: row V3"
 
 REASONS: Mapping[str, str] = {
     "MAX_IN_FLIGHT": MANY,
@@ -45,6 +46,23 @@ REASONS: Mapping[str, str] = {
     "MAX_KEYS": COMMAND,
     "MAX_PATTERN_WAITING": MANY,
     "MAX_SET_VALUES": ADDED_UP,
+    "MAX_SET_BYTES": MEMORY_OF_SETS,
+    "MAX_SET_READS": ADDED_UP,
+    **dict.fromkeys(
+        (
+            "MAX_KNOWN_SETS",
+            "MAX_KNOWN_PERMISSIONS",
+            "MAX_KNOWN_RULES",
+            "MAX_KNOWN_USERS",
+            "MAX_KNOWN_COLLECTIONS",
+            "MAX_KNOWN_PROJECTS",
+            "MAX_KNOWN_TOKENS",
+            "MAX_KNOWN_SESSIONS",
+            "MAX_KNOWN_ORIGINS",
+            "MAX_KNOWN_CALLERS",
+        ),
+        ADDED_UP,
+    ),
     "MAX_MADE_FILES": ADDED_UP,
     "MAX_CLAIMS_BYTES": "as other data of a user's; a token that has them is verified once in five seconds",
     "MAX_ROLES": "as the stored tests, whose users have as many",

@@ -8,21 +8,40 @@ from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
 
+# How often a cache looks for entries that have expired, while it has any.
+SWEEP_SECONDS = 1.0
+# Bytes of an entry beside its name and its value: the slot of the dict, the tuple, its numbers.
+ENTRY_BYTES = 250
+
+
+def moment() -> float:
+    """The present, by the clock of caches."""
+    return monotonic()
+
 
 class Cache(Generic[V]):
-    """Values by name, at most `size` of them, each for `seconds` from the moment its load began.
+    """Values by name, each for `seconds` from the moment its load began. The oldest leave where there is no room.
 
-    It is read several times in every request, so reading is one look into a dict. When it is full the oldest goes.
+    There is room for `budget` values. With `weigh`, which gives the bytes of a value, there is room for `budget` bytes; the
+    newest value stays, however large it is. Expired entries leave within a second or so, so a quiet cache holds no memory.
+    A cache is read several times in every request, so reading is one look into a dict.
     """
 
-    __slots__ = ("_entries", "_loads", "_queued", "seconds", "size")
+    __slots__ = ("_entries", "_loads", "_queued", "_sweeper", "_weigh", "_weight", "budget", "seconds")
 
-    def __init__(self, size: int, seconds: float) -> None:
-        self.size = size
+    def __init__(self, budget: int, seconds: float, weigh: Callable[[V], int] | None = None) -> None:
+        self.budget = budget
         self.seconds = seconds
-        self._entries: dict[str, tuple[float, V]] = {}
+        self._weigh = weigh
+        self._weight = 0
+        self._entries: dict[str, tuple[float, V, int]] = {}
         self._loads: dict[str, asyncio.Task[V]] = {}
         self._queued: dict[str, asyncio.Task[V]] = {}
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        """How many values it holds, expired ones included."""
+        return len(self._entries)
 
     def get(self, name: str) -> V | None:
         """The value put in under `name` less than `seconds` ago; None where there is none."""
@@ -37,10 +56,14 @@ class Cache(Generic[V]):
     def put(self, name: str, value: V, *, read_at: float | None = None) -> V:
         """Remembers `value` as of `read_at` (by `time.monotonic`; now, by default), and returns it."""
         # Taken out first, so that the dict's order is that of age.
-        self._entries.pop(name, None)
-        if len(self._entries) >= self.size:
-            del self._entries[next(iter(self._entries))]
-        self._entries[name] = (monotonic() if read_at is None else read_at, value)
+        self._drop(name)
+        weight = 1 if self._weigh is None else self._weigh(value) + len(name) + ENTRY_BYTES
+        while self._entries and self._weight + weight > self.budget:
+            self._drop(next(iter(self._entries)))
+        self._weight += weight
+        self._entries[name] = (monotonic() if read_at is None else read_at, value, weight)
+        if self._sweeper is None:
+            self._sweep_later()
         return value
 
     async def get_or_load(self, name: str, load: Callable[[], Awaitable[V]]) -> V:
@@ -64,12 +87,33 @@ class Cache(Generic[V]):
 
     def forget(self, name: str) -> None:
         """What is asked for from now on is loaded from now on: a load under way is for those alone who wait for it."""
-        self._entries.pop(name, None)
+        self._drop(name)
         self._loads.pop(name, None)
 
     def clear(self) -> None:
         self._entries.clear()
         self._loads.clear()
+        self._weight = 0
+
+    def _drop(self, name: str) -> None:
+        if (entry := self._entries.pop(name, None)) is not None:
+            self._weight -= entry[2]
+
+    def _sweep_later(self) -> None:
+        """One timer for all entries, at the moment at which the oldest expires."""
+        read_at = next(iter(self._entries.values()))[0]
+        delay = max(SWEEP_SECONDS, read_at + self.seconds - monotonic())
+        self._sweeper = asyncio.get_running_loop().call_later(delay, self._sweep)
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        expired = monotonic() - self.seconds
+        while self._entries:
+            name, (read_at, _, _) = next(iter(self._entries.items()))
+            if read_at > expired:
+                return self._sweep_later()
+            self._drop(name)
+        return None
 
     def _start(self, name: str, load: Callable[[], Awaitable[V]]) -> asyncio.Task[V]:
         task = self._loads[name] = _begin(self._load(name, load))

@@ -10,6 +10,8 @@ from service.storage.client import Document
 STATE_FIELDS = ("disabled", "email_verified", "claims")
 # What a sign-in is decided by as well; of factors only that they are there.
 FACTOR_FIELDS = ("totp.id", "passkeys.id", "recovery", "roles")
+# What tells whether the user's address is proven.
+PROOF_FIELDS = ("email_verified", "oauth_id", "identities.email")
 # Factors are named as the methods of a sign-in are.
 TOTP, PASSKEY, RECOVERY_CODE = "totp", "passkey", "recovery_code"
 
@@ -43,6 +45,18 @@ def read_state(record: Document) -> AccountState:
         recovery_codes=len(record.get("recovery", ())),
         roles=tuple(record.get("roles", ())),
     )
+
+
+def has_proven_email(record: Document) -> bool:
+    """Whether the user of a record with PROOF_FIELDS is known to have the address: by a mail, a server or a provider.
+
+    A provider takes part only with addresses that it has verified. Of users from before there were identities, the address
+    is the provider's unless a server changed it, which is said in `email_verified`.
+    """
+    if record.get("email_verified"):
+        return True
+    asserted = [each.get("email") for each in record.get("identities", ())]
+    return record["email"] in asserted or ("oauth_id" in record and not asserted and "email_verified" not in record)
 
 
 def read_factors(record: Document) -> tuple[str, ...]:

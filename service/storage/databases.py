@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pymongo import ASCENDING, IndexModel, timeout
 from pymongo.errors import OperationFailure
@@ -84,10 +84,21 @@ class ProjectDatabase:
     """One project's data: `users`, and the records of its collections. No query leaves it.
 
     With a `session` every call of its records is part of that transaction, and `after_commit` is what is to be done once it
-    is committed. `file_urls` are those of the files it names.
+    is committed. `written` are the MongoDB collections that it is noted to have written, `remembered` what was read in it
+    since. `file_urls` are those of the files it names.
     """
 
-    __slots__ = ("_is_profiled", "_records", "_watch", "after_commit", "database", "file_urls", "session")
+    __slots__ = (
+        "_is_profiled",
+        "_records",
+        "_watch",
+        "after_commit",
+        "database",
+        "file_urls",
+        "remembered",
+        "session",
+        "written",
+    )
 
     def __init__(
         self,
@@ -103,6 +114,8 @@ class ProjectDatabase:
         self._watch = watch
         self._is_profiled = watch is not None and watch.use(database.name)
         self.after_commit: list[Callable[[], Awaitable[object]]] = []
+        self.written: set[str] = set()
+        self.remembered: dict[str, Any] = {}
         self._records: dict[str, Records] = {}
 
     def records(self, collection: str) -> Records:
@@ -112,6 +125,11 @@ class ProjectDatabase:
                 self.database[collection], self.session, watch=self._watch, is_profiled=self._is_profiled
             )
         return found
+
+    def note_write(self, collection: str) -> None:
+        """Within a transaction: what it remembers is read again, for it may see something else now."""
+        self.written.add(collection)
+        self.remembered.clear()
 
     @property
     def outside(self) -> "ProjectDatabase":

@@ -16,8 +16,10 @@ from service.schema.values import now
 from service.storage.account_states import (
     FACTOR_FIELDS,
     NEW_ACCOUNT,
+    PROOF_FIELDS,
     STATE_FIELDS,
     AccountState,
+    has_proven_email,
     read_state,
     write_state,
 )
@@ -33,6 +35,8 @@ PROFILE: Projection = {
     **STATE,
     "roles": 1,
 }
+# What access rules are about, beside the fields of `data` that they name.
+FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", *PROOF_FIELDS), 1)
 # What decides a sign-in.
 STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
@@ -104,13 +108,14 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class UserFacts:
-    """What access rules may know of a user."""
+    """What access rules may know of a user: of `data` the `fields` that were asked for. `email` is None until it is proven."""
 
-    email: str
+    email: str | None
     roles: tuple[str, ...]
     data: Mapping[str, Any]
     version: int
     ended: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 class Users:
@@ -157,13 +162,16 @@ class Users:
         rows = await self._records.aggregate(stages, size=len(emails)) if emails else []
         return {row["email"]: row["_id"] for row in rows}
 
-    async def find_facts(self, user_id: str) -> UserFacts | None:
-        fields: Projection = {"email": 1, "roles": 1, "data": 1, "token_version": 1, "ended": 1}
-        record = await self._records.find({"_id": user_id}, fields)
+    async def find_facts(self, user_id: str, fields: tuple[str, ...] = ()) -> UserFacts | None:
+        """With those `fields` of the user's `data`, which are names at its top level."""
+        # No record has a field whose name begins with $, and MongoDB takes none such for a field.
+        wanted = [f"data.{name}" for name in fields if not name.startswith("$")]
+        record = await self._records.find({"_id": user_id}, {**FACTS, **dict.fromkeys(wanted, 1)})
         if record is None:
             return None
-        roles = tuple(record.get("roles", ()))
-        return UserFacts(record["email"], roles, record["data"], record["token_version"], read_ended(record))
+        roles, data = tuple(record.get("roles", ())), record.get("data", {})
+        email = record["email"] if has_proven_email(record) else None
+        return UserFacts(email, roles, data, record["token_version"], read_ended(record), fields)
 
     async def find_row(self, user_id: str) -> Document | None:
         """A user as a list by the secret key has its rows."""

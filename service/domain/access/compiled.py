@@ -10,25 +10,27 @@ from service.domain.access.rules_document import read_rules
 from service.domain.access.ruleset import CollectionRules, Rules, sets_in
 from service.domain.access.templates import NOW, Values, bind, targets_of, variables_of
 from service.domain.projects.lookup import Project
-from service.query.tree import Tree
+from service.query.tree import Tree, leaves
 from service.storage.rules import StoredRules
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What must be known to bind the rules of a collection: sets, and whether it is the moment."""
+    """What must be known to bind the rules of a collection: sets, and whether it is the moment. `conditions` counts theirs."""
 
     sets: tuple[str, ...]
     moment: bool
+    conditions: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledRules:
-    """The rules of one revision, and the MongoDB collection behind each declared one."""
+    """The rules of one revision, and the MongoDB collection behind each declared one. `length` is that of their text."""
 
     version: str
     rules: Rules
     collections: Mapping[str, str] = field(default_factory=dict)
+    length: int = 0
     _needs: dict[str, Needs] = field(default_factory=dict)
 
     def needs_of(self, name: str, rules: CollectionRules) -> Needs:
@@ -44,7 +46,8 @@ async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
     if not document:
         return CompiledRules(stored.revision, Rules())
     shapes = await find_shapes(project.database.outside)
-    return CompiledRules(stored.revision, read_rules(document, shapes, shapes.targets), shapes.mongo_collections)
+    rules = read_rules(document, shapes, shapes.targets)
+    return CompiledRules(stored.revision, rules, shapes.mongo_collections, len(stored.text))
 
 
 def make_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
@@ -60,7 +63,8 @@ def read_needs(rules: CollectionRules, every: Rules) -> Needs:
     templates = list(_reachable(rules, every))
     written = {each.set_to.name for each in rules.fields.values() if each.set_to is not None}
     moment = NOW in written or any(each.name == NOW for template in templates for each in variables_of(template))
-    return Needs(tuple(sorted(sets_in(templates))), moment)
+    conditions = sum(1 for template in templates for _ in leaves(template))
+    return Needs(tuple(sorted(sets_in(templates))), moment, conditions)
 
 
 def _reachable(rules: CollectionRules, every: Rules) -> Iterator[Tree]:

@@ -3,53 +3,45 @@
 Rules, users and sets are remembered by a worker for at most five seconds.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
+from service.bounds import MAX_KNOWN_PERMISSIONS, MAX_KNOWN_RULES
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.compiled import CompiledRules, compile_rules, make_values, read_needs
+from service.domain.access.known_users import KnownUsers, known_values, name_principal
 from service.domain.access.permissions import Permissions
-from service.domain.access.ruleset import SERVER, CollectionRules, SetRule
-from service.domain.access.templates import (
-    NOW,
-    SET_PREFIX,
-    USER_EMAIL,
-    USER_ID,
-    USER_ROLES,
-    Values,
-    bind,
-)
-from service.domain.cache import Cache
-from service.domain.projects.lookup import CACHE_SECONDS, CACHED_PROJECTS, Project
-from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, InvalidToken, Unauthorized
-from service.query.tree import Tree, to_filter
-from service.schema.values import now
+from service.domain.access.ruleset import SERVER, CollectionRules
+from service.domain.access.sets import KnownSets, Sets, weigh_set
+from service.domain.access.templates import SET_PREFIX, USER_ROLES, Values, bind
+from service.domain.cache import Cache, moment
+from service.domain.projects.lookup import CACHE_SECONDS, Project
+from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized
+from service.query.tree import Tree
+from service.storage.databases import ProjectDatabase
 from service.storage.rules import find_rules
-from service.storage.sets import find_values
-from service.storage.users import UserFacts, Users
+from service.storage.users import UserFacts
 
 USERS = "users"
-CACHED_USERS = 10_000
-CACHED_SETS = 10_000
 # A version never changes, so what was compiled of one is of use as long as the version is in force.
 COMPILED_SECONDS = 3_600
-# What a set is remembered as that has too many values, or whose own condition lacks a variable.
-UNKNOWN: None = None
-
-# The values of sets by name; None where a set is unknown.
-Sets = Mapping[str, tuple[Any, ...] | None]
+# Bytes in memory, as measured: of compiled rules for each letter of their text, and of a condition with a caller's values.
+BYTES_OF_LETTER = 20
+BYTES_OF_CONDITION = 120
+BYTES_OF_RULES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class BoundRules:
-    """Permissions, and what they were made of."""
+    """Permissions, what they were made of, and how many conditions their rules have."""
 
     compiled: CompiledRules
     facts: UserFacts | None
     sets: Sets
     permissions: Permissions
+    conditions: int
 
     def is_made_of(self, compiled: CompiledRules, facts: UserFacts | None, sets: Sets) -> bool:
         """What is remembered is the same object for as long as it is."""
@@ -61,11 +53,11 @@ class AccessControl:
     """The rules of all projects."""
 
     def __init__(self) -> None:
-        self._rules: Cache[CompiledRules] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
-        self._compiled: Cache[CompiledRules] = Cache(CACHED_PROJECTS, COMPILED_SECONDS)
-        self._users: Cache[UserFacts] = Cache(CACHED_USERS, CACHE_SECONDS)
-        self._sets: Cache[tuple[Any, ...] | None] = Cache(CACHED_SETS, CACHE_SECONDS)
-        self._bound: Cache[BoundRules] = Cache(CACHED_USERS, CACHE_SECONDS)
+        self._rules: Cache[CompiledRules] = Cache(MAX_KNOWN_RULES, CACHE_SECONDS, _weigh_rules)
+        self._compiled: Cache[CompiledRules] = Cache(MAX_KNOWN_RULES, COMPILED_SECONDS, _weigh_rules)
+        self._bound: Cache[BoundRules] = Cache(MAX_KNOWN_PERMISSIONS, CACHE_SECONDS, _weigh_bound)
+        self._users = KnownUsers()
+        self._sets = KnownSets()
 
     async def rules(self, project: Project) -> CompiledRules:
         return await self._rules.get_or_load(project.id, lambda: self._load(project))
@@ -79,43 +71,73 @@ class AccessControl:
         """The rules as they are stored now, for the worker that changed them."""
         return await self._rules.reload(project.id, lambda: self._load(project))
 
-    async def permissions(self, caller: ProjectCaller, name: str) -> Permissions:
+    async def permissions(self, caller: ProjectCaller, name: str, *, since: float = -inf) -> Permissions:
         """What `caller` may do with the records of a declared collection, or of `users`.
 
-        Raises InvalidApiKey in a project without rules, where the documents are for the secret key alone; CollectionNotFound
-        for a collection that the rules do not name, be it there or not; InvalidToken for a user who is gone.
+        Sets that were read before `since` are read again, as far as `KnownSets.find` does. Raises InvalidApiKey in a project
+        without rules, where the documents are for the secret key alone; CollectionNotFound for a collection that the rules
+        do not name, be it there or not; InvalidToken for a user who is gone.
         """
-        project = caller.project
-        compiled = await self.rules(project)
+        compiled = await self.rules(caller.project)
         if not compiled.rules.exist:
             raise InvalidApiKey
         rules = compiled.rules.of(name)
         if rules is None or (name == USERS and rules.read is False):
             raise InvalidApiKey if name == USERS else CollectionNotFound
         needs = compiled.needs_of(name, rules)
-        facts = await self._user(caller) if isinstance(caller, UserCaller) else None
-        sets = await self._read_sets(caller, compiled, needs.sets, facts)
+        facts = await self._users.find(caller, compiled.rules.user_fields)
+        sets: Sets = {}
+        if needs.sets:
+            own = Values(known_values(caller, facts), is_user=facts is not None)
+            sets = await self._read_sets(caller, compiled, needs.sets, own, since=since)
         return self._bind(caller, compiled, name, facts, sets)
+
+    async def permit(
+        self, caller: ProjectCaller, name: str, allows: Callable[[Permissions], Tree], *, since: float | None = None
+    ) -> Permissions:
+        """The permissions of a caller to whom they allow something, in some record at least.
+
+        Raises as `permissions`; Unauthorized for guests and Forbidden for users where `allows` gives false of them.
+        """
+        started = moment() if since is None else since
+        permissions = await self.permissions(caller, name)
+        if allows(permissions) is False:
+            permissions = await self.renew(caller, name, permissions, since=started) or permissions
+            require(allows(permissions), caller)
+        return permissions
+
+    async def renew(
+        self, caller: ProjectCaller, name: str, permissions: Permissions, *, since: float
+    ) -> Permissions | None:
+        """The permissions by sets that were read after `since`, for a caller who is about to be refused.
+
+        None where the sets are the same, so that the refusal stands.
+        """
+        if not permissions.sets:
+            return None
+        newer = await self.permissions(caller, name, since=since)
+        return newer if newer.sets != permissions.sets else None
 
     def _bind(
         self, caller: ProjectCaller, compiled: CompiledRules, name: str, facts: UserFacts | None, sets: Sets
     ) -> Permissions:
         """Remembered as long as all that they were made of is: so they are known no longer than that."""
-        key = f"{caller.project.id}/{name}/{_principal(caller)}"
+        key = f"{name}/{name_principal(caller)}"
         bound = self._bound.get(key)
         if bound is not None and bound.is_made_of(compiled, facts, sets):
             return bound.permissions
         rules = compiled.rules.of(name) or CollectionRules()
-        values = make_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
-        permissions = Permissions(rules, values, is_users=name == USERS)
-        if not compiled.needs_of(name, rules).moment:
-            self._bound.put(key, BoundRules(compiled, facts, sets, permissions))
+        values = make_values(compiled, _with_sets(known_values(caller, facts), sets), is_user=facts is not None)
+        permissions = Permissions(rules, values, is_users=name == USERS, sets=sets)
+        needs = compiled.needs_of(name, rules)
+        if not needs.moment:
+            self._bound.put(key, BoundRules(compiled, facts, sets, permissions, needs.conditions))
         return permissions
 
-    async def find_permissions(self, caller: ProjectCaller, name: str) -> Permissions | None:
+    async def find_permissions(self, caller: ProjectCaller, name: str, *, since: float = -inf) -> Permissions | None:
         """As `permissions`; None where nobody but the secret key may read the records."""
         try:
-            return await self.permissions(caller, name)
+            return await self.permissions(caller, name, since=since)
         except (CollectionNotFound, InvalidApiKey):
             return None
 
@@ -130,25 +152,42 @@ class AccessControl:
 
     async def set_condition(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> Tree:
         """Which records the values of a set come from, for this caller; false where the set is unknown."""
-        facts = await self._user(caller) if isinstance(caller, UserCaller) else None
-        known = Values(_known(caller, facts, {}), is_user=facts is not None)
+        facts = await self._users.find(caller, compiled.rules.user_fields)
+        known = Values(known_values(caller, facts), is_user=facts is not None)
         return bind(compiled.rules.sets[name].where, known)
 
     async def require_user(self, caller: UserCaller) -> None:
         """Raises InvalidToken where the caller's token is not good any more."""
-        await self._user(caller)
+        await self._users.find(caller, (await self.rules(caller.project)).rules.user_fields)
 
     def forget_caller(self, caller: ProjectCaller) -> None:
-        """For a worker that is told of changes: the caller's sets are read anew, and what is known of a user."""
+        """For a worker that is told of changes: the caller's sets are read again, and what is known of a user."""
         if isinstance(caller, UserCaller):
             self.forget_user(caller.project, caller.user_id)
-        if (compiled := self._rules.get(caller.project.id)) is not None:
-            for name in compiled.rules.sets:
-                self._sets.forget(_set_key(caller, compiled, name))
+        self._sets.renew(name_principal(caller))
 
     def forget_user(self, project: Project, user_id: str) -> None:
         """For the worker that changed what rules know of a user."""
-        self._users.forget(_user_key(project, user_id))
+        self._users.forget(project, user_id)
+
+    async def note_write(self, caller: ProjectCaller, database: ProjectDatabase, name: str) -> None:
+        """The caller wrote into a collection. Its rules see that at once, where sets take their values from there.
+
+        Within a transaction the rest of that sees it, and everything once it is committed.
+        """
+        compiled = await self.rules(caller.project)
+        source = compiled.collections.get(name)
+        if source is None or source not in compiled.rules.sources:
+            return
+        if database.session is None:
+            self._sets.renew(name_principal(caller))
+            return
+
+        async def renew() -> None:
+            self._sets.renew(name_principal(caller))
+
+        database.note_write(source)
+        database.after_commit.append(renew)
 
     async def _load(self, project: Project) -> CompiledRules:
         stored = await find_rules(project.database.outside)
@@ -167,71 +206,37 @@ class AccessControl:
     ) -> Values:
         """The caller's values, as far as `rules`, and what they need by `$can`, name them.
 
-        `roles`, where they are given, stand in for the caller's own.
+        `roles`, where they are given, stand in for the caller's own; with them a guest is a user of no known id.
         """
-        facts = await self._user(caller) if isinstance(caller, UserCaller) else None
-        if facts is not None and roles is not None:
-            facts = replace(facts, roles=roles)
-        sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, facts)
-        return make_values(compiled, _known(caller, facts, sets), is_user=facts is not None)
+        facts = await self._users.find(caller, compiled.rules.user_fields)
+        known = known_values(caller, facts) | ({} if roles is None else {USER_ROLES: roles})
+        own = Values(known, is_user=USER_ROLES in known)
+        sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, own)
+        return make_values(compiled, _with_sets(known, sets), is_user=own.is_user)
 
     async def _read_sets(
-        self, caller: ProjectCaller, compiled: CompiledRules, names: Iterable[str], facts: UserFacts | None
+        self,
+        caller: ProjectCaller,
+        compiled: CompiledRules,
+        names: Iterable[str],
+        own: Values,
+        *,
+        since: float = -inf,
     ) -> Sets:
-        return {name: await self._set(caller, compiled, name, facts) for name in names}
-
-    async def _user(self, caller: UserCaller) -> UserFacts:
-        """Raises InvalidToken where the caller's token is not good any more."""
-        name, load = _user_key(caller.project, caller.user_id), partial(_load_user, caller)
-        facts = await self._users.get_or_load(name, load)
-        if not caller.is_in_force(facts):
-            # What is remembered may be older than the token.
-            facts = await self._users.reload(name, load)
-        if not caller.is_in_force(facts):
-            raise InvalidToken
-        return facts
-
-    async def _set(
-        self, caller: ProjectCaller, compiled: CompiledRules, name: str, facts: UserFacts | None
-    ) -> tuple[Any, ...] | None:
-        key = _set_key(caller, compiled, name)
-        return await self._sets.get_or_load(key, lambda: _load_set(caller, compiled.rules.sets[name], facts))
+        project, principal, rules = caller.project, name_principal(caller), compiled.rules.sets
+        return {name: await self._sets.find(project, principal, rules[name], own, since=since) for name in names}
 
 
-async def _load_user(caller: UserCaller) -> UserFacts:
-    facts = await Users(caller.project.database.outside).find_facts(caller.user_id)
-    if facts is None:
-        raise InvalidToken
-    return facts
+def _with_sets(known: Mapping[str, Any], sets: Sets) -> dict[str, Any]:
+    return {**known} | {f"{SET_PREFIX}{name}": values for name, values in sets.items() if values is not None}
 
 
-def _set_key(caller: ProjectCaller, compiled: CompiledRules, name: str) -> str:
-    return f"{caller.project.id}/{compiled.version}/{name}/{_principal(caller)}"
+def _weigh_rules(compiled: CompiledRules) -> int:
+    return BYTES_OF_RULES + BYTES_OF_LETTER * compiled.length
 
 
-def _user_key(project: Project, user_id: str) -> str:
-    return f"{project.id}/{user_id}"
-
-
-async def _load_set(caller: ProjectCaller, rule: SetRule, facts: UserFacts | None) -> tuple[Any, ...] | None:
-    where = bind(rule.where, Values(_known(caller, facts, {}), is_user=facts is not None))
-    if where is False:
-        return UNKNOWN
-    return await find_values(caller.project.database.outside, rule.collection, rule.take, to_filter(where))
-
-
-def _principal(caller: ProjectCaller) -> str:
-    """Whose values they are; guests have the same."""
-    return caller.user_id if isinstance(caller, UserCaller) else ""
-
-
-def _known(caller: ProjectCaller, facts: UserFacts | None, sets: Sets) -> dict[str, Any]:
-    """The values of the variables that are known."""
-    known: dict[str, Any] = {NOW: now()}
-    if facts is not None:
-        known |= {f"user.data.{name}": value for name, value in facts.data.items()}
-        known |= {USER_ID: _principal(caller), USER_EMAIL: facts.email, USER_ROLES: facts.roles}
-    return known | {f"{SET_PREFIX}{name}": values for name, values in sets.items() if values is not UNKNOWN}
+def _weigh_bound(bound: BoundRules) -> int:
+    return BYTES_OF_RULES + BYTES_OF_CONDITION * bound.conditions + sum(map(weigh_set, bound.sets.values()))
 
 
 def require(tree: Tree, caller: ProjectCaller) -> None:

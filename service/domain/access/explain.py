@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.access.caller import AnonymousCaller, ProjectCaller, UserCaller
-from service.domain.access.compiled import CompiledRules
+from service.domain.access.compiled import CompiledRules, read_needs
 from service.domain.access.control import AccessControl
 from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.grammar import Scope, read_rule
 from service.domain.access.permissions import Permissions
 from service.domain.access.relations import settle
 from service.domain.access.rules_reader import scope_of
+from service.domain.access.ruleset import SetRule
 from service.domain.access.templates import SET_PREFIX, Values, Variable, VariableLeaf, bind
 from service.domain.access.verdicts import stored_form
 from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change
@@ -35,7 +36,10 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`user_id` is None for a guest; `roles`, where they are given, stand in for the user's own."""
+    """`user_id` is None for a guest. `roles`, where they are given, stand in for the user's own.
+
+    With `roles` and no `user_id` it is about a user of these roles, of whom nothing else is known.
+    """
 
     action: str
     collection: str
@@ -47,7 +51,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`because` has for each condition its place in the rules, what it wanted, what it found, and whether it holds."""
+    """`because` has for each condition its place in the rules, what it wanted, what it found, and whether it holds.
+
+    `sets` has for each set that the rules need its values, or why it is unknown.
+    """
 
     allowed: bool
     because: list[dict[str, Any]]
@@ -88,8 +95,18 @@ async def explain(project: Project, control: AccessControl, question: Question) 
         after=_after(permissions, shapes, question, before),
     )
     because = [entry async for entry in _because(case, question.action)]
-    sets = {name.removeprefix(SET_PREFIX): list(v) for name, v in values.known.items() if name.startswith(SET_PREFIX)}
+    sets = {
+        name: _found_in_set(compiled.rules.sets[name], name, values) for name in read_needs(rules, compiled.rules).sets
+    }
     return Explanation(await _verdict(case, question), because, sets, await _plan(case, shapes, question))
+
+
+def _found_in_set(rule: SetRule, name: str, values: Values) -> Any:
+    """The values of a set; else {"unknown": why}."""
+    found = values.known.get(f"{SET_PREFIX}{name}")
+    if found is not None:
+        return list(found)
+    return {"unknown": "missing_variable" if bind(rule.where, values) is False else "too_large"}
 
 
 def _check(question: Question) -> None:

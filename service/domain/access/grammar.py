@@ -167,7 +167,7 @@ def _variable(reading: Reading, text: str, loc: Location) -> Variable | None:
         shift = timedelta(**{UNITS[found.group(2)]: int(found.group(1))}) if found.group(1) else timedelta()
         return Variable(NOW, shift)
     if text not in reading.scope.variables:
-        known = ", ".join(f"${name}" for name in (*reading.scope.variables, NOW))
+        known = ", ".join(f"${name}" for name in reading.scope.variables)
         reading.refuse(loc, f"There is no variable ${shown(text)[1:-1]}; there are {known}", "unknown_variable")
         return None
     return Variable(text)

@@ -18,9 +18,17 @@ NO_RULES = FieldRules()
 
 
 class Permissions:
-    """The bound rules of a collection. False means: refused, whatever the record."""
+    """The bound rules of a collection. False means: refused, whatever the record. `sets` are those that the rules need."""
 
-    def __init__(self, rules: CollectionRules, values: Values, *, is_users: bool = False) -> None:
+    def __init__(
+        self,
+        rules: CollectionRules,
+        values: Values,
+        *,
+        is_users: bool = False,
+        sets: Mapping[str, object] | None = None,
+    ) -> None:
+        self.sets: Mapping[str, object] = sets or {}
         self._rules = rules
         self._values = values
         self._is_users = is_users

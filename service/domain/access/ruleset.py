@@ -1,17 +1,19 @@
 """What the rules of a project are, once `rules_document` has read them. Values."""
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.domain.access.stored_tests import StoredTest
-from service.domain.access.templates import SET_PREFIX, Audience, Variable, variables_of
+from service.domain.access.templates import NOW, SET_PREFIX, Audience, Variable, variables_of
 from service.errors import Location
 from service.query.tree import Tree, leaves
 from service.schema.values import Kind
 
 SERVER, CREATE = "server", "create"
+USER_DATA = "user.data."
 ROLE = re.compile(r"[a-z0-9_-]{1,64}")
 ROLE_RULE = "A role has 1 to 64 of a-z, 0-9, _ and -"
 USERS: Final = "users"
@@ -67,18 +69,30 @@ class CollectionRules:
 
 @dataclass(frozen=True, slots=True)
 class SetRule:
-    """The values of `take` in the records of `collection` that satisfy `where`. Both are MongoDB's names."""
+    """The values of `take` in the records of `collection` that satisfy `where`. Both are MongoDB's names.
+
+    `digest` is the same for sets that say the same. `variables` are the names of those that `where` has, `$now` apart.
+    """
 
     collection: str
     take: str
     where: Tree
+    digest: str = field(init=False)
+    variables: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        said = repr((self.collection, self.take, self.where))
+        names = {variable.name for variable in variables_of(self.where)} - {NOW}
+        object.__setattr__(self, "digest", hashlib.sha256(said.encode()).hexdigest()[:32])
+        object.__setattr__(self, "variables", tuple(sorted(names)))
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one project. `document` is what was saved, as it was sent; without any, the project has no rules.
 
-    `protected` are the fields of users' data whose files only those read who may read the field.
+    `protected` are the fields of users' data whose files only those read who may read the field. `user_fields` are those
+    that are variables. `sources` are the MongoDB collections that sets take their values from.
     """
 
     document: Mapping[str, Any] = field(default_factory=dict)
@@ -89,11 +103,16 @@ class Rules:
     tests: tuple[StoredTest, ...] = ()
     variables: Mapping[str, Kind] = field(default_factory=dict)
     protected: frozenset[str] = field(init=False)
+    user_fields: tuple[str, ...] = field(init=False)
+    sources: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         # Made once, not for each request that shows users.
         fields = self.users.fields if self.users else {}
+        known = sorted(name.removeprefix(USER_DATA) for name in self.variables if name.startswith(USER_DATA))
         object.__setattr__(self, "protected", frozenset(name for name, each in fields.items() if each.protected))
+        object.__setattr__(self, "user_fields", tuple(known))
+        object.__setattr__(self, "sources", frozenset(each.collection for each in self.sets.values()))
 
     @property
     def exist(self) -> bool:

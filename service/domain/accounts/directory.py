@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.access.control import AccessControl, require
+from service.domain.access.control import AccessControl
 from service.domain.access.visible import VisibleUsers
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Listing, Lists
@@ -69,13 +70,15 @@ class Directory:
         return row
 
     async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
-        permissions = await self._access.permissions(caller, USERS.collection)
-        require(permissions.read, caller)
-        return VisibleUsers(PROFILES, permissions)
+        return VisibleUsers(PROFILES, await self._access.permit(caller, USERS.collection, attrgetter("read")))
 
     async def server_fields(self, project: Project) -> frozenset[str]:
         """The fields of users' data that only servers write."""
         return await self._access.server_fields(project)
+
+    async def note_write(self, caller: ProjectCaller) -> None:
+        """The caller changed a user, from whom rules may take the values of sets."""
+        await self._access.note_write(caller, caller.project.database, USERS.collection)
 
     async def row_of(self, project: Project, user: User) -> Row:
         """A user as `find` gives one, URLs of files signed."""

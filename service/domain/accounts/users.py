@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, PublishableKeyCaller, UserCaller
-from service.domain.access.control import AccessControl
+from service.domain.access.control import USERS, AccessControl
 from service.domain.accounts.directory import sign_files
 from service.domain.accounts.guesses import Guesses
 from service.domain.accounts.password_hashes import is_argon2id
@@ -232,6 +232,7 @@ class Accounts:
             await self.profile(caller)
             await self._check_revision(caller, revisions)
             raise Invalid([_unchangeable("email")])
+        await self._access.note_write(caller, caller.project.database, USERS)
         return await sign_files(self._protection, caller.project, user)
 
     async def _check_revision(self, caller: UserCaller, revisions: Versions) -> None:

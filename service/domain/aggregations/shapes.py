@@ -1,9 +1,10 @@
 """The records that an aggregation looks at, as whoever runs it sees them."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.access.control import AccessControl, require
+from service.domain.access.control import AccessControl
 from service.domain.access.permissions import Permissions
 from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, See, Seen
@@ -25,8 +26,7 @@ class AggregationShapes:
         if isinstance(caller, SecretKeyCaller):
             see = None
         else:
-            permissions = await self._access.permissions(caller, name)
-            require(permissions.read, caller)
+            permissions = await self._access.permit(caller, name, attrgetter("read"))
             if name == USERS.collection:
                 return see_shape(USERS, permissions)
             see = self._see(caller, name, permissions)

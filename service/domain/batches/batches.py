@@ -13,6 +13,7 @@ from service.domain.accounts.directory import Directory
 from service.domain.batches.room import Room
 from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Kept, Step, UpsertStep
 from service.domain.batches.users import do_user_step, read_user_again
+from service.domain.cache import moment
 from service.domain.documents.changes import Misfit
 from service.domain.documents.documents import Create, Documents
 from service.domain.documents.permits import CallersDocuments, DocumentPermits
@@ -52,7 +53,8 @@ class Batches:
 
         Raises what the first step that fails raises, with its position in `operation`.
         """
-        permitted = [await self._permit(caller, position, step) for position, step in enumerate(steps)]
+        began = moment()
+        permitted = [await self._permit(caller, position, step, began) for position, step in enumerate(steps)]
 
         async def work(database: ProjectDatabase) -> list[Done]:
             done, room = list[Done](), Room()
@@ -80,7 +82,8 @@ class Batches:
 
         Raises as `run_together` where the caller may not do a step any more, and TooLarge.
         """
-        permitted = [await self._permit(caller, position, step) for position, step in enumerate(steps)]
+        began = moment()
+        permitted = [await self._permit(caller, position, step, began) for position, step in enumerate(steps)]
         done, room = list[Done](), Room()
         with within(BATCH_SECONDS):
             for step, result in zip(permitted, kept, strict=True):
@@ -104,28 +107,30 @@ class Batches:
         """Each of `steps` for itself, one after the other: what came of it, or why it was refused."""
         outcomes: list[Done | ServiceError] = []
         end, room = monotonic() + BATCH_SECONDS, Room()
+        began = moment()
         for position, step in enumerate(steps):
             try:
                 room.check(position)
-                done = await self._do_alone(caller, position, step, left=end - monotonic())
+                done = await self._do_alone(caller, position, step, left=end - monotonic(), began=began)
                 room.take([done])
                 outcomes.append(done)
             except ServiceError as error:
                 outcomes.append(error)
         return outcomes
 
-    async def _do_alone(self, caller: ProjectCaller, position: int, step: Step, *, left: float) -> Done:
+    async def _do_alone(self, caller: ProjectCaller, position: int, step: Step, *, left: float, began: float) -> Done:
         if left <= 0:
             raise Unavailable(TOO_LONG)
         with within(left):
-            permitted = await self._permit(caller, position, step)
+            permitted = await self._permit(caller, position, step, began)
             return await self._do(caller, permitted, caller.project.database)
 
-    async def _permit(self, caller: ProjectCaller, position: int, step: Step) -> Permitted:
+    async def _permit(self, caller: ProjectCaller, position: int, step: Step, began: float) -> Permitted:
         if step.collection == USERS:
             return Permitted(position, step, None)
+        action = ACTIONS[type(step)]
         try:
-            return Permitted(position, step, await self._permits.permit(caller, step.collection, ACTIONS[type(step)]))
+            return Permitted(position, step, await self._permits.permit(caller, step.collection, action, began=began))
         except ServiceError as error:
             raise _located(error, position) from None
 
@@ -146,7 +151,7 @@ class Batches:
             if permitted.documents is None:
                 return await do_user_step(self._directory, caller, permitted.step, database)
             project = replace(caller.project, database=database)
-            return await do_step(permitted.documents.within(project), permitted.step)
+            return await do_step(await permitted.documents.within(project), permitted.step)
         except (ServiceError, Misfit) as error:
             raise _located(error, permitted.position) from error.__cause__
 

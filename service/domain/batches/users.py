@@ -52,6 +52,7 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
         check_record(_as_record(user), step.precondition.versions, where)
         update = ProfileUpdate(user.id, user.version, _change_data(database, user, step.change), None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:
+            await directory.note_write(bound)
             return Done(200, user=await directory.row_of(caller.project, changed))
     raise Unavailable(CHANGED)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from service.bounds import MAX_RELATION_DEPTH
+from service.bounds import MAX_KNOWN_COLLECTIONS, MAX_RELATION_DEPTH
 from service.domain.cache import Cache
 from service.domain.collections.reconcile import reconcile
 from service.domain.projects.lookup import CACHE_SECONDS, Project
@@ -33,8 +33,9 @@ FindShape = Callable[[str], Shape | None]
 Seen = Callable[[str, Shape], Shape | None]
 # Prepares that for the declared names that a query can reach.
 See = Callable[[Sequence[str]], Awaitable[Seen]]
-# A parsed collection of 500 fields takes 200 KB.
-CACHED_COLLECTIONS = 1_000
+# Bytes in memory, as measured, of a parsed collection for each letter of its schema, and beside.
+BYTES_OF_LETTER = 12
+BYTES_OF_COLLECTION = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Catalogs:
     """The declared collections of all projects."""
 
     def __init__(self) -> None:
-        self._known: Cache[Collection] = Cache(CACHED_COLLECTIONS, CACHE_SECONDS)
+        self._known: Cache[Collection] = Cache(MAX_KNOWN_COLLECTIONS, CACHE_SECONDS, _weigh)
 
     async def get(self, project: Project, name: str) -> Collection:
         """The remembered collection, else as it is stored now. Raises CollectionNotFound."""
@@ -129,6 +130,10 @@ class Catalogs:
             found = await asyncio.gather(*(self.find(project, name) for name in sorted(names)))
             reached = [each for each in found if each is not None]
             known |= {each.name: each for each in reached}
+
+
+def _weigh(collection: Collection) -> int:
+    return BYTES_OF_COLLECTION + BYTES_OF_LETTER * len(repr(collection.schema))
 
 
 async def _load(project: Project, name: str) -> Collection:

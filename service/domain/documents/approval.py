@@ -29,6 +29,7 @@ from service.storage.records import match_versions
 Data = Mapping[str, Any]
 Record = Mapping[str, Any]
 FindPermissions = Callable[[str], Awaitable[Permissions | None]]
+Renew = Callable[[str, Permissions], Awaitable[Permissions | None]]
 CHANGED = "The document was changed at the same time; try again"
 
 
@@ -63,13 +64,15 @@ class Approval:
     """The rules of one collection for one caller.
 
     `find` gives the record with an id, if the caller may read it, with all its fields; `find_permissions` those of another
-    collection, None where nobody but servers may read it; `refusal` makes the error of what the rules do not allow.
+    collection, None where nobody but servers may read it; `renew` those by newer sets, None where there are no others;
+    `refusal` makes the error of what the rules do not allow.
     """
 
     database: ProjectDatabase
     permissions: Permissions
     find: Callable[[str], Awaitable[Record | None]]
     find_permissions: FindPermissions
+    renew: Renew
     refusal: Callable[[], ServiceError]
 
     def readable_fields(self, fields: Fields) -> Fields:
@@ -252,11 +255,19 @@ class Approval:
         hidden: set[tuple[str, str]] = set()
         for collection, ids in wanted.items():
             others = ids - {self.permissions.user_id()} if names[collection] == "users" else ids
-            permissions = await self.find_permissions(names[collection])
-            tree: Tree = permissions.read if permissions is not None else False
-            found = await readable_ids(self.database, collection, tree, others) if others else set()
-            hidden |= {(collection, each) for each in others - found}
+            if others:
+                found = await self._readable(names[collection], collection, others)
+                hidden |= {(collection, each) for each in others - found}
         return hidden
+
+    async def _readable(self, name: str, collection: str, ids: set[str]) -> set[str]:
+        """Those of `ids` that the caller may read; by newer sets, if there are, where that is not all of them."""
+        permissions = await self.find_permissions(name)
+        tree: Tree = permissions.read if permissions is not None else False
+        found = await readable_ids(self.database, collection, tree, ids)
+        if permissions is not None and found < ids and (newer := await self.renew(name, permissions)) is not None:
+            found = await readable_ids(self.database, collection, newer.read, ids)
+        return found
 
     async def visible(self, document: Document) -> Document | None:
         """The document with what the caller may read of it; None where he may not read it any more."""

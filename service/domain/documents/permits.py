@@ -4,11 +4,13 @@ Whoever may not do what is asked whatever the document is refused before the que
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller
-from service.domain.access.control import USERS, AccessControl, require
+from service.domain.access.control import USERS, AccessControl
 from service.domain.access.permissions import Permissions
+from service.domain.cache import moment
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
 from service.domain.documents.permitted import Change, HiddenDocument, PermittedDocuments, Written
@@ -64,7 +66,7 @@ class CallersDocuments(Protocol):
     async def read_again(self, id_: str) -> Written:
         """The document that was answered, as it is now; hidden where it is gone or the caller may not read it."""
 
-    def within(self, project: Project) -> "CallersDocuments":
+    async def within(self, project: Project) -> "CallersDocuments":
         """The same on the project's database as a transaction sees it."""
 
     @property
@@ -80,17 +82,21 @@ class DocumentPermits:
         self._access = access
         self._conflicts = conflicts
 
-    async def permit(self, caller: ProjectCaller, name: str, action: str) -> CallersDocuments:
+    async def permit(
+        self, caller: ProjectCaller, name: str, action: str, *, began: float | None = None
+    ) -> CallersDocuments:
         """The documents of a collection, for an action on some of them: read, create, update or delete.
 
+        The request began at `began`, or just now.
         Raises what `AccessControl.permissions` raises; Unauthorized and Forbidden where no rule lets the caller do it.
         """
         if isinstance(caller, SecretKeyCaller):
             return AllDocuments(self._documents, caller.project, name)
-        permissions = await self._access.permissions(caller, name)
-        require(_whatever_the_document(permissions, action), caller)
+        began = moment() if began is None else began
+        allows = partial(_whatever_the_document, action=action)
+        permissions = await self._access.permit(caller, name, allows, since=began)
         return PermittedDocuments(
-            self._documents, self._access, self._conflicts, caller, caller.project, name, permissions
+            self._documents, self._access, self._conflicts, caller, caller.project, name, permissions, began
         )
 
     async def require_any(self, caller: ProjectCaller) -> None:
@@ -102,12 +108,12 @@ class DocumentPermits:
             raise InvalidApiKey
         for name in (*rules.collections, USERS):
             permissions = await self._access.find_permissions(caller, name)
-            if permissions and any(_whatever_the_document(permissions, each) is not False for each in ACTIONS):
+            if permissions and any(_whatever_the_document(permissions, action=each) is not False for each in ACTIONS):
                 return
         raise Unauthorized
 
 
-def _whatever_the_document(permissions: Permissions, action: str) -> Tree:
+def _whatever_the_document(permissions: Permissions, *, action: str) -> Tree:
     """False where the action is refused whatever the document."""
     match action:
         case "create":
@@ -186,7 +192,7 @@ class AllDocuments:
 
         return keep_shown
 
-    def within(self, project: Project) -> "AllDocuments":
+    async def within(self, project: Project) -> "AllDocuments":
         return replace(self, project=project)
 
     @property

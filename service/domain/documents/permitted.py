@@ -1,9 +1,10 @@
 """Documents as a user or a guest may use them: by the project's rules."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from functools import wraps
+from math import inf
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.control import AccessControl, require
@@ -15,7 +16,7 @@ from service.domain.documents.approval import CHANGED, Approval, Record, as_reco
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
-from service.domain.documents.upserts import ATTEMPTS, check_key
+from service.domain.documents.upserts import ATTEMPTS, check_key, match_key
 from service.domain.documents.writes import OnConflict, Upsert, Upserted
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
@@ -29,10 +30,8 @@ from service.errors import (
     Unauthorized,
     Unavailable,
 )
-from service.query.nodes import Count, JsonCondition, ListQuery, Where
+from service.query.nodes import Count, ListQuery, Where
 from service.query.shapes import Shape
-from service.schema.documents import read
-from service.schema.fields import Fields
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields
@@ -49,11 +48,32 @@ class HiddenDocument:
 
 Written = Document | HiddenDocument
 Change = ReplaceData | SetFields
+Sent = ParamSpec("Sent")
+Result = TypeVar("Result")
+Attempt = Callable[Concatenate["PermittedDocuments", Sent], Coroutine[Any, Any, Result]]
+
+
+def _judged_again(attempt: Attempt[Sent, Result]) -> Attempt[Sent, Result]:
+    """A refusal stands only by sets that were read during the request; what is refused has written nothing."""
+
+    @wraps(attempt)
+    async def attempt_twice(documents: "PermittedDocuments", /, *args: Sent.args, **kwargs: Sent.kwargs) -> Result:
+        try:
+            return await attempt(documents, *args, **kwargs)
+        except (DocumentNotFound, Forbidden, Unauthorized):
+            if (newer := await documents.renewed()) is None:
+                raise
+        return await attempt(newer, *args, **kwargs)
+
+    return attempt_twice
 
 
 @dataclass(frozen=True, slots=True)
 class PermittedDocuments:
-    """For users and guests. Every call raises what `Documents` raises, and Forbidden or Unauthorized by the rules."""
+    """For users and guests. Every call raises what `Documents` raises, and Forbidden or Unauthorized by the rules.
+
+    The request began at `began`. Sets that were read before `since` are read again.
+    """
 
     documents: Documents
     access: AccessControl
@@ -62,11 +82,25 @@ class PermittedDocuments:
     project: Project
     name: str
     permissions: Permissions
+    began: float
+    since: float = -inf
 
-    def within(self, project: Project) -> "PermittedDocuments":
-        """The same on the project's database as a transaction sees it; who the caller is, is asked outside of it."""
-        return replace(self, project=project)
+    async def within(self, project: Project) -> "PermittedDocuments":
+        """The same on the project's database as a transaction sees it, and by the sets whose sources that has written.
 
+        Who the caller is, is asked outside of it.
+        """
+        bound = replace(self, project=project, caller=replace(self.caller, project=project))
+        if not project.database.written:
+            return bound
+        return replace(bound, permissions=await self.access.permissions(bound.caller, self.name, since=self.since))
+
+    async def renewed(self) -> "PermittedDocuments | None":
+        """The same by the caller's sets as they are now; None where those are no others."""
+        newer = await self.access.renew(self.caller, self.name, self.permissions, since=self.began)
+        return None if newer is None else replace(self, permissions=newer, since=self.began)
+
+    @_judged_again
     async def create(
         self,
         data: Data,
@@ -77,16 +111,18 @@ class PermittedDocuments:
     ) -> Written:
         approval = self._approval()
         sent = creation_data(self.permissions, data)
-        create = Create(sent, approval, self._as_seen(approval, keep), id_ or new_id(), upload)
-        return await self._write(create, approval)
+        create = Create(sent, approval, self._as_seen(keep), id_ or new_id(), upload)
+        return await self._write(create)
 
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query, self._see)
 
+    @_judged_again
     async def get(self, id_: str) -> Document:
         document = await self.documents.get(self.project, self.name, id_, self._see)
         return await self.documents.show(self.project, self.name, document)
 
+    @_judged_again
     async def change(
         self,
         id_: str,
@@ -97,9 +133,10 @@ class PermittedDocuments:
         upload: Upload | None = None,
     ) -> Written:
         approval = self._approval()
-        kept = self._as_seen(approval, keep)
-        return await self._write(Update(id_, change, approval, precondition, kept, upload), approval)
+        kept = self._as_seen(keep)
+        return await self._write(Update(id_, change, approval, precondition, kept, upload))
 
+    @_judged_again
     async def upsert(self, upsert: Upsert) -> Upserted[Written]:
         """Of the documents that the caller may read one is changed; else one is made, whose value may be taken.
 
@@ -107,7 +144,7 @@ class PermittedDocuments:
         """
         fields = await self.documents.fields(self.project, self.name)
         check_key(upsert, self._approval().readable_fields(fields))
-        where = _where(upsert, fields)
+        where = match_key(upsert, fields)
         for _ in range(ATTEMPTS):
             found = await self._find_by(where)
             try:
@@ -136,8 +173,10 @@ class PermittedDocuments:
         change = ReplaceData(upsert.data) if is_whole else SetFields(upsert.data)
         return await self.change(found.id, change, Precondition(where=where), upload=upsert.upload)
 
+    @_judged_again
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
+        await self.access.note_write(self.caller, self.project.database, self.name)
 
     async def show_again(self, kept: Data) -> dict[str, Any]:
         """By the rules and the document as they are now: of `kept`, only what would be shown if he read the document."""
@@ -161,26 +200,31 @@ class PermittedDocuments:
         """Rules of fields show more or less as the caller's roles and sets change."""
         return not self.permissions.has_field_rules
 
-    async def _write(self, write: Create | Update, approval: Approval) -> Written:
+    async def _write(self, write: Create | Update) -> Written:
         if await self.documents.names_unique(self.project, self.name, write.names):
             async with self.conflicts.count(self.caller):
                 document = await self.documents.write(self.project, self.name, write)
         else:
             document = await self.documents.write(self.project, self.name, write)
-        return await self._seen(approval, document)
+        await self.access.note_write(self.caller, self.project.database, self.name)
+        return await self.view(document)
 
-    async def _seen(self, approval: Approval, document: Document) -> Written:
-        """What the writer may read of the document."""
-        seen = await approval.visible(document)
-        return HiddenDocument(document.id) if seen is None else await self.documents.show(self.project, self.name, seen)
+    async def view(self, document: Document) -> Written:
+        """What the writer may read of the document, by sets that know of the write."""
+        if (seen := await self._approval().visible(document)) is not None:
+            return await self.documents.show(self.project, self.name, seen)
+        newer = await self.renewed()
+        return HiddenDocument(document.id) if newer is None else await newer.view(document)
 
-    def _as_seen(self, approval: Approval, keep: Keep[Written] | None) -> Keep[Document] | None:
-        """`keep`, given what the writer may read of the document by the relations as they are in the transaction."""
+    def _as_seen(self, keep: Keep[Written] | None) -> Keep[Document] | None:
+        """`keep`, given what the writer may read of the document by relations and sets as they are in the transaction."""
         if keep is None:
             return None
 
         async def keep_seen(database: ProjectDatabase, document: Document) -> None:
-            await keep(database, await self._seen(replace(approval, database=database), document))
+            await self.access.note_write(self.caller, database, self.name)
+            bound = await self.within(replace(self.project, database=database))
+            await keep(database, await bound.view(document))
 
         return keep_seen
 
@@ -190,9 +234,12 @@ class PermittedDocuments:
             return as_record(document) if document is not None else None
 
         async def find_permissions(name: str) -> Permissions | None:
-            return await self.access.find_permissions(self.caller, name)
+            return await self.access.find_permissions(self.caller, name, since=self.since)
 
-        return Approval(self.project.database, self.permissions, find, find_permissions, self._refusal)
+        async def renew(name: str, permissions: Permissions) -> Permissions | None:
+            return await self.access.renew(self.caller, name, permissions, since=self.began)
+
+        return Approval(self.project.database, self.permissions, find, find_permissions, renew, self._refusal)
 
     def _refusal(self) -> ServiceError:
         return Forbidden() if isinstance(self.caller, UserCaller) else Unauthorized()
@@ -202,19 +249,10 @@ class PermittedDocuments:
         known: dict[str, Permissions | None] = {self.name: self.permissions}
         for name in names:
             if name not in known:
-                known[name] = await self.access.find_permissions(self.caller, name)
+                known[name] = await self.access.find_permissions(self.caller, name, since=self.since)
 
         def seen(name: str, shape: Shape) -> Shape | None:
             permissions = known.get(name)
             return None if permissions is None or permissions.read is False else see_shape(shape, permissions)
 
         return seen
-
-
-def _where(upsert: Upsert, fields: Fields) -> Where:
-    """That a document has the value by which it is sought, which is a whole number also where 5.0 was sent."""
-    by, sent = upsert.by, upsert.data[upsert.by]
-    stored = read({by: sent}, fields)[by]
-    # A condition reads times for itself.
-    value = sent if isinstance(stored, datetime) else stored
-    return Where((JsonCondition(("body", "data", by), ("data", by), "eq", value),))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from service.domain.collections.pattern_judge import PatternJudge
@@ -9,6 +10,7 @@ from service.domain.documents.changes import explain_misfit, store_write
 from service.domain.documents.references import LOC, Target, check_completed
 from service.domain.documents.writes import OnConflict, Upsert
 from service.errors import DuplicateValue, Invalid
+from service.query.nodes import JsonCondition, Where
 from service.schema.documents import complete, read
 from service.schema.fields import Fields
 from service.schema.values import check_data, now
@@ -77,3 +79,12 @@ def _changed(upsert: Upsert, fields: Fields) -> Mapping[str, Any] | None:
         case OnConflict.IGNORE:
             return {}
     return None
+
+
+def match_key(upsert: Upsert, fields: Fields) -> Where:
+    """That a document has the value by which it is sought, which is a whole number also where 5.0 was sent."""
+    by, sent = upsert.by, upsert.data[upsert.by]
+    stored = read({by: sent}, fields)[by]
+    # A condition reads times for itself.
+    value = sent if isinstance(stored, datetime) else stored
+    return Where((JsonCondition(("body", "data", by), ("data", by), "eq", value),))

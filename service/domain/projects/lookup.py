@@ -12,6 +12,7 @@ from typing import Any
 
 from joserfc.jwk import ECKey
 
+from service.bounds import MAX_KNOWN_ORIGINS, MAX_KNOWN_PROJECTS
 from service.domain.cache import Cache
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.providers import PROVIDER_SECRETS, Provider, read_provider
@@ -29,7 +30,9 @@ SECRET_PREFIX, PUBLISHABLE_PREFIX = "ac_", "acp_"
 API_KEY = re.compile(rf"(?:{SECRET_PREFIX}|{PUBLISHABLE_PREFIX})[a-z0-9-]{{1,8}}_[A-Za-z0-9]{{32}}")
 # A rotated key or a changed setting reaches every worker within this time.
 CACHE_SECONDS = 5
-CACHED_PROJECTS = 10_000
+# Bytes in memory of a project: as measured, and for each of its keys and providers.
+BYTES_OF_PROJECT = 8_000
+BYTES_OF_PART = 4_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,9 +86,9 @@ class Projects:
         self._secret_box = secret_box
         self._migrator = migrator
         self._default_id = default_id
-        self._by_id: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
-        self._origins: Cache[bool] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
-        self._by_key: Cache[Project] = Cache(CACHED_PROJECTS, CACHE_SECONDS)
+        self._by_id: Cache[Project] = Cache(MAX_KNOWN_PROJECTS, CACHE_SECONDS, _weigh)
+        self._origins: Cache[bool] = Cache(MAX_KNOWN_ORIGINS, CACHE_SECONDS)
+        self._by_key: Cache[Project] = Cache(MAX_KNOWN_PROJECTS, CACHE_SECONDS, _weigh)
         self._caches: list[Cache[Any]] = [self._by_id, self._origins, self._by_key]
 
     async def by_api_key(self, api_key: str) -> Project:
@@ -179,6 +182,11 @@ class Projects:
 
     def _open_key(self, project_id: str, sealed: str) -> ECKey:
         return ECKey.import_key(json.loads(self._secret_box.open(sealed, f"{project_id}/signing_key")))
+
+
+def _weigh(project: Project) -> int:
+    parts = len(project.other_keys) + len(project.providers)
+    return BYTES_OF_PROJECT + BYTES_OF_PART * parts + 2 * len(repr(project.settings))
 
 
 def _providers(record: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.compiled import CompiledRules
-from service.domain.access.control import AccessControl, require
+from service.domain.access.control import AccessControl
 from service.domain.access.permissions import Permissions
 from service.domain.access.templates import NOW, variables_of
 from service.domain.access.visible import see_shape
@@ -88,8 +89,7 @@ class Binder:
         """Raises what a list raises for the same caller, collection and query; and NotLive."""
         permissions = None
         if not isinstance(caller, SecretKeyCaller):
-            permissions = await self._access.permissions(caller, name)
-            require(permissions.read, caller)
+            permissions = await self._access.permit(caller, name, attrgetter("read"))
         if name == USERS.collection:
             return await self._bind_users(caller, parse, permissions)
         collection = await self._catalogs.get(caller.project, name)

@@ -13,6 +13,7 @@ from joserfc.jwk import ECKey
 from joserfc.jwt import JWTClaimsRegistry
 from joserfc.util import urlsafe_b64decode
 
+from service.bounds import MAX_KNOWN_SESSIONS, MAX_KNOWN_TOKENS
 from service.domain.access.caller import UserCaller
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, Project, Projects
@@ -25,7 +26,8 @@ ALGORITHM = "ES256"
 ISSUED_LEEWAY_SECONDS = 60
 # One of ours has about 400 characters, and 1,070 more where it has as many claims as may be; longer ones are not looked at.
 MAX_TOKEN = 3_072
-CACHED_TOKENS = 10_000
+# Bytes in memory of a caller, beside the text of the token.
+BYTES_OF_CALLER = 400
 # It never changes whose a session is.
 OWNER_SECONDS = 86_400
 
@@ -50,9 +52,9 @@ class Tokens:
         self._issuer = issuer
         self._projects = projects
         self._sightings = sightings
-        self.verified: Cache[UserCaller] = Cache(CACHED_TOKENS, CACHE_SECONDS)
+        self.verified: Cache[UserCaller] = Cache(MAX_KNOWN_TOKENS, CACHE_SECONDS, _weigh)
         projects.forget_with(self.verified)
-        self.owners: Cache[str] = Cache(CACHED_TOKENS, OWNER_SECONDS)
+        self.owners: Cache[str] = Cache(MAX_KNOWN_SESSIONS, OWNER_SECONDS)
 
     def issue(
         self, project: Project, session: Session, *, issued: datetime, until: datetime, custom: Mapping[str, Any]
@@ -137,6 +139,10 @@ def _is_of_session(claims: Mapping[str, Any]) -> bool:
     return type(claims.get("sid", "")) is str and all(
         type(claims.get(name, 0)) is int for name in ("auth_time", "aal", "rc")
     )
+
+
+def _weigh(_: UserCaller) -> int:
+    return BYTES_OF_CALLER
 
 
 def unix_seconds(moment: datetime) -> int:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.conftest import Api
 from tests.domain.access.examples import COLLECTIONS, RULES
 from tests.web.rules.conftest import declare, save
@@ -151,3 +153,18 @@ async def test_rules_are_for_the_secret_key(api: Api) -> None:
     for method, path in (("GET", "/api/rules"), ("PUT", "/api/rules"), ("POST", "/api/rules/explain")):
         answer = await api.as_user(token, method, path)
         assert (answer.status_code, answer.json()["code"]) == (401, "invalid_api_key")
+
+
+@pytest.mark.parametrize("where", [False, "users", "anyone"])
+async def test_the_where_of_a_set_is_an_object_of_entries(declared: Api, where: Any) -> None:
+    sets = {"my_teams": {"from": "memberships", "where": where, "take": "team_id"}}
+    answer = await save(declared, {"sets": sets})
+    assert answer.status_code == 422
+    (violation,) = answer.json()["detail"]
+    assert violation["loc"] == ["body", "sets", "my_teams"]
+
+
+async def test_a_refused_variable_is_answered_with_each_of_those_there_are_once(declared: Api) -> None:
+    answer = await save(declared, {"collections": {"notes": {"read": {"owner_id_eq": "$user.name"}}}})
+    (violation,) = answer.json()["detail"]
+    assert violation["msg"] == "There is no variable $user.name; there are $user.id, $user.email, $user.roles, $now"
