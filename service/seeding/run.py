@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.domain.accounts.passwords import Passwords
 from service.domain.documents.documents import Documents
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.keys import ProjectKeys
@@ -25,8 +24,8 @@ from service.seeding.manifest import CollectionPart, Manifest, ProjectPart, Sour
 from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder, read_manifest_rules
 from service.seeding.schemas import SchemaSeeder, explain
+from service.seeding.users import CELLS, UserSeeder, read_user
 from service.seeding.users import KIND as USERS
-from service.seeding.users import read_user, seed_users
 from service.services import Services
 
 
@@ -35,7 +34,7 @@ class Seeder:
     """What a seed works with. `folder` is where the manifest lies; where the report is of a dry run, nothing is written."""
 
     admin: ProjectAdmin
-    passwords: Passwords
+    users: UserSeeder
     schemas: SchemaSeeder
     documents: Documents
     rules: RulesSeeder
@@ -97,9 +96,9 @@ class Seeder:
         self, project: Project | None, source: Source, place: str, name: str, settings: ProjectSettings
     ) -> None:
         batches = RowBatches(source, self.folder, place, kind=USERS, report=self.report)
-        async for batch in batches.read(project, {}):
+        async for batch in batches.read(project, CELLS):
             users = batches.wanted(batch, lambda at, fields: read_user(at, fields, settings, name), "email")
-            await seed_users(project, users, self.passwords, self.report, dry_run=self.report.dry_run)
+            await self.users.seed(project, users)
             self.report.observe(USERS, len(batch))
 
     async def _collection(
@@ -133,7 +132,8 @@ def make_seeder(services: Services, folder: Path, report: Report, *, migrate: bo
     aggregations = AggregationsSeeder(services.aggregations, report)
     schemas = SchemaSeeder(services.collections, services.schema_changes, report, migrate)
     parts = (schemas, services.documents, rules, aggregations, files)
-    return Seeder(services.admin, services.passwords, *parts, folder, report)
+    users = UserSeeder(services.passwords, services.user_administration, report)
+    return Seeder(services.admin, users, *parts, folder, report)
 
 
 def _reason(error: ServiceError) -> str:

@@ -1,4 +1,7 @@
-"""Users of a seed: by e-mail. New ones are stored, fields that differ are set, passwords of those who are there stay."""
+"""Users of a seed: by e-mail. New ones are stored, fields that differ are set, passwords of those who are there stay.
+
+A row sets the account's own fields as a request with the secret key does; all others stand in `data`.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,23 +9,29 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from service.domain.accounts.account_fields import TYPES, find_faults
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import RESERVED, check_profile
+from service.domain.administration.users import UserAdministration
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import ProjectSettings
-from service.errors import ServiceError, TooLarge
-from service.schema.values import now
+from service.errors import ServiceError
+from service.schema.values import Kind, now
 from service.seeding.changes import find_changes
 from service.seeding.references import user_id
 from service.seeding.report import Report
+from service.storage.account_states import AccountState
+from service.storage.accounts import AccountChange
 from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import NewUser, User
 
 KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
+# How the cells of a CSV file are read, unless `types` says otherwise.
+CELLS = {"disabled": Kind.BOOLEAN, "email_verified": Kind.BOOLEAN, "claims": Kind.OBJECT, "roles": Kind.ARRAY}
 # At most so many passwords wait for the hashing threads at once.
 HASHED_AT_ONCE = 32
 
@@ -31,13 +40,14 @@ RowData = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SeedUser:
-    """One user as the manifest wants it; `place` is where the row stands."""
+    """One user as the manifest wants it; `place` is where the row stands. `account` has the fields that the row names."""
 
     place: str
     email: str
     password: str | None
     password_hash: str | None
     data: RowData
+    account: RowData
 
 
 def read_user(place: str, fields: RowData, settings: ProjectSettings, project: str) -> SeedUser | str:
@@ -47,14 +57,17 @@ def read_user(place: str, fields: RowData, settings: ProjectSettings, project: s
     except ValueError as error:
         return f"email: {error}"
     password, hashed = fields.get("password"), fields.get("password_hash")
-    data = {name: value for name, value in fields.items() if name not in CREDENTIALS}
+    account = {name: fields[name] for name in TYPES if name in fields}
+    data = {name: value for name, value in fields.items() if name not in CREDENTIALS and name not in account}
     if fault := _credential_fault(password, hashed):
         return fault
     if password is not None and (broken := check_password(password, settings, project, email)):
         return broken[0].msg
-    if violations := check_profile(data, reserved=RESERVED, loc=()):
+    if violations := [*find_faults(account, ()), *check_profile(data, reserved=RESERVED, loc=())]:
         return f"{'.'.join(map(str, violations[0].loc))}: {violations[0].msg}"
-    return SeedUser(place, email, password, hashed, data)
+    if "roles" in account:
+        account["roles"] = list(dict.fromkeys(account["roles"]))
+    return SeedUser(place, email, password, hashed, data, account)
 
 
 def _text(value: Any) -> str:
@@ -74,21 +87,58 @@ def _credential_fault(password: Any, hashed: Any) -> str | None:
     return None
 
 
-async def seed_users(
-    project: Project | None, users: Sequence[SeedUser], passwords: Passwords, report: Report, *, dry_run: bool
-) -> None:
-    """Brings one batch of users about: one command to find them, one to store the new, one for each that differs."""
-    found = await project.users.find_by_emails([user.email for user in users]) if project else {}
-    for user in users:
-        if project is not None and user.email in found:
-            await _update(project, found[user.email], user, report, dry_run=dry_run)
-    new = [user for user in users if user.email not in found]
-    refused = {} if project is None or dry_run else await _create(project, new, passwords)
-    for number, user in enumerate(new):
-        if number in refused:
-            report.refuse(KIND, user.place, refused[number].detail)
+@dataclass(frozen=True, slots=True)
+class UserSeeder:
+    """Where the report is of a dry run, nothing is written."""
+
+    passwords: Passwords
+    administration: UserAdministration
+    report: Report
+
+    async def seed(self, project: Project | None, users: Sequence[SeedUser]) -> None:
+        """Brings one batch of users about: one command to find them, one to store the new, few for each that differs."""
+        found = await project.users.find_by_emails([user.email for user in users]) if project else {}
+        for user in users:
+            if project is not None and user.email in found:
+                await self._update(project, found[user.email], user)
+        new = [user for user in users if user.email not in found]
+        refused = {} if project is None or self.report.dry_run else await _create(project, new, self.passwords)
+        for number, user in enumerate(new):
+            if number in refused:
+                self.report.refuse(KIND, user.place, refused[number].detail)
+            else:
+                self.report.created(KIND, user.email)
+
+    async def _update(self, project: Project, stored: User, user: SeedUser) -> None:
+        before = {**stored.data, **_account_of(stored)}
+        data, account = find_changes(stored.data, user.data), find_changes(_account_of(stored), user.account)
+        if not data and not account:
+            self.report.unchanged(KIND)
+            return
+        if not self.report.dry_run:
+            try:
+                await self._write(project, stored, data, account)
+            except ServiceError as error:
+                self.report.refuse(KIND, user.place, str(error.detail))
+                return
+        changes = {**data, **account}
+        self.report.updated(KIND, user.email, {name: before[name] for name in changes if name in before}, changes)
+
+    async def _write(self, project: Project, stored: User, data: RowData, account: RowData) -> None:
+        """Raises TooLarge, UserNotFound."""
+        if account:
+            await self.administration.change(project, stored.id, AccountChange(data=data or None, **account))
         else:
-            report.created(KIND, user.email)
+            await update_profile(project.database, ProfileUpdate(stored.id, stored.version, data))
+
+
+def _account_of(user: User) -> RowData:
+    return {
+        "disabled": user.disabled,
+        "email_verified": user.email_verified,
+        "claims": dict(user.claims),
+        "roles": list(user.roles),
+    }
 
 
 async def _create(project: Project, new: Sequence[SeedUser], passwords: Passwords) -> dict[int, ServiceError]:
@@ -102,25 +152,11 @@ async def _create(project: Project, new: Sequence[SeedUser], passwords: Password
             user.data,
             user_id(project.id, user.email),
             created_at=begin + timedelta(milliseconds=number),
+            state=AccountState(**user.account),
         )
         for number, (user, hashed) in enumerate(zip(new, hashes, strict=True))
     ]
     return await project.users.insert_each(users)
-
-
-async def _update(project: Project, stored: User, user: SeedUser, report: Report, *, dry_run: bool) -> None:
-    before = stored.data
-    changes = find_changes(before, user.data)
-    if not changes:
-        report.unchanged(KIND)
-        return
-    if not dry_run:
-        try:
-            await update_profile(project.database, ProfileUpdate(stored.id, stored.version, changes))
-        except TooLarge as error:
-            report.refuse(KIND, user.place, error.detail)
-            return
-    report.updated(KIND, user.email, {name: before[name] for name in changes if name in before}, changes)
 
 
 async def _hashes(users: Sequence[SeedUser], passwords: Passwords) -> list[str]:

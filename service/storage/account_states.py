@@ -66,5 +66,5 @@ def read_factors(record: Document) -> tuple[str, ...]:
 
 def write_state(state: AccountState) -> Document:
     """The fields of a new record; those that say nothing are left out."""
-    fields = {name: getattr(state, name) for name in STATE_FIELDS}
+    fields = {name: getattr(state, name) for name in STATE_FIELDS} | {"roles": list(state.roles)}
     return {name: value for name, value in fields.items() if value}

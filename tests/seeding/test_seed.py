@@ -26,6 +26,7 @@ from service.seeding.report import Report
 from service.seeding.rules import RulesSeeder
 from service.seeding.run import Seeder
 from service.seeding.schemas import SchemaSeeder
+from service.seeding.users import UserSeeder
 from service.services import Services
 from tests.conftest import Api
 from tests.demo import seed_demo
@@ -71,7 +72,8 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
         rules, aggregations = RulesSeeder(services.rules, report), AggregationsSeeder(services.aggregations, report)
         schemas = SchemaSeeder(services.collections, services.schema_changes, report, migrate)
         parts = (schemas, services.documents, rules, aggregations, files, tmp_path)
-        await Seeder(admin, Passwords(4), *parts, report).seed(read_manifest(path))
+        users = UserSeeder(Passwords(4), services.user_administration, report)
+        await Seeder(admin, users, *parts, report).seed(read_manifest(path))
         return report
 
     return seed

@@ -1,12 +1,11 @@
 """A project's users as its servers make, change, disable and delete them, with the secret key."""
 
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from service.bounds import MAX_CLAIMS_BYTES
+from service.domain.accounts.account_fields import find_faults
 from service.domain.accounts.changes import SERVER, Changes
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
@@ -19,7 +18,6 @@ from service.domain.limits.limiter import MAILS_OF_PROJECT, Limits
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, UserNotFound, Violation
 from service.query.populate import Row
-from service.schema.values import check_data
 from service.storage.account_states import AccountState
 from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
@@ -74,7 +72,7 @@ class UserAdministration:
     async def create(self, project: Project, draft: UserDraft) -> Row:
         """The new user. Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded where the project may mail no more today."""
         violations = _check_password(project, draft.password, draft.email)
-        _check(draft.data, draft.state.claims, violations)
+        _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
         # What is no hash matches no password; the specification keeps the address there for users of a provider.
         hashed = await self._hash(project, draft.password) or draft.email
         new = NewUser(draft.email, hashed, draft.data, state=draft.state)
@@ -111,7 +109,7 @@ class UserAdministration:
 
         Raises UserNotFound, Invalid, EmailInUse, TooLarge.
         """
-        _check(change.data or {}, change.claims or {}, [])
+        _check(change.data or {}, {"claims": change.claims or {}, "roles": change.roles or ()}, [])
 
         def decide(account: Account) -> AccountChange:
             is_moved = change.email is not None and change.email != account.user.email
@@ -170,20 +168,8 @@ def _check_password(project: Project, password: NewPassword, email: str | None =
     return [Violation(("body", "password_hash"), f"This {fault}", "value_error")] if fault else []
 
 
-def _check(data: Mapping[str, Any], claims: Mapping[str, Any], violations: list[Violation]) -> None:
-    """Raises Invalid for what is wrong with them, and for `violations`."""
-    found = [
-        *violations,
-        *check_profile(data, reserved=NAMES, loc=("body", "data")),
-        *check_data(claims, ("body", "claims")),
-    ]
-    if not found and len(_encode(claims)) > MAX_CLAIMS_BYTES:
-        msg = f"Claims may have at most {MAX_CLAIMS_BYTES} bytes as JSON, for every request carries them"
-        found.append(Violation(("body", "claims"), msg, "too_long"))
-    if found:
+def _check(data: Mapping[str, Any], account: Mapping[str, Any], violations: list[Violation]) -> None:
+    """Raises Invalid for what is wrong with profile data, with fields of an account, and for `violations`."""
+    profile = check_profile(data, reserved=NAMES, loc=("body", "data"))
+    if found := [*violations, *profile, *find_faults(account, ("body",))]:
         raise Invalid(found)
-
-
-def _encode(claims: Mapping[str, Any]) -> bytes:
-    """As they stand in a token."""
-    return json.dumps(claims, ensure_ascii=False, separators=(",", ":")).encode()

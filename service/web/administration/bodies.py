@@ -9,7 +9,7 @@ from service.domain.administration.links import HandedLink
 from service.domain.administration.users import Invitation, NewPassword, UserDraft
 from service.storage.account_states import AccountState
 from service.storage.accounts import AccountChange
-from service.web.accounts.bodies import Claims
+from service.web.accounts.bodies import Claims, RoleName
 from service.web.http.emails import Email
 from service.web.http.passwords import NewPassword as PasswordText
 from service.web.openapi.shapes import Data, Time
@@ -49,13 +49,19 @@ class NewUserForm(_Strict):
     claims: Claims = Field(default_factory=dict)
     email_verified: bool = False
     disabled: bool = False
+    roles: list[RoleName] = Field(default_factory=list)
     invite: Annotated[
         bool, Field(description="Mails the user a link to choose a password, in the first of `Accept-Language`")
     ] = False
 
     def draft(self, locale: str | None) -> UserDraft:
         password = NewPassword(**self._sent("password"), hashed=self._sent("password_hash").get("password_hash"))
-        state = AccountState(disabled=self.disabled, email_verified=self.email_verified, claims=self.claims)
+        state = AccountState(
+            disabled=self.disabled,
+            email_verified=self.email_verified,
+            claims=self.claims,
+            roles=tuple(dict.fromkeys(self.roles)),
+        )
         return UserDraft(self.email, password, self.data, state, Invitation(locale) if self.invite else None)
 
 

@@ -10,7 +10,13 @@ from service.web.sessions.bodies import SessionList
 from service.web.sessions.openapi import EXAMPLE_SESSION
 
 RECORD = Content(type=UserRecord, examples={"a user": EXAMPLE_RECORD})
-EXAMPLE_NEW = {**EXAMPLE_LOGIN, "data": {"name": "Ann"}, "claims": {"plan": "pro"}, "email_verified": True}
+EXAMPLE_NEW = {
+    **EXAMPLE_LOGIN,
+    "data": {"name": "Ann"},
+    "claims": {"plan": "pro"},
+    "email_verified": True,
+    "roles": ["editor"],
+}
 
 CREATE = Operation(
     id="createUser",

@@ -95,7 +95,8 @@ async def test_a_hash_of_another_program_is_taken(api: Api) -> None:
         ({}, [("email", "missing")]),
         ({"email": "x"}, [("email", "value_error")]),
         ({"email": "a@b.co", "disabled": "yes"}, [("disabled", "bool_type")]),
-        ({"email": "a@b.co", "roles": []}, [("roles", "extra_forbidden")]),
+        ({"email": "a@b.co", "roles": ["Admin"]}, [("roles.0", "value_error")]),
+        ({"email": "a@b.co", "role": []}, [("role", "extra_forbidden")]),
         ({"email": "a@b.co", "claims": None}, [("claims", "dict_type")]),
         ({"email": "a@b.co", "password": "short"}, [("password", "string_too_short")]),
         ({"email": "a@b.co", "password_hash": "short"}, [("password_hash", "value_error")]),
@@ -108,7 +109,7 @@ async def test_a_hash_of_another_program_is_taken(api: Api) -> None:
 )
 async def test_a_new_user_names_every_broken_rule(api: Api, body: Any, expected: list[tuple[str, str]]) -> None:
     found = errors(await api.request("POST", USERS, json=body))
-    assert [(".".join(loc[1:]), kind) for loc, kind in found] == expected
+    assert [(".".join(map(str, loc[1:])), kind) for loc, kind in found] == expected
     assert api.database["users"].count_documents({}) == 0
 
 
