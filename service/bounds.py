@@ -348,6 +348,12 @@ MAX_MISSED = Bound(
 )
 MAX_SNAPSHOT_BYTES = Bound(4_194_304, "bytes of a snapshot", protects=MEMORY, past="`closed`, `page_too_large`")
 MAX_CHANGES_BYTES = Bound(1_048_576, "bytes of a frame of changes", protects=MEMORY, past="`resync`, `large`")
+MAX_BACKLOG_BYTES = Bound(
+    33_554_432,
+    "bytes of changes that wait in a worker's memory to be told",
+    protects=MEMORY,
+    past="`resync`, `large`, to those who follow the collection of which most waits",
+)
 MAX_UNSENT_BYTES = Bound(
     262_144,
     "bytes that wait in a socket behind its last snapshot",

@@ -5,11 +5,11 @@
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from service.query.reading import PathValues, Reading, find_bracket, sort_by_bracket
-from service.query.tree import All, AnyOf, Leaf, Tree
+from service.query.reading import PathValues, Reading, Search, find_bracket, sort_by_bracket
+from service.query.tree import All, AnyOf, Leaf, Tree, leaves
 
 Judge = Callable[[Reading], bool]
 # Judges the values at one path.
@@ -111,14 +111,28 @@ def _is_same(value: Any, other: Any) -> bool:
     return bracket is not None and bracket == find_bracket(type(other)) and bool(value == other)
 
 
-def _contains(text: str) -> Test:
-    return lambda at: text in at.text()
+def _find(search: Search) -> Test:
+    return lambda at: at.contains(search)
 
 
-def _contains_in_any_case(text: str) -> Test:
-    search = re.compile(re.escape(text), re.IGNORECASE).search
-    return lambda at: search(at.text()) is not None
+def search_ahead(searches: Iterable[tuple[str, Search]], reading: Reading) -> Iterator[None]:
+    """Searches the long texts that a tree looks at, one in each step, so that judging the tree is a short one."""
+    for path, search in searches:
+        if (at := reading.at(path)).is_long:
+            at.contains(search)
+            yield
 
+
+def find_searches(tree: Tree) -> tuple[tuple[str, Search], ...]:
+    """The paths of a tree whose texts are searched, each with what for."""
+    found = (leaf for leaf in leaves(tree) if isinstance(leaf, Leaf) and leaf.operator in SEARCHES)
+    return tuple((leaf.path, SEARCHES[leaf.operator](leaf.value)) for leaf in found)
+
+
+SEARCHES: Mapping[str, Callable[[str], Search]] = {
+    "contains": Search,
+    "icontains": lambda text: Search(text, re.compile(re.escape(text), re.IGNORECASE)),
+}
 
 # The condition of each operator on the values at a path, made of the value that it compares them with.
 OPERATORS: Mapping[str, Callable[[Any], Test]] = {
@@ -132,8 +146,8 @@ OPERATORS: Mapping[str, Callable[[Any], Test]] = {
     "in": _has_one,
     "nin": _not(_has_one),
     "hasall": _has_all,
-    "contains": _contains,
-    "icontains": _contains_in_any_case,
+    "contains": lambda text: _find(SEARCHES["contains"](text)),
+    "icontains": lambda text: _find(SEARCHES["icontains"](text)),
     "startswith": lambda text: lambda at: at.has_start(text),
     "isnull": lambda wanted: lambda at: at.is_null() is wanted,
 }

@@ -4,13 +4,16 @@ A `Reading` expands the record level by level, only where a condition looks. The
 pass, so that the values of the record and the conditions on it add up and do not multiply.
 """
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 Record = Mapping[str, Any]
+T = TypeVar("T")
 # Values that compare with one another, by their bracket.
 Sets = Mapping[str, frozenset[Any]]
 
@@ -32,6 +35,8 @@ BRACKETS: Mapping[type, str | None] = {
     list: None,
     _Absent: None,
 }
+# Characters past which a search in the texts of a path is a step of its own: it takes up to 50 µs.
+LONG_TEXT = 16_384
 # The texts at a path are joined by it for one search. No text that is searched for contains it.
 SEPARATOR = "\0"
 NONE: Final[frozenset[Any]] = frozenset()
@@ -57,10 +62,26 @@ def sort_by_bracket(values: Collection[Any]) -> Sets:
     return sets
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A text that is looked for in others; `pattern` finds it in any case, where that is wanted."""
+
+    text: str
+    pattern: re.Pattern[str] | None = None
+
+    def is_in(self, text: str) -> bool:
+        if self.pattern is None:
+            return self.text in text
+        if self.text.isascii() and text.isascii():
+            return self.text.lower() in text.lower()
+        return self.pattern.search(text) is not None
+
+
 class SingleValue:
     """The value at a path where no array is on the way, and the value is none; ABSENT where the record lacks the field."""
 
     __slots__ = ("bracket", "value")
+    is_long = False
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -89,6 +110,11 @@ class SingleValue:
     def has_all(self, wanted: Sets) -> bool:
         return self.has_one(wanted) and sum(map(len, wanted.values())) == 1
 
+    def look_up(self, index: Mapping[str, Mapping[Any, T]]) -> Iterable[T]:
+        """The entries of the values in an index by bracket and value."""
+        by_value = index.get(self.bracket or "")
+        return (by_value[self.value],) if by_value is not None and self.value in by_value else ()
+
     def find_extremes(self, bracket: str) -> tuple[Any, Any] | None:
         """The least and the greatest of the values of a bracket; None where there is none."""
         return (self.value, self.value) if self.bracket == bracket else None
@@ -97,13 +123,37 @@ class SingleValue:
         """Whether the field is null or absent, and no array."""
         return self.value is None or self.value is ABSENT
 
+    @property
     def text(self) -> str:
         """All texts in one, for a search in them."""
         return self.value if isinstance(self.value, str) else ""
 
+    def contains(self, search: Search) -> bool:
+        return search.is_in(self.text)
+
     def has_start(self, start: str) -> bool:
         """Whether one of the texts begins with `start`."""
-        return self.text().startswith(start)
+        return self.text.startswith(start)
+
+
+class LongText(SingleValue):
+    """A text in which a search takes as long as hundreds of other conditions, so that what was found is remembered."""
+
+    __slots__ = ("_known",)
+    is_long = True
+
+    def __init__(self, value: str) -> None:
+        super().__init__(value)
+        self._known: dict[Search, bool] = {}
+
+    def contains(self, search: Search) -> bool:
+        return _remember(self._known, search, self.text)
+
+
+def _remember(known: dict[Search, bool], search: Search, text: str) -> bool:
+    if search not in known:
+        known[search] = search.is_in(text)
+    return known[search]
 
 
 class ManyValues:
@@ -113,7 +163,7 @@ class ManyValues:
     compare these values, and the elements of those that are arrays. Each view of them is made when it is first asked for.
     """
 
-    __slots__ = ("_children", "_extremes", "_is_null", "_ordered", "_sets", "_text", "found")
+    __slots__ = ("_children", "_extremes", "_is_null", "_known", "_ordered", "_sets", "_text", "found")
 
     def __init__(self, found: list[Any]) -> None:
         self.found = found
@@ -121,6 +171,7 @@ class ManyValues:
         self._extremes: dict[str, tuple[Any, Any]] = {}
         self._children: _Children | None = None
         self._is_null: bool | None = None
+        self._known: dict[Search, bool] = {}
         self._ordered: list[str] | None = None
         self._text: str | None = None
 
@@ -154,6 +205,14 @@ class ManyValues:
     def has_all(self, wanted: Sets) -> bool:
         return all(values <= self.sets.get(bracket, NONE) for bracket, values in wanted.items())
 
+    def look_up(self, index: Mapping[str, Mapping[Any, T]]) -> Iterable[T]:
+        for bracket, by_value in index.items():
+            values = self.sets.get(bracket, NONE)
+            # What is iterated over is the argument of the one, and the right side of the other.
+            common = values.intersection(by_value) if len(by_value) < len(values) else by_value.keys() & values
+            for value in common:
+                yield by_value[value]
+
     def find_extremes(self, bracket: str) -> tuple[Any, Any] | None:
         if bracket not in self._extremes and bracket in self.sets:
             self._extremes[bracket] = min(self.sets[bracket]), max(self.sets[bracket])
@@ -165,10 +224,18 @@ class ManyValues:
             self._is_null = any(value is None or value is ABSENT for value in found) and list not in map(type, found)
         return self._is_null
 
+    @property
     def text(self) -> str:
         if self._text is None:
             self._text = SEPARATOR.join(self.sets.get("text", NONE))
         return self._text
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.text) > LONG_TEXT
+
+    def contains(self, search: Search) -> bool:
+        return _remember(self._known, search, self.text)
 
     def has_start(self, start: str) -> bool:
         """The texts are sorted once, so that many beginnings can be looked up."""
@@ -183,6 +250,8 @@ MISSING: Final = SingleValue(ABSENT)
 
 
 def read_value(value: Any) -> PathValues:
+    if isinstance(value, str) and len(value) > LONG_TEXT:
+        return LongText(value)
     return ManyValues([value]) if isinstance(value, list) else SingleValue(value)
 
 

@@ -15,39 +15,24 @@ from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, Seen
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
-from service.domain.realtime.channels import FORM_OF_ACCOUNTS, FORM_OF_DOCUMENTS, FORM_OF_USERS, Channel, Form
+from service.domain.realtime.channels import Channel
+from service.domain.realtime.forms import FORM_OF_ACCOUNTS, FORM_OF_DOCUMENTS, FORM_OF_USERS, Form
+from service.domain.realtime.sources import WatchedSet
 from service.errors import NotLive
 from service.query.account_shape import ACCOUNTS
 from service.query.bind import bind
-from service.query.closures import Judge, compile_tree
 from service.query.commands import page
 from service.query.live import find_reason, find_reason_of_rule
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.populate import ShowRow
-from service.query.reading import Reading
 from service.query.shapes import NESTED, USERS, Shape
 from service.query.tree import Tree, all_of
-from service.storage.change_feed import Change, Namespace
+from service.storage.change_feed import Namespace
 from service.storage.databases import ProjectDatabase
 
 Parse = Callable[[], ListQuery]
 NOT_DECLARED = "The collection is not live; its servers make it so with realtime: true"
 NOT_SET = "Users are not live in this project; its operator makes them so with REALTIME_USERS"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WatchedSet:
-    """Where the values of a set come from. What changes them for one user is a record that `judge` picks, for all else."""
-
-    namespace: Namespace
-    judge: Judge
-
-    def is_concerned(self, change: Change) -> bool:
-        """Whether the change may be of the set's values; it is where MongoDB does not tell what the record was, or is."""
-        if not change.is_complete:
-            return True
-        images = (image for image in (change.before, change.after) if image is not None)
-        return any(not isinstance(image, dict) or self.judge(Reading(image)) for image in images)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -147,7 +132,7 @@ class Binder:
             return []
         database = caller.project.database.database.name
         return [
-            WatchedSet((database, compiled.rules.sets[each].collection), compile_tree(where))
+            WatchedSet((database, compiled.rules.sets[each].collection), where, repr(where))
             for each in compiled.needs_of(name, rules).sets
             if (where := await self._access.set_condition(caller, compiled, each)) is not False
         ]

@@ -1,43 +1,31 @@
 """Who follows what: subscriptions to the same records in the same form are one channel, and are told the same bytes.
 
-What a change is to a channel follows from the record before it and after it: nothing of what was sent is kept.
+What a change is to a channel follows from the record before it and after it: nothing of what was sent is kept. Telling is made
+of steps, each a short one: the caller may do something else after any of them.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 import orjson
 
+from service.domain.realtime.forms import Form, Row, write_data
 from service.observe.metrics import DELIVERIES
-from service.query.account_shape import show_account
-from service.query.closures import Judge, compile_tree
+from service.query.anchors import AnchorIndex, find_anchor
+from service.query.closures import compile_tree, find_searches, search_ahead
 from service.query.nodes import View
 from service.query.populate import ShowRow
 from service.query.reading import Reading
-from service.query.tree import All, Leaf, Tree
+from service.query.tree import Tree
 from service.storage.change_feed import LARGE, Change
 
-Row = Mapping[str, Any]
+# Each `next` is one step of a few milliseconds at most.
+Steps = Iterator[None]
 # Why what was told is not all: the reasons of a `resync`.
 TOO_LARGE, HISTORY = "large", "history"
-
-
-USER_PARTS = (("id", "_id"), ("email", "email"), ("data", "data"), ("created_at", "created_at"))
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How records are told. `is_touched`: a write that changes nothing of what is told is a change all the same, as in
-
-    documents, of which everybody sees the version.
-    """
-
-    write: Callable[[Mapping[str, Any]], bytes]
-    is_touched: bool = False
+# Members that are told in one step: at a frame of 1 MiB it takes some 20 ms.
+MEMBERS_AT_ONCE = 32
 
 
 class Member(Protocol):
@@ -51,53 +39,33 @@ class Member(Protocol):
         """It begins anew."""
 
 
-def write_document(row: Mapping[str, Any]) -> bytes:
-    """A document as a list of documents shows it."""
-    shown = {
-        "id": row["_id"],
-        "data": row["data"],
-        "created_at": row.get("created_at"),
-        "updated_at": row.get("updated_at"),
-        "version": row.get("version", 0),
-    }
-    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
-
-
-def write_user(row: Mapping[str, Any]) -> bytes:
-    """A user as a list of users shows one."""
-    shown = {name: row[key] for name, key in USER_PARTS if key in row}
-    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
-
-
-def write_account(row: Mapping[str, Any]) -> bytes:
-    """A user as a list of users by the secret key shows one."""
-    shown = {name: row[key] for name, key in USER_PARTS} | show_account(row)
-    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
-
-
-def _write(value: object) -> str:
-    return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
-
-
 class Images:
     """A change, of which each image is read once for all channels. `missing` says why one of them is not known."""
 
-    __slots__ = ("after", "before", "id", "missing")
+    __slots__ = ("_written", "after", "before", "id", "missing")
 
     def __init__(self, change: Change) -> None:
         self.id = change.id
         self.before = Reading(change.before) if isinstance(change.before, dict) else None
         self.after = Reading(change.after) if isinstance(change.after, dict) else None
         self.missing = TOO_LARGE if LARGE in (change.before, change.after) else None if change.is_complete else HISTORY
+        self._written: dict[Form, bytes] = {}
 
+    @property
     def readings(self) -> list[Reading]:
         return [each for each in (self.before, self.after) if each is not None]
+
+    def write(self, form: Form) -> bytes:
+        """What the record is now, as it is shown to all who see the whole of it."""
+        if form not in self._written and self.after is not None:
+            self._written[form] = form.write(self.after.record)
+        return self._written[form]
 
 
 class Channel:
     """The records that satisfy `tree`, in one form. `members` are told."""
 
-    __slots__ = ("_form", "_judge", "_show", "_view", "anchor", "bounds", "key", "members")
+    __slots__ = ("_form", "_judge", "_searches", "_show", "_view", "anchor", "bounds", "key", "members")
 
     def __init__(self, key: str, tree: Tree, form: Form, show: ShowRow | None, view: View | None) -> None:
         self._form = form
@@ -106,9 +74,29 @@ class Channel:
         # What its members are bound to, by order and limit, as long as one of them is.
         self.bounds: WeakValueDictionary[object, Any] = WeakValueDictionary()
         self.anchor = find_anchor(tree)
-        self._judge: Judge = compile_tree(tree)
+        self._judge = compile_tree(tree)
+        self._searches = find_searches(tree)
         self._show = show
         self._view = view
+
+    def tell(self, at: int, changes: Sequence[Images]) -> Steps:
+        """What the changes of one moment are to its members, in one frame."""
+        written = []
+        for images in changes:
+            yield from self._search_ahead(images)
+            try:
+                if (found := self.read(images)) is not None:
+                    written.append(found)
+            except Missing as missing:
+                yield from self.resync(str(missing))
+                return
+        if written:
+            yield from self._deliver(at, b",".join(written))
+        yield
+
+    def _search_ahead(self, images: Images) -> Steps:
+        for reading in images.readings if self._searches else ():
+            yield from search_ahead(self._searches, reading)
 
     def read(self, images: Images) -> bytes | None:
         """What the change is to who follows the channel, as JSON. Raises Missing."""
@@ -118,25 +106,22 @@ class Channel:
         after = images.after.record if images.after is not None and self._judge(images.after) else None
         if after is None:
             return b'{"op":"leave","document_id":%s}' % orjson.dumps(str(images.id)) if before is not None else None
+        shown = self._write(images, after)
         if before is None:
-            return b'{"op":"enter","document":%s}' % self._form.write(self._shown(after))
-        shown = self._shown(after)
-        if self._is_hidden(before, after, shown):
-            return None
-        return b'{"op":"change","document":%s}' % self._form.write(shown)
+            return b'{"op":"enter","document":%s}' % shown
+        return None if self._is_hidden(before, after, shown) else b'{"op":"change","document":%s}' % shown
 
-    def _is_hidden(self, before: Row, after: Row, shown: Row) -> bool:
+    def _write(self, images: Images, after: Row) -> bytes:
+        is_whole = self._show is None and self._view is None
+        return images.write(self._form) if is_whole else self._form.write(self._shown(after))
+
+    def _is_hidden(self, before: Row, after: Row, shown: bytes) -> bool:
         """Whether nothing that differs may be read."""
         if not self._form.is_touched:
-            return self._form.write(self._shown(before)) == self._form.write(shown)
-        return self._view is not None and _differ(before, after) and not _differ(self._shown(before), shown)
-
-    def deliver(self, at: int, changes: bytes) -> None:
-        DELIVERIES.inc(sum([member.deliver(at, changes) for member in list(self.members)]))
-
-    def resync(self, reason: str) -> None:
-        for member in list(self.members):
-            member.resync(reason)
+            return self._form.write(self._shown(before)) == shown
+        return (
+            self._view is not None and _differ(before, after) and not _differ(self._shown(before), self._shown(after))
+        )
 
     def _shown(self, record: Row) -> Row:
         row = {**record, "data": dict(record["data"])}
@@ -144,9 +129,22 @@ class Channel:
             self._show(row)
         return self._view(row) if self._view is not None else row
 
+    def _deliver(self, at: int, changes: bytes) -> Steps:
+        for members in self._batches():
+            DELIVERIES.inc(sum([member.deliver(at, changes) for member in members]))
+            yield
 
-FORM_OF_DOCUMENTS, FORM_OF_USERS = Form(write_document, is_touched=True), Form(write_user)
-FORM_OF_ACCOUNTS = Form(write_account)
+    def resync(self, reason: str) -> Steps:
+        for members in self._batches():
+            for member in members:
+                member.resync(reason)
+            yield
+
+    def _batches(self) -> Iterator[list[Member]]:
+        """The members of now, as far as they are still there in their turn."""
+        members = list(self.members)
+        for start in range(0, len(members), MEMBERS_AT_ONCE):
+            yield [member for member in members[start : start + MEMBERS_AT_ONCE] if member in self.members]
 
 
 class Missing(Exception):
@@ -154,22 +152,7 @@ class Missing(Exception):
 
 
 def _differ(one: Row, other: Row) -> bool:
-    """As JSON, for to Python 1 and true are the same."""
-    return _data(one) != _data(other)
-
-
-def _data(record: Row) -> bytes:
-    return orjson.dumps(record["data"], _write, orjson.OPT_PASSTHROUGH_DATETIME)
-
-
-def find_anchor(tree: Tree) -> tuple[str, frozenset[str]] | None:
-    """A path, and texts of which one must be there in every record of the tree: by it a channel is found."""
-    for leaf in tree.parts if isinstance(tree, All) else (tree,):
-        if isinstance(leaf, Leaf) and not leaf.negated and leaf.operator in {"eq", "in"}:
-            values = leaf.value if leaf.operator == "in" else (leaf.value,)
-            if all(isinstance(value, str) for value in values):
-                return leaf.path, frozenset(values)
-    return None
+    return write_data(one) != write_data(other)
 
 
 class ChannelIndex:
@@ -177,66 +160,44 @@ class ChannelIndex:
 
     def __init__(self) -> None:
         self.by_key: dict[str, Channel] = {}
-        self._anchored: defaultdict[str, defaultdict[str, set[Channel]]] = defaultdict(lambda: defaultdict(set))
-        self._others: set[Channel] = set()
+        self._anchored = AnchorIndex[Channel]()
 
     def join(self, channel: Channel, member: Member) -> Channel:
         """The channel of that key, which may be another one that was there."""
         found = self.by_key.get(channel.key)
         if found is None:
             found = self.by_key[channel.key] = channel
-            for holders in self._places(channel):
-                holders.add(channel)
+            self._anchored.add(channel.anchor, channel)
         found.members[member] = None
         return found
 
     def leave(self, channel: Channel, member: Member) -> None:
         channel.members.pop(member, None)
         if not channel.members and self.by_key.pop(channel.key, None) is not None:
-            for holders in self._places(channel):
-                holders.discard(channel)
-            self._tidy(channel)
+            self._anchored.discard(channel.anchor, channel)
 
-    def _places(self, channel: Channel) -> list[set[Channel]]:
-        if channel.anchor is None:
-            return [self._others]
-        path, values = channel.anchor
-        return [self._anchored[path][value] for value in values]
-
-    def _tidy(self, channel: Channel) -> None:
-        if channel.anchor is not None:
-            path, values = channel.anchor
-            for value in values:
-                if not self._anchored[path][value]:
-                    del self._anchored[path][value]
-            if not self._anchored[path]:
-                del self._anchored[path]
-
-    def find(self, images: Images) -> Iterable[Channel]:
-        """Those that the change may concern: all, where it is not told what the record was or is."""
-        if images.missing is not None:
-            return list(self.by_key.values())
-        found = set(self._others)
-        for path, holders in self._anchored.items():
-            for reading in images.readings():
-                for value in reading.at(path).each():
-                    if isinstance(value, str):
-                        found |= holders.get(value, set())
-        return found
-
-    def tell(self, at: int, changes: Iterable[Change]) -> None:
-        """Each channel what it is told of one moment, at once."""
-        told: dict[Channel, list[bytes]] = {}
-        lost: dict[Channel, str] = {}
+    def tell(self, at: int, changes: Iterable[Change]) -> Steps:
+        """Each channel what it is told of one moment."""
+        concerned: dict[Channel, list[Images]] = {}
         for change in changes:
             images = Images(change)
-            for channel in self.find(images):
-                try:
-                    if (written := channel.read(images)) is not None:
-                        told.setdefault(channel, []).append(written)
-                except Missing as missing:
-                    lost[channel] = str(missing)
-        for channel in told.keys() - lost.keys():
-            channel.deliver(at, b",".join(told[channel]))
-        for channel, reason in lost.items():
-            channel.resync(reason)
+            for channels in self._find(images):
+                for channel in channels:
+                    _add(concerned.setdefault(channel, []), images)
+                yield
+        for channel, found in concerned.items():
+            yield from channel.tell(at, found)
+
+    def _find(self, images: Images) -> Iterator[Iterable[Channel]]:
+        """Those that the change may concern: all, where it is not told what the record was or is."""
+        return self._anchored.find(images.readings) if images.missing is None else iter((list(self.by_key.values()),))
+
+    def resync(self, reason: str) -> Steps:
+        for channel in list(self.by_key.values()):
+            yield from channel.resync(reason)
+
+
+def _add(found: list[Images], images: Images) -> None:
+    """Once, though several values of the record may lead to a channel."""
+    if not found or found[-1] is not images:
+        found.append(images)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from service.domain.realtime.backlog import STEP_SECONDS, Backlog
 from service.domain.realtime.floods import Floods
 from service.observe.metrics import FEED_DELAY, FEED_EVENTS, FEED_LOST, FEED_OPENED
 from service.schema.values import now
@@ -23,7 +24,7 @@ BEGIN_SECONDS = 10.0
 class ChangeFeed:
     """Tells `deliver` every moment of the collections that are followed, and `lose` that some are missing.
 
-    `position` is the moment up to which all was told.
+    `position` is the moment up to which all was handed to `deliver`; what it has not told yet is in `backlog`.
     """
 
     def __init__(
@@ -34,9 +35,11 @@ class ChangeFeed:
         deliver: Callable[[Moment], None],
         lose: Callable[[], None],
         floods: Floods,
+        backlog: Backlog,
     ) -> None:
         self.position = 0
         self.floods = floods
+        self.backlog = backlog
         self._connect = connect
         self._prefix = prefix
         self._deliver = deliver
@@ -75,6 +78,11 @@ class ChangeFeed:
             self._generation += 1
             self.position, self._has_lost = 0, False
             self._has_begun.clear()
+
+    def reached(self, namespace: Namespace) -> int:
+        """The moment up to which all of a collection was told."""
+        first = self.backlog.find_first(namespace)
+        return self.position if first is None else first - 1
 
     def insist(self, namespace: Namespace) -> None:
         """What is written there from now on is told, however much it is."""
@@ -142,11 +150,9 @@ class ChangeFeed:
                 written_at = stream.written_at
                 # MongoDB reads what is next while this is told; by turns both would wait.
                 ahead = asyncio.create_task(stream.next_moments())
-                await asyncio.sleep(0)
-                if generation != self._generation:
-                    # Another one tells this again, from the same position on.
+                # Another one tells the rest again, from the same position on.
+                if not await self._tell(moments, generation):
                     return
-                self._tell(moments)
                 self.position = max(self.position, position)
                 if written_at is not None:
                     FEED_DELAY.observe(max(0.0, (now() - written_at).total_seconds()))
@@ -157,11 +163,19 @@ class ChangeFeed:
             await asyncio.gather(ahead, return_exceptions=True)
             await stream.close()
 
-    def _tell(self, moments: Iterable[Moment]) -> None:
+    async def _tell(self, moments: Iterable[Moment], generation: int) -> bool:
+        """Whether it is still this stream that tells, after all of them. Others have their turn after each step."""
+        ends = 0.0
         for moment in moments:
+            if time.monotonic() >= ends:
+                await asyncio.sleep(0)
+                if generation != self._generation:
+                    return False
+                ends = time.monotonic() + STEP_SECONDS
             FEED_EVENTS.inc(len(moment.changes))
             self._deliver(moment)
             self.position = moment.at
+        return generation == self._generation
 
     async def find_between(self, namespace: Namespace, after: int, until: int, *, most: int) -> list[Moment] | None:
         """What was told of a collection later than `after` and up to `until`; None where that is too much, or not known
@@ -186,5 +200,6 @@ class ChangeFeed:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.backlog.close()
         if self._client is not None:
             await self._client.close()

@@ -1,21 +1,24 @@
 """What is followed: each subscription is bound by its caller's rights, and joins the channel of all who find the same."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.binding import Binder, Bound
-from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex
+from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex, Steps
 from service.domain.realtime.connections import Connection
 from service.domain.realtime.cursors import make_sign
 from service.domain.realtime.feed import ChangeFeed
+from service.domain.realtime.sources import Source
 from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import Subscription, frame
 from service.errors import CollectionNotFound, ServiceError, Unavailable
 from service.observe.metrics import SUBSCRIPTIONS
 from service.storage.change_feed import Change, Namespace
 from service.storage.collections import mongo_collection_name
+
+Follower = tuple[Connection, Subscription]
 
 
 class Following:
@@ -38,7 +41,7 @@ class Following:
         self._catalogs = catalogs
         self._key = key
         self._channels: dict[Namespace, ChannelIndex] = {}
-        self._by_set: defaultdict[Namespace, set[tuple[Connection, Subscription]]] = defaultdict(set)
+        self._sources: defaultdict[Namespace, Source[Follower]] = defaultdict(Source)
 
     async def follow(self, namespaces: Iterable[Namespace]) -> None:
         """Raises Unavailable."""
@@ -121,15 +124,16 @@ class Following:
 
     def _watch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
         for watched in bound.sets:
-            self._by_set[watched.namespace].add((connection, subscription))
+            is_bound = subscription.bound is not None
+            self._sources[watched.namespace].watch(watched, (connection, subscription), is_bound=is_bound)
             self._feed.insist(watched.namespace)
 
     def _unwatch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
         """What the subscription is bound to, if anything, stays watched."""
         for watched in bound.sets:
-            self._by_set[watched.namespace].discard((connection, subscription))
-            if not self._by_set[watched.namespace]:
-                del self._by_set[watched.namespace]
+            self._sources[watched.namespace].unwatch(watched, (connection, subscription))
+            if not self._sources[watched.namespace]:
+                del self._sources[watched.namespace]
         if subscription.bound is not None and subscription.bound is not bound:
             self._watch(connection, subscription, subscription.bound)
         self._feed.forget(_namespaces(bound))
@@ -144,27 +148,23 @@ class Following:
             del self._channels[bound.namespace]
         self._unwatch(connection, subscription, bound)
 
-    def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> None:
-        if (index := self._channels.get(namespace)) is not None:
-            index.tell(at, changes)
+    def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> Steps | None:
+        """The steps by which those who follow the collection are told; None where there are none."""
+        index = self._channels.get(namespace)
+        return index.tell(at, changes) if index is not None else None
 
-    def find_concerned(self, namespace: Namespace, changes: Sequence[Change]) -> Iterator[Connection]:
+    def find_concerned(self, namespace: Namespace, changes: Sequence[Change]) -> set[Connection]:
         """Those whose sets may have other values now."""
-        for connection, subscription in self._by_set.get(namespace, ()):
-            bound = subscription.bound
-            # One that is being bound may be bound by what was there before.
-            if bound is None or any(
-                watched.namespace == namespace and any(map(watched.is_concerned, changes)) for watched in bound.sets
-            ):
-                yield connection
+        source = self._sources.get(namespace)
+        return {connection for connection, _ in source.find_concerned(changes)} if source is not None else set()
 
     def may_hold(self, namespace: Namespace) -> bool:
         """Not what rights follow from: users, rules, definitions and the sources of sets."""
-        return namespace in self._channels and namespace not in self._by_set and namespace[1] != "users"
+        return namespace in self._channels and namespace not in self._sources and namespace[1] != "users"
 
-    def resync_all(self, namespace: Namespace) -> None:
-        for channel in list(self._channels[namespace].by_key.values()):
-            channel.resync(TOO_LARGE)
+    def resync_all(self, namespace: Namespace) -> Steps:
+        index = self._channels.get(namespace)
+        return index.resync(TOO_LARGE) if index is not None else iter(())
 
 
 def share(bound: Bound, channel: Channel) -> Bound:

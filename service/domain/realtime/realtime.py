@@ -13,8 +13,9 @@ from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Project, Projects
+from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder, Parse
-from service.domain.realtime.channels import HISTORY
+from service.domain.realtime.channels import HISTORY, Steps
 from service.domain.realtime.connections import UNAUTHENTIC, Connection
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
@@ -46,8 +47,9 @@ class Realtime:
         protection: FileProtection,
         key: bytes,
     ) -> None:
-        floods = Floods(may_hold=self._may_hold, begin_again=self._resync_all)
-        self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose, floods=floods)
+        backlog = Backlog(self._resync_all)
+        floods = Floods(may_hold=self._may_hold, begin_again=backlog.begin_again)
+        self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose, floods=floods, backlog=backlog)
         self._access = access
         self._catalogs = catalogs
         self._stale = Stale()
@@ -154,7 +156,8 @@ class Realtime:
             by_namespace.setdefault(change.namespace, []).append(change)
         for namespace, changes in by_namespace.items():
             self._look_for_stale(namespace, changes)
-            self._following.tell(moment.at, namespace, changes)
+            if (steps := self._following.tell(moment.at, namespace, changes)) is not None:
+                self.feed.backlog.tell(namespace, moment.at, steps, changes)
 
     def _look_for_stale(self, namespace: Namespace, changes: Sequence[Change]) -> None:
         database, collection = namespace
@@ -179,8 +182,8 @@ class Realtime:
     def _may_hold(self, namespace: Namespace) -> bool:
         return self._following.may_hold(namespace)
 
-    def _resync_all(self, namespace: Namespace) -> None:
-        self._following.resync_all(namespace)
+    def _resync_all(self, namespace: Namespace) -> Steps:
+        return self._following.resync_all(namespace)
 
     def _lose(self) -> None:
         """Some of what was written was not told, rights among it."""

@@ -87,8 +87,11 @@ class Upkeep:
             return project
 
     def _tick(self, connection: Connection) -> None:
-        live = [each for each in connection.subscriptions.values() if each.state is State.LIVE]
-        cursors = {each.id: each.sign(each.reached(self._feed.position)) for each in live}
+        live = [(each, each.bound) for each in connection.subscriptions.values() if each.state is State.LIVE]
+        reached = self._feed.reached
+        cursors = {
+            each.id: each.sign(each.reached(reached(bound.namespace))) for each, bound in live if bound is not None
+        }
         connection.write(frame("tick", cursors=cursors), next(iter(cursors.values()), None))
 
 

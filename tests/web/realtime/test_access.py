@@ -233,8 +233,8 @@ async def test_w11_no_event_holds_a_secret(messages: Api, open_socket: Open, mon
 
 
 def _noting(tell: Any, told: list[Any]) -> Any:
-    def noting(self: Any, moments: Any) -> None:
+    async def noting(self: Any, moments: Any, generation: int) -> Any:
         told.extend((each.before, each.after) for moment in moments for each in moment.changes)
-        tell(self, moments)
+        return await tell(self, moments, generation)
 
     return noting

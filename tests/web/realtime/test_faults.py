@@ -9,6 +9,7 @@ import pytest
 from pymongo import AsyncMongoClient, MongoClient
 
 from service.app import Application
+from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import FULL_REPLIES, Floods
 from service.domain.realtime.subscriptions import State
@@ -205,7 +206,14 @@ async def test_w10_who_comes_as_the_last_one_leaves_is_told(monkeypatch: pytest.
     monkeypatch.setattr("service.domain.realtime.feed.find_now", find_now)
     floods = Floods(may_hold=lambda _: False, begin_again=lambda _: None)
     client: Any = AsyncMongoClient(connect=False)
-    feed = ChangeFeed(lambda: client, "", deliver=lambda _: None, lose=lambda: None, floods=floods)
+    feed = ChangeFeed(
+        lambda: client,
+        "",
+        deliver=lambda _: None,
+        lose=lambda: None,
+        floods=floods,
+        backlog=Backlog(lambda _: iter(())),
+    )
     await feed.follow([notes])
     async with asyncio.timeout(SECONDS):
         while asked < 2:  # noqa: ASYNC110 - a state of the feed

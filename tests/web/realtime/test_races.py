@@ -13,6 +13,7 @@ from pymongo import AsyncMongoClient
 from service.bounds import MAX_SNAPSHOTS
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
+from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
@@ -317,7 +318,14 @@ async def test_w10_a_collection_that_was_made_again_is_another(messages: Api, op
 def make_feed(lose: Callable[[ChangeFeed], None]) -> ChangeFeed:
     floods = Floods(may_hold=lambda _: False, begin_again=lambda _: None)
     client: Any = AsyncMongoClient(connect=False)
-    feed = ChangeFeed(lambda: client, "", deliver=lambda _: None, lose=lambda: lose(feed), floods=floods)
+    feed = ChangeFeed(
+        lambda: client,
+        "",
+        deliver=lambda _: None,
+        lose=lambda: lose(feed),
+        floods=floods,
+        backlog=Backlog(lambda _: iter(())),
+    )
     return feed
 
 

@@ -1,0 +1,150 @@
+"""Moments that take longer to tell than one step: they wait by collection, and are told step by step, by turns of projects.
+
+The moments of a collection are told in their order. A collection of which too much waits, or for too long, begins again: its
+followers are sent `resync`, and nothing of it waits any more.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from time import monotonic
+
+import orjson
+import structlog
+
+from service.bounds import MAX_BACKLOG_BYTES
+from service.domain.realtime.channels import Steps
+from service.observe.metrics import FEED_DELAY
+from service.storage.change_feed import Change, Namespace
+
+log = structlog.get_logger()
+
+# How long the event loop is held at once: other requests wait for as long.
+STEP_SECONDS = 0.005
+# How far a collection may be behind. Its followers were promised to hear of a write within 25 seconds.
+BEHIND_SECONDS = 20.0
+# Bytes that Python takes for an object, an array and any other value, beside its text; by the mark of each in JSON.
+WEIGHTS = {b"{": 232, b"[": 64, b",": 40}
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A moment that is told in `steps`, and waits since `since`. `size` is about what its records take in memory.
+
+    The steps by which a collection begins again have no `size`, and wait since ever: they are not given up.
+    """
+
+    at: int
+    steps: Steps
+    size: int = 0
+    since: float = inf
+
+
+class Backlog:
+    """`begin_again` makes the steps by which all who follow a collection begin again."""
+
+    def __init__(
+        self,
+        begin_again: Callable[[Namespace], Steps],
+        *,
+        most_bytes: int = MAX_BACKLOG_BYTES,
+        most_seconds: float = BEHIND_SECONDS,
+    ) -> None:
+        self._begin_again = begin_again
+        self._most_bytes = most_bytes
+        self._most_seconds = most_seconds
+        self._lanes: dict[Namespace, deque[Waiting]] = {}
+        self._sizes: Counter[Namespace] = Counter()
+        # The databases, and the collections of each, in the order of their turns.
+        self._turns: dict[str, dict[Namespace, None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def size(self) -> int:
+        """About the bytes of memory of all that waits."""
+        return self._sizes.total()
+
+    def tell(self, namespace: Namespace, at: int, steps: Steps, changes: Sequence[Change]) -> None:
+        """Tells a moment at once, where nothing of its collection waits and a step is enough; else the rest waits."""
+        if namespace in self._lanes or not _advance(steps):
+            self._add(namespace, Waiting(at, steps, measure(changes), monotonic()))
+            if self.size > self._most_bytes:
+                self.begin_again(max(self._sizes, key=self._sizes.__getitem__))
+
+    def begin_again(self, namespace: Namespace) -> None:
+        """Nothing that waits of the collection is told any more."""
+        at = self.find_first(namespace) or 1
+        self._drop(namespace)
+        self._add(namespace, Waiting(at, self._begin_again(namespace)))
+
+    def find_first(self, namespace: Namespace) -> int | None:
+        """The moment of the collection that is told next, if any waits."""
+        lane = self._lanes.get(namespace)
+        return lane[0].at if lane else None
+
+    def _add(self, namespace: Namespace, waiting: Waiting) -> None:
+        self._lanes.setdefault(namespace, deque()).append(waiting)
+        self._turns.setdefault(namespace[0], {})[namespace] = None
+        self._sizes[namespace] += waiting.size
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._work(), name="background: realtime backlog")
+
+    def _drop(self, namespace: Namespace) -> None:
+        self._lanes.pop(namespace, None)
+        del self._sizes[namespace]
+        self._turns.get(namespace[0], {}).pop(namespace, None)
+
+    async def _work(self) -> None:
+        while self._turns:
+            database, lanes = next(iter(self._turns.items()))
+            # The database and the collection that have this turn are the last ones of the next round.
+            del self._turns[database]
+            namespace = next(iter(lanes), None)
+            if namespace is not None:
+                self._turns[database] = lanes
+                lanes[namespace] = lanes.pop(namespace)
+                self._take_turn(namespace)
+            await asyncio.sleep(0)
+
+    def _take_turn(self, namespace: Namespace) -> None:
+        lane = self._lanes[namespace]
+        first = lane[0]
+        if monotonic() - first.since > self._most_seconds:
+            log.warning("change_feed_behind", database=namespace[0], collection=namespace[1])
+            self.begin_again(namespace)
+            return
+        try:
+            is_done = _advance(first.steps)
+        except Exception:
+            log.exception("telling_failed")
+            (self._drop if first.since == inf else self.begin_again)(namespace)
+            return
+        if is_done:
+            self._finish(namespace, lane)
+
+    def _finish(self, namespace: Namespace, lane: deque[Waiting]) -> None:
+        told = lane.popleft()
+        self._sizes[namespace] -= told.size
+        if told.since < inf:
+            FEED_DELAY.observe(monotonic() - told.since)
+        if not lane:
+            self._drop(namespace)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _advance(steps: Steps) -> bool:
+    """Whether that was all. It takes STEP_SECONDS and the rest of one step."""
+    ends = monotonic() + STEP_SECONDS
+    return all(monotonic() < ends for _ in steps)
+
+
+def measure(changes: Sequence[Change]) -> int:
+    """About the bytes that the images of some changes take in memory."""
+    written = b"".join(orjson.dumps((change.before, change.after), str) for change in changes)
+    return len(written) + sum(written.count(mark) * weight for mark, weight in WEIGHTS.items())
