@@ -24,6 +24,7 @@ from faults import (
     restarts,
     sessions,
     soak,
+    standstill,
 )
 from service.embedded.mongod import embedded_mongodb
 
@@ -45,6 +46,7 @@ PROGRAMS: dict[str, Callable[[], None]] = {
     "batches": lambda: typer.run(batches.main),
     "idempotency": lambda: typer.run(idempotency.main),
     "realtime": lambda: typer.run(realtime.main),
+    "standstill": lambda: typer.run(standstill.main),
 }
 ON_THEIR_OWN: dict[str, Callable[[], Awaitable[object]]] = {"kills": kills.kills, "freeze": freeze.freeze}
 

@@ -47,7 +47,7 @@ class Foundation:
 
 def build_foundation(settings: Settings) -> Foundation:
     databases = Databases(
-        connect(settings.database_uri),
+        connect(settings.database_uri, app_name=settings.app_name),
         settings.database_prefix,
         FileUrls(f"{settings.files_url}/files/"),
         slow_seconds=settings.slow_query_ms / 1000 or inf,

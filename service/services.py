@@ -320,7 +320,13 @@ def build_services(settings: Settings) -> Services:
         keys=Keys(base.store, projects),
         providers=ProviderAdministration(admin, base.store, base.secret_box, projects, base_url=settings.base_url),
         realtime=Realtime(
-            partial(connect, settings.database_uri, timeout_ms=None, max_connections=FEED_CONNECTIONS),
+            partial(
+                connect,
+                settings.database_uri,
+                app_name=settings.app_name,
+                timeout_ms=None,
+                max_connections=FEED_CONNECTIONS,
+            ),
             settings.database_prefix,
             access=access,
             catalogs=catalogs,

@@ -1,6 +1,7 @@
 """The environment, typed and read once, by app and cli only. `scripts/docs` writes `.env.example` from it."""
 
 import base64
+import os
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -16,6 +17,8 @@ SECRET_KEY_BYTES = 32
 SECRETS = ("mongodb_uri", "secret_key", "smtp_url")
 # `serve` tells its workers so that the MongoDB is one of its own.
 EMBEDDED_VARIABLE = "AUTH_COLLECTIONS_EMBEDDED"
+# The name of this process's connections to MongoDB; a parent gives each of its workers one in this variable.
+APP_NAME, APP_NAME_VARIABLE = "auth-collections", "AUTH_COLLECTIONS_APP_NAME"
 
 
 class Settings(BaseSettings):
@@ -133,6 +136,11 @@ class Settings(BaseSettings):
         if self.mongodb_uri is None:
             raise ConfigurationError("MONGODB_URI is not set; `auth-collections serve` starts a MongoDB of its own")
         return self.mongodb_uri.get_secret_value()
+
+    @property
+    def app_name(self) -> str:
+        """The name of this process's connections, as MongoDB lists them."""
+        return os.environ.get(APP_NAME_VARIABLE, APP_NAME)
 
     @property
     def files_url(self) -> str:

@@ -1,8 +1,9 @@
 """What `auth-collections check` looks at, and how to mend what it finds."""
 
 import json
-from dataclasses import dataclass
 
+from service.cli.check_mongodb import check_mongodb
+from service.cli.findings import Finding
 from service.domain.access.agreement import find_outgrown
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
@@ -14,31 +15,15 @@ from service.storage.migrations import PROJECT_MIGRATIONS, read_version
 # A collection has up to 64 files, and each client its socket.
 ENOUGH_FILES = 16_384
 RAISE_FILES = "raise the hard limit: ulimit -Hn, LimitNOFILE of systemd, --ulimit nofile of Docker"
-OLDEST_VERSION = (6, 0)
 MEND = "mend it by PATCH /api/collections/<name> with "
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at: whether it is as it must be, and in words what is and what to do."""
-
-    good: bool
-    text: str
-
-    def __str__(self) -> str:
-        return f"{'ok   ' if self.good else 'WRONG'} {self.text}"
 
 
 async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]:
     """The findings, most fundamental first. Raises Unavailable when MongoDB does not answer."""
-    version, topology = await databases.version(), (await databases.hello()).topology
     files = raise_file_limit()
     findings = [
         Finding(files >= ENOUGH_FILES, f"open files: at most {files:,} ({ENOUGH_FILES:,} are enough; {RAISE_FILES})"),
-        Finding(_numbers(version) >= OLDEST_VERSION, f"MongoDB {version} (6.0 or newer is needed)"),
-        Finding(
-            topology != "standalone", f"topology: {topology} (transactions need a replica set or a sharded cluster)"
-        ),
+        *await check_mongodb(databases),
     ]
     for project in await admin.list():
         findings.append(await _check_key(admin, project.id))
@@ -88,7 +73,3 @@ async def _check_key(admin: ProjectAdmin, project_id: str) -> Finding:
     except ConfigurationError as error:
         return Finding(False, f"project {project_id}: {error.detail}")
     return Finding(True, f"project {project_id}: SECRET_KEY opens its secrets")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])

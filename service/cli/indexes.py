@@ -2,7 +2,7 @@
 
 import json
 
-from service.cli.check import Finding
+from service.cli.findings import Finding
 from service.domain.access.advice import Advice, advise_indexes
 from service.domain.access.agreement import bind_rules
 from service.domain.access.declared import find_shapes

@@ -7,8 +7,9 @@ from typing import Annotated, NoReturn
 import typer
 from typer.exceptions import Abort, TyperException
 
-from service.cli.check import Finding, run_checks
+from service.cli.check import run_checks
 from service.cli.demo import describe_demo, ensure_demo
+from service.cli.findings import Finding
 from service.cli.indexes import check_indexes
 from service.cli.keys import key_app
 from service.cli.mails import mail_app
@@ -128,7 +129,7 @@ def check(
     findings = run_command(look, only_reads=True)
     for finding in findings:
         typer.echo(str(finding))
-    if not all(finding.good for finding in findings):
+    if any(finding.good is False for finding in findings):
         raise typer.Exit(1)
 
 

@@ -20,6 +20,7 @@ from service.embedded.replica_set import START_TIMEOUT
 from service.embedded.watchdog import watch_repeatedly
 from service.errors import ConfigurationError
 from service.file_limit import raise_file_limit
+from service.storage.server_settings import TRANSACTION_SECONDS
 
 STOP_TIMEOUT = 30.0
 CACHE_GB = 1
@@ -28,6 +29,12 @@ JOURNAL = "log=(file_max=16MB)"
 # The files of a dropped collection stay open for as long as a read of the past may ask for them, by default five minutes:
 # on a machine that allows 20,000 open files, mongod died of 70 collections dropped a second.
 PAST_SECONDS = 60
+PARAMETERS = {
+    "diagnosticDataCollectionEnabled": "false",
+    "minSnapshotHistoryWindowInSeconds": PAST_SECONDS,
+    # MongoDB's own is 60 s, for which the documents of a killed server's transaction would be locked.
+    "transactionLifetimeLimitSeconds": TRANSACTION_SECONDS,
+}
 
 
 @contextmanager
@@ -153,8 +160,7 @@ def _start(folder: Path, access: Access) -> int:
         *access.options,
         *("--logpath", str(folder / "mongod.log"), "--logappend", "--quiet"),
         *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--wiredTigerEngineConfigString", JOURNAL),
-        *("--setParameter", "diagnosticDataCollectionEnabled=false"),
-        *("--setParameter", f"minSnapshotHistoryWindowInSeconds={PAST_SECONDS}"),
+        *(part for name, value in PARAMETERS.items() for part in ("--setParameter", f"{name}={value}")),
     ]
     raise_file_limit()
     pid = _spawn(command, folder / "mongod.out")

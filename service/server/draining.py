@@ -21,6 +21,10 @@ class ServerConfig(uvicorn.Config):
     drain_seconds: float = 0.0
     # The DATA_DIR of an embedded MongoDB that a worker keeps running.
     mongod_folder: Path | None = None
+    # Where the parent ends the sessions of a worker that died.
+    mongodb_uri: str = ""
+    # How long the event loop of a process may stand still before the process is ended.
+    silent_seconds: float = 30.0
 
 
 class DrainingServer(uvicorn.Server):
@@ -29,6 +33,13 @@ class DrainingServer(uvicorn.Server):
     A proxy that asks for readiness sends no more in that time. Each answer ends its connection. Then the server closes:
     what was read of requests is answered, whoever is still in the kernel's queue is reset.
     """
+
+    loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """From here on the loop itself must answer for this process."""
+        self.loop = asyncio.get_running_loop()
+        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)

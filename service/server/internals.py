@@ -40,10 +40,14 @@ USED: Mapping[Callable[..., Any], str] = {
     WebSocketsSansIOProtocol.start_keepalive: "self",
     WebSocketsSansIOProtocol.shutdown: "self",
     uvicorn.Server.handle_exit: "self sig frame",
+    uvicorn.Server.startup: "self sockets",
     uvicorn.Server.shutdown: "self sockets",
     Process.__init__: "self config sockets",
     Process.target: "self sockets",
+    Process.pong: "self",
+    Process.is_alive: "self timeout",
     Multiprocess.__init__: "self config sockets",
+    Multiprocess.keep_subprocess_alive: "self",
     Multiprocess.terminate_all: "self",
 }
 

@@ -20,6 +20,7 @@ from service.observe.metrics import FOLDER_VARIABLE
 from service.server.connections import ConnectionRegister
 from service.server.draining import DrainingServer, ServerConfig
 from service.server.protocol import TimedConnection
+from service.server.standstill import watch_loop
 from service.server.timeouts import ConnectionTimeouts
 from service.server.workers import Workers
 from service.settings import EMBEDDED_VARIABLE, Settings
@@ -62,10 +63,12 @@ def serve_http(
     workers: int,
     mongod_folder: Path | None = None,
     timeouts: ConnectionTimeouts = ConnectionTimeouts(),  # noqa: B008 - frozen
+    silent_seconds: float = ServerConfig.silent_seconds,
 ) -> None:
     """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does.
 
-    `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives.
+    `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives. A process whose
+    event loop stands still for `silent_seconds` is ended; where it is one of several workers, another takes its place.
     """
     _export(settings, workers, is_embedded=mongod_folder is not None)
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
@@ -83,6 +86,7 @@ def serve_http(
         **UVICORN_OPTIONS,
     )
     config.drain_seconds, config.mongod_folder = settings.drain_seconds, mongod_folder
+    config.mongodb_uri, config.silent_seconds = settings.database_uri, silent_seconds
     with _shared_metrics(workers), suppress(KeyboardInterrupt):
         if workers > 1:
             Workers(config, [config.bind_socket()]).run()
@@ -93,6 +97,7 @@ def serve_http(
 def _run_alone(config: ServerConfig) -> None:
     config.load_app()
     server = DrainingServer(config)
+    watch_loop(lambda: server.loop, config.silent_seconds)
     server.run()
     if not server.started:
         sys.exit(STARTUP_FAILURE)

@@ -1,26 +1,33 @@
 """Several worker processes on one socket, and their parent."""
 
 import os
+import secrets
 import signal
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from socket import socket
 from types import FrameType
 from typing import cast
 
+import structlog
 import uvicorn
+from pymongo.errors import PyMongoError
 from uvicorn.supervisors import multiprocess
 
 from service.embedded.mongod import keep_mongod
 from service.server.draining import DrainingServer, ServerConfig
+from service.settings import APP_NAME, APP_NAME_VARIABLE
+from service.storage.abandoned import end_sessions
+
+log = structlog.get_logger()
 
 # How often a worker looks for its parent, and how long it may go on without one.
 LOOK_SECONDS = 0.5
 ORPHAN_SECONDS = 3
-# How long a worker may say nothing, at its start or later, before another takes its place. On a machine with much else to
-# do the imports alone can take longer than uvicorn's five seconds, and one that was killed for that would begin again.
-SILENT_SECONDS = 30.0
+# How long a worker may take until its first answer. On a machine with much else to do the imports alone can take longer than
+# uvicorn's five seconds, and a worker killed for that would begin again.
+START_SECONDS = 30.0
 
 
 class Worker(multiprocess.Process):
@@ -28,7 +35,9 @@ class Worker(multiprocess.Process):
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
         self._parent = os.getpid()
-        self._answered, self._is_asked = time.monotonic(), False
+        # Its connections to MongoDB have this name, by which the parent finds what it leaves there.
+        self.app_name = f"{APP_NAME} {secrets.token_hex(6)}"
+        self._answered, self._is_asked, self._patience = time.monotonic(), False, START_SECONDS
         super().__init__(config, sockets)
 
     @property
@@ -39,11 +48,27 @@ class Worker(multiprocess.Process):
 
     def target(self, sockets: list[socket] | None = None) -> None:
         config = cast(ServerConfig, self.config)
+        os.environ[APP_NAME_VARIABLE] = self.app_name
         threading.Thread(target=self._end_with_parent, daemon=True).start()
         with ExitStack() as kept:
             if config.mongod_folder is not None:
                 kept.enter_context(keep_mongod(config.mongod_folder))
             super().target(sockets)
+
+    def pong(self) -> None:
+        """Answers the parent from the event loop, so that a worker whose loop stands still does not."""
+        self.child_conn.recv()
+        loop = cast(DrainingServer, self.server).loop
+        if loop is None:
+            self._answer()
+            return
+        # A loop that has ended asks for no answer any more.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        with suppress(OSError):
+            self.child_conn.send(self.server.started)
 
     def is_alive(self, timeout: float = 0) -> bool:  # noqa: ARG002 - uvicorn's
         """Whether it runs and has answered lately. It is not waited for: the parent looks again twice a second."""
@@ -55,7 +80,8 @@ class Worker(multiprocess.Process):
         if self.parent_conn.poll(timeout=0):
             self.parent_conn.recv()
             self._answered, self._is_asked = time.monotonic(), False
-        return time.monotonic() - self._answered < SILENT_SECONDS
+            self._patience = cast(ServerConfig, self.config).silent_seconds
+        return time.monotonic() - self._answered < self._patience
 
     def _end_with_parent(self) -> None:
         while os.getppid() == self._parent:
@@ -73,10 +99,14 @@ multiprocess.Process = Worker  # type: ignore[misc]
 
 
 class Workers(multiprocess.Multiprocess):
-    """uvicorn's parent, which hands on a signal at once: the workers are not to look ready while it sleeps."""
+    """uvicorn's parent, which hands on a signal at once: the workers are not to look ready while it sleeps.
+
+    When it replaces a worker, it ends the sessions of the dead one, whose transactions would hold their documents.
+    """
 
     def __init__(self, config: ServerConfig, sockets: list[socket]) -> None:
         super().__init__(config, sockets)
+        self._mongodb_uri, self._is_refused = config.mongodb_uri, False
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, self._pass_on)
 
@@ -85,6 +115,23 @@ class Workers(multiprocess.Multiprocess):
         for process in self.processes:
             if process.pid is not None and process.exitcode is None:
                 os.kill(process.pid, signal.SIGTERM)
+
+    def keep_subprocess_alive(self) -> None:
+        before = [cast(Worker, process) for process in self.processes]
+        super().keep_subprocess_alive()
+        for worker in before:
+            if worker not in self.processes:
+                log.warning("worker_replaced", pid=worker.pid, status=worker.exitcode)
+                threading.Thread(target=self._end_sessions, args=(worker.app_name,), daemon=True).start()
+
+    def _end_sessions(self, app_name: str) -> None:
+        """Logs the first failure only: a user without the right lacks it each time."""
+        try:
+            end_sessions(self._mongodb_uri, app_name)
+        except PyMongoError as error:
+            if not self._is_refused:
+                log.warning("sessions_not_ended", cause=f"{type(error).__name__}: {getattr(error, 'code', None)}")
+            self._is_refused = True
 
     def terminate_all(self) -> None:
         """The parent's own socket goes too: what the kernel accepts for it would find nobody."""

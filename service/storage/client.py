@@ -42,17 +42,22 @@ MAX_CONNECTIONS = 100
 
 
 def connect(
-    uri: str, *, timeout_ms: int | None = OPERATION_TIMEOUT_MS, max_connections: int = MAX_CONNECTIONS
+    uri: str,
+    *,
+    app_name: str = "auth-collections",
+    timeout_ms: int | None = OPERATION_TIMEOUT_MS,
+    max_connections: int = MAX_CONNECTIONS,
 ) -> Client:
     """A client that has not connected yet: it does so with the first operation, and again after each loss.
 
-    It belongs to the event loop that uses it first. Raises ConfigurationError for a URI the driver cannot read. Without
+    It belongs to the event loop that uses it first. MongoDB lists its connections as those of `app_name`.
+    Raises ConfigurationError for a URI the driver cannot read. Without
     `timeout_ms` whoever calls bounds each call, and how long MongoDB may wait within it.
     """
     try:
         client: Client = AsyncMongoClient(
             uri,
-            appname="auth-collections",
+            appname=app_name,
             timeoutMS=timeout_ms,
             serverSelectionTimeoutMS=SERVER_SELECTION_TIMEOUT_MS,
             maxPoolSize=max_connections,

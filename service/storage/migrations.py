@@ -17,6 +17,7 @@ from service.storage.databases import Databases, ProjectDatabase
 from service.storage.flows import ensure_flow_indexes
 from service.storage.leases import Leases
 from service.storage.records import translated
+from service.storage.server_settings import expire_images
 from service.storage.user_migrations import allow_shared_subjects, name_files
 from service.storage.validator_migrations import allow_versions, remove_patterns
 
@@ -82,7 +83,11 @@ class Migrations:
         self._leases = leases
 
     async def migrate_system(self) -> list[str]:
-        """What was made; one read where nothing is to do. Waits for another process that does it."""
+        """The steps that were made. It waits for another process that makes them.
+
+        Images of changes expire from here on: MongoDB may have been exchanged since the last call.
+        """
+        await expire_images(self._databases)
         steps: list[Step] = [(step.what, partial(step.run, self._databases)) for step in SYSTEM_MIGRATIONS]
         return await self._migrate("system", self._databases.system, steps)
 

@@ -17,7 +17,7 @@ from faults.processes import START_SECONDS, Service, wait_live
 from service.embedded.mongod import embedded_mongodb, keep_mongod
 from service.server import workers
 from service.server.draining import ServerConfig
-from service.server.workers import SILENT_SECONDS, Worker
+from service.server.workers import Worker
 
 GONE_SECONDS = 30.0
 # So long uvicorn's own parent waits for an answer.
@@ -126,7 +126,7 @@ def test_a_worker_that_is_slow_to_start_is_not_killed_for_it(monkeypatch: pytest
     assert not worker.child_conn.poll()
     worker.child_conn.send(False)
     assert worker.is_alive()
-    clock.now += SILENT_SECONDS - 1
+    clock.now += ServerConfig.silent_seconds - 1
     assert worker.is_alive()
     clock.now += 2
     assert not worker.is_alive()

@@ -1,0 +1,45 @@
+"""A process whose event loop stands still answers nobody: a thread ends it, where no parent does."""
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+
+log = structlog.get_logger()
+
+LOOK_SECONDS = 0.5
+STATUS = 1
+
+
+def watch_loop(find_loop: Callable[[], asyncio.AbstractEventLoop | None], seconds: float) -> None:
+    """From here on a loop that does nothing for `seconds` ends this process with STATUS, and a line that says where it stands.
+
+    `find_loop` returns None until there is a loop. The watch ends with the loop.
+    """
+    main = threading.get_ident()
+    threading.Thread(target=_watch, args=(find_loop, seconds, main), name="standstill", daemon=True).start()
+
+
+def _watch(find_loop: Callable[[], asyncio.AbstractEventLoop | None], seconds: float, main: int) -> None:
+    while (loop := find_loop()) is None:
+        time.sleep(LOOK_SECONDS)
+    while not loop.is_closed():
+        moved = threading.Event()
+        try:
+            loop.call_soon_threadsafe(moved.set)
+        except RuntimeError:
+            return
+        if not moved.wait(seconds) and not loop.is_closed():
+            log.error("loop_stands_still", seconds=seconds, at=_place(main))
+            os._exit(STATUS)
+        time.sleep(LOOK_SECONDS)
+
+
+def _place(thread: int) -> str:
+    """File and line at which a thread is."""
+    frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented, "for specialized purposes only"
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
