@@ -240,6 +240,12 @@ MAX_PATTERN_WORK = Bound(
 MAX_PATTERN_WAITING = Bound(
     32, "documents of a project that wait to be matched in a worker", protects=MEMORY, past="503 busy"
 )
+MAX_STEPS_WAITING = Bound(
+    64,
+    "pieces of long work on values that wait in a worker for their next turn",
+    protects=MEMORY,
+    past="503 busy, for the project with the most",
+)
 MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
 
 # Of an aggregation.

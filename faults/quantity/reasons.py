@@ -96,5 +96,6 @@ REASONS: Mapping[str, str] = {
     "MAX_SNAPSHOT_BYTES": SOCKETS,
     "MAX_CHANGES_BYTES": SOCKETS,
     "MAX_UNSENT_BYTES": SOCKETS,
+    "MAX_STEPS_WAITING": MANY,
     "MAX_CAN_DEPTH": "each is a condition of one rule",
 }

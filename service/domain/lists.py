@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
 from service.domain.shares import Fewer, Shares
-from service.domain.side_thread import run_beside
+from service.domain.steps import run_in_steps
 from service.errors import Invalid, QueryTooSlow
 from service.query import commands
 from service.query.bind import BoundDistinct
@@ -23,6 +23,7 @@ from service.query.nodes import BoundQuery, Count, Match, RelationMatch
 from service.query.populate import Row, ShowFiles, attach, select_rows, show_rows
 from service.query.shapes import USERS, Shape
 from service.query.tree import Filter, Leaf, Related, Tree, leaves
+from service.schema.steps import Steps
 from service.storage.databases import ProjectDatabase
 
 # A project whose lists take longer, in the mean, has MongoDB scan: fewer of them at once end as soon.
@@ -187,7 +188,7 @@ class Reading:
         next_ = None
         if query.cursor is not None and len(found.rows) > query.limit:
             next_ = write_cursor(query.cursor.query, query.sort, found.rows[query.limit - 1])
-        rows = await self._show_rows(query, found)
+        rows = await run_in_steps(self._database, self._shown(query, found))
         total, total_is = await self._count(query, len(rows), is_last=next_ is None)
         return Listing(rows, total, query.limit, query.offset, total_is, query.cursor is not None, next_)
 
@@ -200,21 +201,17 @@ class Reading:
             raise Invalid.one(("query", "field"), TOO_LARGE, type_="values_too_large") from None
         return [row["_id"] for row in found]
 
-    async def _show_rows(self, query: BoundQuery, found: "_Page") -> list[Row]:
-        """What is shown of each row; a view looks at every value for every condition of a field's rule."""
-        if query.view is None:
-            return self._shown(query, found)
-        return await run_beside(found.rows, self._shown, query, found)
-
-    def _shown(self, query: BoundQuery, found: "_Page") -> list[Row]:
+    def _shown(self, query: BoundQuery, found: "_Page") -> Steps[list[Row]]:
+        """What is shown of each row; a view judges it by the rules of all fields."""
         rows = found.rows[: query.limit]
         if not query.expansions:
-            return select_rows(show_rows(rows, show=self._show(query.collection), view=query.view), query.selection)
+            shown = yield from show_rows(rows, show=self._show(query.collection), view=query.view)
+            return select_rows(shown, query.selection)
         if not rows:
             return []
         reply = {**found.reply, commands.ROWS: rows}
         how: dict[str, Any] = {"collection": query.collection, "view": query.view, "selection": query.selection}
-        return attach(reply, query.expansions, show=self._show, **how)
+        return (yield from attach(reply, query.expansions, show=self._show, **how))
 
     async def _count(self, query: BoundQuery, shown: int, *, is_last: bool) -> tuple[int | None, TotalIs | None]:
         """How many match in all, and what that is, where it may be something else than exact."""

@@ -4,17 +4,20 @@
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 from service.bounds import MAX_COMPARISONS
 from service.errors import Violation
 from service.schema.fields import ABSENT
 from service.schema.operations import FEW_ELEMENTS, FieldOperation, Operations
+from service.schema.steps import Steps
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 
 Data = Mapping[str, Any]
 Number = int | float
+# The elements that are compared in one step: about a millisecond.
+STEP_ELEMENTS = 2_000
 
 
 class _Refused(ValueError):
@@ -25,12 +28,15 @@ class _Refused(ValueError):
         self.type = type_
 
 
-def apply_operations(data: Data, operations: Operations) -> tuple[dict[str, Any], list[Violation]]:
+def apply_operations(data: Data, operations: Operations) -> Steps[tuple[dict[str, Any], list[Violation]]]:
     """`data` afterwards, and the operations that do not fit what is there. `data` itself stays as it is."""
     image, violations = dict(data), list[Violation]()
     for operation in operations:
+        yield
         try:
-            image[operation.field] = _changed(image.get(operation.field, ABSENT), operation.path[1:], operation)
+            image[operation.field] = yield from _changed(
+                image.get(operation.field, ABSENT), operation.path[1:], operation
+            )
         except _Refused as refused:
             violations.append(Violation(operation.place, str(refused), refused.type))
         if image.get(operation.field) is ABSENT:
@@ -38,27 +44,29 @@ def apply_operations(data: Data, operations: Operations) -> tuple[dict[str, Any]
     return image, violations
 
 
-def _changed(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Any:
+def _changed(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Steps[Any]:
     """What the field has afterwards that has `value` now and holds, at `path`, the field of the operation."""
     if not path:
+        if operation.operator in COMPARISONS:
+            return (yield from COMPARISONS[operation.operator](value, operation.value))
         return CHANGES[operation.operator](value, operation.value)
     if isinstance(value, list):
         raise _Refused("An array stands on the way, whose elements have no names", "dict_type")
     if not isinstance(value, dict):
-        return _made(value, path, operation)
-    inner = _changed(value.get(path[0], ABSENT), path[1:], operation)
+        return (yield from _made(value, path, operation))
+    inner = yield from _changed(value.get(path[0], ABSENT), path[1:], operation)
     if inner is ABSENT:
         return {name: each for name, each in value.items() if name != path[0]}
     return {**value, path[0]: inner}
 
 
-def _made(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Any:
+def _made(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Steps[Any]:
     """Objects on the way are made where there is nothing, if there is something to put in."""
     if operation.operator == "unset" and operation.value is ABSENT:
         return value
     if value is not ABSENT:
         raise _Refused("What is stored on the way is no object", "dict_type")
-    inner = _changed(ABSENT, path[1:], operation)
+    inner = yield from _changed(ABSENT, path[1:], operation)
     return ABSENT if inner is ABSENT else {path[0]: inner}
 
 
@@ -101,20 +109,31 @@ def _push(value: Any, new: list[Any]) -> Any:
     return [*([] if value is ABSENT else _array(value)), *new]
 
 
-def _add(value: Any, new: list[Any]) -> Any:
+def _add(value: Any, new: list[Any]) -> Steps[Any]:
     found = [] if value is ABSENT else _comparable(value, new)
-    present = {_key(each) for each in found}
     added: dict[Hashable, Any] = {}
     for each in new:
         added.setdefault(_key(each), each)
+    present = set[Hashable]()
+    for piece in _pieces(found):
+        yield
+        present |= added.keys() & set(map(_key, piece))
     return [*found, *(each for key, each in added.items() if key not in present)]
 
 
-def _pull(value: Any, unwanted: list[Any]) -> Any:
+def _pull(value: Any, unwanted: list[Any]) -> Steps[Any]:
     if value is ABSENT:
         return ABSENT
-    keys = {_key(each) for each in unwanted}
-    return [each for each in _comparable(value, unwanted) if _key(each) not in keys]
+    keys, kept = set(map(_key, unwanted)), list[Any]()
+    for piece in _pieces(_comparable(value, unwanted)):
+        yield
+        kept += [each for each in piece if _key(each) not in keys]
+    return kept
+
+
+def _pieces(values: list[Any]) -> Iterator[list[Any]]:
+    """An array of up to 200,000 elements, as many at once as are compared in one step."""
+    return (values[start : start + STEP_ELEMENTS] for start in range(0, len(values), STEP_ELEMENTS))
 
 
 def _key(value: Any) -> Hashable:
@@ -137,7 +156,7 @@ CHANGES: Mapping[str, Callable[[Any, Any], Any]] = {
     "min": lambda value, bound: bound if value is ABSENT or bound < _number(value) else value,
     "max": lambda value, bound: bound if value is ABSENT or bound > _number(value) else value,
     "push": _push,
-    "add": _add,
-    "pull": _pull,
     "unset": lambda _value, default: default,
 }
+# Those that compare an array's elements, in steps.
+COMPARISONS: Mapping[str, Callable[[Any, list[Any]], Steps[Any]]] = {"add": _add, "pull": _pull}

@@ -15,6 +15,7 @@ from service.query.commands import ROWS, related_key
 from service.query.nodes import EVERY_RELATION, Expansion, View
 from service.query.selection import Selection, prune
 from service.query.shapes import FILES
+from service.schema.steps import Steps
 
 # A record as a list reads it: `_id` and the fields asked for.
 Row = dict[str, Any]
@@ -33,27 +34,34 @@ def attach(
     show: ShowFiles,
     view: View | None = None,
     selection: Selection | None = None,
-) -> list[Row]:
+) -> Steps[list[Row]]:
     """The rows of a populated page's one document (`commands.page`), with `data.<name>` beside each `data.<name>_id`:
 
     the related record, None where it is gone. An array of ids gives an array. `*` fills in only what was found, for not
-    every `_id` field is a relation. Raises Invalid where too much would be attached.
+    every `_id` field is a relation. A step is one record. Raises Invalid where too much would be attached.
     """
-    rows = show_rows(reply[ROWS], show=show(collection), view=view)
+    rows = yield from show_rows(reply[ROWS], show=show(collection), view=view)
     sources = [row["data"] for row in rows]
     rows = select_rows(rows, selection)
-    _fill_all(rows, sources, _related(reply, expansions, "r", show=show), expansions, _Attached())
+    related = yield from _related(reply, expansions, "r", show=show)
+    yield from _fill_all(rows, sources, related, expansions, _Attached())
     return rows
 
 
-def show_rows(rows: Sequence[Row], *, show: ShowRow | None, view: View | None) -> list[Row]:
-    """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached."""
+def show_rows(rows: Sequence[Row], *, show: ShowRow | None, view: View | None) -> Steps[list[Row]]:
+    """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached.
+
+    A step is one row.
+    """
+    shown = []
     for row in rows:
+        yield
         # Nothing of `data` may have been asked for.
         row.setdefault("data", {})
         if show is not None:
             show(row)
-    return list(rows) if view is None else [view(row) for row in rows]
+        shown.append(row if view is None else view(row))
+    return shown
 
 
 def select_rows(rows: list[Row], selection: Selection | None) -> list[Row]:
@@ -87,30 +95,29 @@ _Related = tuple[Row, _Attached]
 
 def _related(
     reply: Reply, expansions: Sequence[Expansion], prefix: str, *, show: ShowFiles
-) -> list[dict[str, _Related]]:
+) -> Steps[list[dict[str, _Related]]]:
     """The related records of each expansion by their ids, what is inside them filled in first."""
     found = []
     for number, expansion in enumerate(expansions):
         key = related_key(prefix, number)
-        inner, show_row = _related(reply, expansion.inner, f"{key}_", show=show), show(expansion.collection)
-        for row in reply[key]:
-            row.setdefault("data", {})
-            if show_row is not None:
-                show_row(row)
-        found.append({row["_id"]: _shown(row, expansion, inner) for row in reply[key]})
+        inner = yield from _related(reply, expansion.inner, f"{key}_", show=show)
+        rows = yield from show_rows(reply[key], show=show(expansion.collection), view=expansion.view)
+        shown: dict[str, _Related] = {}
+        for row in rows:
+            shown[row["_id"]] = yield from _shown(row, expansion, inner)
+        found.append(shown)
     return found
 
 
-def _shown(row: Row, expansion: Expansion, inner: Sequence[Mapping[str, _Related]]) -> _Related:
+def _shown(row: Row, expansion: Expansion, inner: Sequence[Mapping[str, _Related]]) -> Steps[_Related]:
     names = [name for name in expansion.fields if name != FILES]
     if expansion.view is not None:
-        row = expansion.view(row)
         names = [name for name in names if name in row]
     shown = {"id": row["_id"], **{name: row.get(name) for name in names}}
     if expansion.selection is not None:
         shown["data"] = prune(row["data"], expansion.selection)
     attached = _Attached(1, len(orjson.dumps(shown, str)))
-    _fill_all([shown], [row["data"]], inner, expansion.inner, attached)
+    yield from _fill_all([shown], [row["data"]], inner, expansion.inner, attached)
     return shown, attached
 
 
@@ -120,10 +127,11 @@ def _fill_all(
     related: Sequence[Mapping[str, _Related]],
     expansions: Sequence[Expansion],
     attached: _Attached,
-) -> None:
+) -> Steps[None]:
     """`sources` are the `data` of the records with all their ids, which need not be shown."""
     for expansion, found in zip(expansions, related, strict=True):
         for record, source in zip(records, sources, strict=True):
+            yield
             _fill(record["data"], source, expansion.name, found, attached)
 
 

@@ -131,6 +131,10 @@ class SingleValue:
     def contains(self, search: Search) -> bool:
         return search.is_in(self.text)
 
+    def texts(self) -> Collection[str]:
+        """The texts, each once."""
+        return (self.value,) if isinstance(self.value, str) else ()
+
     def has_start(self, start: str) -> bool:
         """Whether one of the texts begins with `start`."""
         return self.text.startswith(start)
@@ -223,6 +227,10 @@ class ManyValues:
             found = self.found
             self._is_null = any(value is None or value is ABSENT for value in found) and list not in map(type, found)
         return self._is_null
+
+    def texts(self) -> Collection[str]:
+        texts: Collection[str] = self.sets.get("text", NONE)
+        return texts
 
     @property
     def text(self) -> str:

@@ -6,23 +6,21 @@ nanoseconds where RE2 is at its slowest.
 Source: https://github.com/google/re2/wiki/Syntax
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from threading import Lock
-from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import re2
 
 from service.bounds import MAX_PATTERN_PROGRAM, MAX_PATTERN_WORK
 from service.errors import Location, Violation
 from service.schema.fields import Field, Fields, patterns
+from service.schema.steps import Steps
 from service.schema.violations import mismatch
 
-T = TypeVar("T")
-# Work that may be left between any two texts or patterns, and gone on with; what it returns is what was found.
-Steps = Generator[None, None, list[Violation]]
+# A step is one text or pattern.
+Judgement = Steps[list[Violation]]
 
 # What RE2 may use for one pattern: its program, and the states that it remembers while it matches.
 PROGRAM_BYTES = 512 * 1024
@@ -82,7 +80,7 @@ class Programs:
         return sum(_work(self.get(text.pattern), text) for text in texts) <= SMALL_WORK
 
 
-def check_patterns(fields: Fields) -> Steps:
+def check_patterns(fields: Fields) -> Judgement:
     """The patterns that RE2 does not know, and the first that makes the schema's patterns too large together.
 
     Compiles each of them: a millisecond or two for 1,000 instructions of its program.
@@ -121,7 +119,7 @@ def find_texts(data: Mapping[str, Any], fields: Fields, loc: Location) -> Iterat
             yield from _find_texts(data[name], field, (*loc, name))
 
 
-def judge(texts: Iterable[Text], programs: Programs) -> Steps:
+def judge(texts: Iterable[Text], programs: Programs) -> Judgement:
     """The texts that do not match; of an array, as MongoDB reports it, the first. In place of those, TOO_MUCH."""
     found: dict[Location, Violation] = {}
     work = 0
@@ -136,17 +134,6 @@ def judge(texts: Iterable[Text], programs: Programs) -> Steps:
         if program.search(text.text) is None:
             found[outermost] = mismatch(text.pattern).under(*text.loc)
     return list(found.values())
-
-
-def take_steps(steps: Generator[None, None, T], seconds: float = inf) -> T | None:
-    """What `steps` come to, or None where they are not at their end after so long; the next call goes on with them."""
-    until = monotonic() + seconds
-    try:
-        while monotonic() < until:
-            next(steps)
-    except StopIteration as end:
-        return cast(T, end.value)
-    return None
 
 
 def _work(program: "re2._Regexp | None", text: Text) -> int:

@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 import service.server.internals  # noqa: F401 - it says what changed where uvicorn is not the one that this file fits
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
+from service.domain.steps import stop_steps
 from service.server.connections import ConnectionRegister
 from service.server.live_socket import LiveSocket, limit_send_buffer
 from service.server.refusals import render_refusal
@@ -93,6 +94,7 @@ class TimedConnection(HttpToolsProtocol):
         if self._send_rate is not None:
             self._send_rate.stop()
         self._register.forget(self)
+        self._stop_steps()
         super().connection_lost(exc)
         self.pipeline.clear()
         self._extensions.clear()
@@ -116,14 +118,20 @@ class TimedConnection(HttpToolsProtocol):
         """The client sends no more. Whether it may still read: it may, when its last request is whole and not answered.
 
         Who follows a stream of events has left: until something is written, nothing else would tell. Then and otherwise the
-        transport closes by itself, so what is written goes out first.
+        transport closes by itself, so what is written goes out first. Most such clients have left, so that no long work is
+        gone on with for them.
         """
         self.transport.flush()  # type: ignore[attr-defined]
+        self._stop_steps()
         is_whole = self.cycle is not None and not self.cycle.response_complete and not self._reading_body
         waits = is_whole and self._end_events is None
         if waits:
             self.cycle.keep_alive = False
         return waits
+
+    def _stop_steps(self) -> None:
+        if self._task is not None:
+            stop_steps(self._task)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -1,13 +1,16 @@
 """Operators in memory do to a document what MongoDB does, and refuse what it refuses."""
 
 import random
+import time
 from typing import Any
 
 import pytest
 
+from service.errors import Violation
 from service.query.images import apply_operations
 from service.schema.fields import ABSENT
 from service.schema.operations import NUMERIC, OF_ARRAYS, FieldOperation, Operations
+from service.schema.steps import finish, take_steps
 from service.storage.documents import DocumentStore, OperatorRefused, SetFields
 from tests.conftest import Api
 from tests.declared import declare
@@ -62,7 +65,7 @@ async def test_random_operations_agree(api: Api, seed: int) -> None:
             stored = await store.change(str(number), SetFields({}, operations))
         except OperatorRefused:
             stored = None
-        image, violations = apply_operations(data, operations)
+        image, violations = finish(apply_operations(data, operations))
         assert (stored is None) is bool(violations), (data, operations, stored, violations)
         if stored is not None:
             assert sorted(as_seen(stored.data)) == sorted(as_seen(image)), (data, operations)
@@ -80,5 +83,19 @@ async def test_random_operations_agree(api: Api, seed: int) -> None:
 )
 def test_what_was_there_stays_as_it_is(data: dict[str, Any], operations: Operations) -> None:
     before = repr(data)
-    assert apply_operations(data, operations)[0] != data
+    assert finish(apply_operations(data, operations))[0] != data
     assert repr(data) == before
+
+
+def test_v4_elements_are_compared_in_steps() -> None:
+    """As many elements as fit into a document, and as few new ones as need no bound."""
+    few, longest = list(range(-16, 0)), 0.0
+    for operator in ("add", "pull"):
+        changing = apply_operations({"x": list(range(190_000))}, (FieldOperation(operator, ("x",), few),))
+        done: tuple[dict[str, Any], list[Violation]] | None = None
+        while done is None:
+            before = time.thread_time()
+            done = take_steps(changing, 0.001)
+            longest = max(longest, time.thread_time() - before)
+        assert len(done[0]["x"]) == 190_000 + (16 if operator == "add" else 0)
+    assert longest < 0.05

@@ -10,13 +10,14 @@ from service.query.commands import page
 from service.query.nodes import BoundQuery, Count, Expansion, Match
 from service.query.populate import Row
 from service.query.populate import attach as attach_shown
+from service.schema.steps import finish
 
 FIELDS = ("email", "data")
 
 
 def attach(page: dict[str, list[Row]], expansions: tuple[Expansion, ...]) -> list[Row]:
     """Of records without files."""
-    return attach_shown(page, expansions, collection="users", show=lambda _: lambda _: None)
+    return finish(attach_shown(page, expansions, collection="users", show=lambda _: lambda _: None))
 
 
 def row(id_: str, **data: Any) -> dict[str, Any]:

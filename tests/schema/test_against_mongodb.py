@@ -16,7 +16,8 @@ from service.errors import Violation
 from service.schema.documents import complete
 from service.schema.fields import Fields, parse
 from service.schema.json_schema import validator
-from service.schema.patterns import Programs, find_texts, judge, take_steps
+from service.schema.patterns import Programs, find_texts, judge
+from service.schema.steps import take_steps
 from service.schema.values import now
 from service.schema.violations import translate
 from tests.schema.cases import CASES, Case

@@ -14,7 +14,7 @@ from service.schema.conformance import find_broken_rules, judge_defaults
 from service.schema.documents import read_value
 from service.schema.fields import Field, parse
 from service.schema.json_schema import value_schema
-from service.schema.patterns import take_steps
+from service.schema.steps import take_steps
 from service.schema.violations import translate, translate_rules
 from tests.schema.cases import CASES, Case
 

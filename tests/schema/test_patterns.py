@@ -16,9 +16,9 @@ from service.schema.patterns import (
     find_texts,
     judge,
     patterned,
-    take_steps,
     unknown_patterns,
 )
+from service.schema.steps import take_steps
 from tests.schema.cases import Path
 
 LOC = ("body", "data")

@@ -1,20 +1,12 @@
-"""What conditions and changes cost: bounded, and beside the event loop where that takes long."""
+"""What conditions and changes cost: bounded, whatever they are made of."""
 
-import asyncio
-import threading
 from typing import Any
 
 import pytest
 
 from service.bounds import MAX_DOCUMENT_BYTES, MAX_IN, MAX_LISTED, MAX_LOOKUPS
-from service.domain import side_thread
-from service.domain.access.permissions import Permissions
-from service.domain.documents import approval, changes
+from service.domain.documents import changes
 from service.query import images
-from service.query.images import apply_operations
-from service.query.matcher import matches
-from service.query.reading import Record
-from service.query.tree import Tree
 from service.storage import operators
 from tests.conftest import Api, CommandRecorder
 from tests.declared import added, declare, violations
@@ -178,83 +170,3 @@ async def test_a_user_does_not_let_a_document_grow_either(things: Api) -> None:
 def test_all_that_one_body_may_have_is_within_the_bound_of_a_document() -> None:
     """So that whatever was stored whole can be changed."""
     assert MAX_DOCUMENT_BYTES == 2 * 2**20
-
-
-@pytest.fixture
-def threads(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Those in which documents were matched or computed."""
-    found = set[int]()
-    visible = Permissions.visible
-
-    def matched(tree: Tree, record: Record) -> bool:
-        found.add(threading.get_ident())
-        return matches(tree, record)
-
-    def computed(*arguments: Any) -> Any:
-        found.add(threading.get_ident())
-        return apply_operations(*arguments)
-
-    def shown(self: Permissions, record: Any) -> Any:
-        found.add(threading.get_ident())
-        return visible(self, record)
-
-    for module in (changes, approval):
-        monkeypatch.setattr(module, "apply_operations", computed)
-    monkeypatch.setattr(approval, "matches", matched)
-    monkeypatch.setattr(Permissions, "visible", shown)
-    return found
-
-
-async def test_large_documents_are_judged_beside_the_event_loop(things: Api, threads: set[int]) -> None:
-    rule: dict[str, Any] = {"or": [{"tags_eq": "b"}, {"tags_in": ["b", "c"]}, {"tags_isnull": False}]}
-    fields = {"note": {"read": rule}}
-    permitted = {**dict.fromkeys(("read", "create", "update"), rule), "fields": fields}
-    saved = await save(things, {"collections": {"things": permitted}})
-    assert saved.status_code == 200, saved.text
-    ann, loop = await sign_up(things, "ann"), threading.get_ident()
-    small = (await ann.create("things", tags=["a"])).json()["id"]
-    assert threads == {loop}
-    threads.clear()
-    made = await ann.create("things", tags=["a"] * (side_thread.FEW + 1))
-    path = f"{DOCUMENTS}/{made.json()['id']}"
-    assert (await ann.ask("PATCH", path, json={"push": {"tags": "b"}})).status_code == 200
-    assert (await ann.ask("GET", DOCUMENTS)).json()["total"] == 2
-    assert threads
-    assert loop not in threads
-    assert (await ann.get("things", small)).status_code == 200
-
-
-async def test_operators_on_large_arrays_are_computed_beside_the_event_loop(things: Api, threads: set[int]) -> None:
-    id_ = await added(things, {"tags": list(range(side_thread.FEW + 1))})
-    answer = await things.request("POST", BATCH, json=in_batch(id_, {"add": {"tags": "x"}}))
-    assert answer.status_code == 200
-    assert threads
-    assert threading.get_ident() not in threads
-
-
-async def test_others_have_their_turn_while_a_large_value_is_worked_on() -> None:
-    loop, go_on, begun = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
-
-    def work() -> bool:
-        loop.call_soon_threadsafe(begun.set)
-        return go_on.wait(30)
-
-    task = asyncio.create_task(side_thread.run_beside([0] * (side_thread.FEW + 1), work))
-    await begun.wait()
-    go_on.set()
-    assert await task
-
-
-@pytest.mark.parametrize(
-    ("value", "few"),
-    [
-        (1, True),
-        ([0] * side_thread.FEW, True),
-        ([0] * (side_thread.FEW + 1), False),
-        ({"a": {"b": [[0] * side_thread.FEW]}}, False),
-        ([[]] * side_thread.FEW, True),
-        ([[0]] * side_thread.FEW, False),
-    ],
-)
-def test_values_are_counted_at_all_depths(value: Any, few: bool) -> None:
-    assert side_thread.has_few(value) is few

@@ -17,8 +17,10 @@ from service.domain.access.templates import SET_PREFIX, Values, Variable, Variab
 from service.domain.access.verdicts import stored_form
 from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.domain.projects.lookup import Project
+from service.domain.steps import judge
 from service.errors import CollectionNotFound, DocumentNotFound, Invalid, Location, Unauthorized, UserNotFound
-from service.query.matcher import matches, values_at
+from service.query.matcher import values_at
+from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, has_relations, leaves, to_filter
 from service.schema.documents import complete
 
@@ -168,14 +170,15 @@ async def _verdict(case: _Case, question: Question) -> bool:
         return await _holds(case, tree, case.before)
     change = guard_change(case.permissions, data)
     try:
-        check_unchanged(case.permissions, change.unchanged, case.before)
+        check_unchanged(case.permissions, change.unchanged, Reading(case.before))
     except Invalid:
         return False
     return await _holds(case, change.condition, case.before)
 
 
 async def _holds(case: _Case, tree: Tree, record: Record) -> bool:
-    return matches(await settle(case.project.database, tree, record), record)
+    reading, database = Reading(record), case.project.database
+    return await judge(database, await settle(database, tree, reading), reading)
 
 
 async def _because(case: _Case, action: str) -> Any:

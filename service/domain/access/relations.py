@@ -1,26 +1,28 @@
 """Conditions on related records, settled for one record: asked of MongoDB, and replaced by what it says."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection
 
 from service.bounds import MAX_SET_VALUES
+from service.domain.steps import judge
 from service.query.commands import probe
-from service.query.matcher import decide, matches, values_at
+from service.query.matcher import decide
 from service.query.nodes import Match, RelationMatch
+from service.query.reading import Reading
 from service.query.tree import Node, Related, Tree, has_relations, leaves, to_filter
 from service.storage.databases import ProjectDatabase
 
-Record = Mapping[str, Any]
 # How long it may take to find out which records can be read.
 SECONDS = 10
 
 
-async def settle(database: ProjectDatabase, tree: Tree, record: Record) -> Tree:
-    """`tree` without relations, as they are for `record`. One command for each relation, and one more for each further one."""
+async def settle(database: ProjectDatabase, tree: Tree, reading: Reading) -> Tree:
+    """`tree` without relations, as they are for a record. One command for each relation, and one more for each further one."""
+    if not has_relations(tree):
+        return tree
     found: dict[int, bool] = {}
     for leaf in leaves(tree):
         if isinstance(leaf, Related):
-            ids = list(dict.fromkeys(each for each in values_at(record, leaf.local) if isinstance(each, str)))
+            ids = reading.at(leaf.local).texts()
             # Of more nobody can tell within reason: then it is refused, negated or not, as everything unknown is.
             within = len(ids) <= MAX_SET_VALUES
             found[id(leaf)] = within and await _holds(database, leaf, ids) is not leaf.negated
@@ -43,17 +45,17 @@ async def readable_ids(database: ProjectDatabase, collection: str, tree: Tree, i
     return {row["_id"] for row in await database.records(collection).page(command, seconds=SECONDS)}
 
 
-async def _holds(database: ProjectDatabase, leaf: Related, ids: Sequence[str]) -> bool:
+async def _holds(database: ProjectDatabase, leaf: Related, ids: Collection[str]) -> bool:
     """Whether one of the ids at the relation's place names a record that satisfies its tree."""
     if not ids or leaf.tree is False:
         return False
     simple = not has_relations(leaf.tree)
     condition = to_filter(leaf.tree) if simple else {}
-    match = {"$and": [{"_id": {"$in": ids}}, condition]}
+    match = {"$and": [{"_id": {"$in": list(ids)}}, condition]}
     rows = await database.records(leaf.collection).find_all(match, limit=len(ids))
     if simple:
         return bool(rows)
-    for row in rows:
-        if matches(await settle(database, leaf.tree, row), row):
+    for reading in map(Reading, rows):
+        if await judge(database, await settle(database, leaf.tree, reading), reading):
             return True
     return False

@@ -15,6 +15,7 @@ from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID
 from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.errors import Invalid, Unauthorized
 from service.query.matcher import decide, matches
+from service.query.reading import Reading
 from service.query.tree import Leaf, Node, Tree
 from service.schema.documents import complete
 from service.schema.fields import Fields
@@ -55,7 +56,7 @@ def _may_create(permissions: Permissions, data: Mapping[str, Any], fields: Field
 def _may_update(permissions: Permissions, data: Mapping[str, Any], given: Record) -> bool:
     change = guard_change(permissions, data)
     try:
-        check_unchanged(permissions, change.unchanged, given)
+        check_unchanged(permissions, change.unchanged, Reading(given))
     except Invalid:
         return False
     return _holds(change.condition, given)

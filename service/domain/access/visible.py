@@ -6,11 +6,13 @@ data is free-form, any name may be asked for, so a hidden field behaves as one t
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from service.domain.access.permissions import Permissions
 from service.query.account_shape import PROFILES
 from service.query.document_shape import DocumentShape
+from service.query.reading import Reading
 from service.query.shapes import Field, Shape, UserShape, hidden_field
 from service.query.tree import Tree
 
@@ -49,7 +51,11 @@ class VisibleDocuments:
         return [name for name in self._shape.relations() if self.relation(name) is not None]
 
     def _view(self, record: Record) -> Record:
-        return {**record, "data": self._permissions.visible(record)}
+        return {**record, "data": self._visible(Reading(record))}
+
+    @cached_property
+    def _visible(self) -> Callable[[Reading], Record]:
+        return self._permissions.make_view()
 
 
 class VisibleUsers:
@@ -80,7 +86,11 @@ class VisibleUsers:
         return None
 
     def _view(self, record: Record) -> Record:
-        return self._permissions.visible_user(record)
+        return self._visible(Reading(record))
+
+    @cached_property
+    def _visible(self) -> Callable[[Reading], Record]:
+        return self._permissions.make_user_view()
 
 
 def see_shape(shape: Shape, permissions: Permissions) -> Shape:

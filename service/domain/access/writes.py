@@ -6,6 +6,7 @@ from typing import Any
 
 from service.domain.access.permissions import Permissions
 from service.errors import Invalid, Unauthorized, Violation
+from service.query.reading import Reading
 from service.query.tree import Tree, all_of
 from service.schema.operations import Operations
 
@@ -75,14 +76,14 @@ def stays_as_it_is(permissions: Permissions, unchanged: Data) -> Tree:
     return all_of(permissions.shows_value(name, value) for name, value in unchanged.items())
 
 
-def check_unchanged(permissions: Permissions, unchanged: Data, record: Data) -> None:
+def check_unchanged(permissions: Permissions, unchanged: Data, reading: Reading) -> None:
     """Raises Invalid for the fields that the caller cannot write and sent with another value than the record has.
 
     A field that the caller cannot read is refused whatever was sent, else the answer would tell its value.
     """
     if not unchanged:
         return
-    visible = permissions.visible(record)
+    visible = permissions.visible(reading)
     violations = [
         _not_writable(name) for name, value in unchanged.items() if name not in visible or visible[name] != value
     ]

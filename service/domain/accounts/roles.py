@@ -12,6 +12,7 @@ from service.domain.access.templates import bind
 from service.domain.accounts.changes import SERVER, Author, Changes
 from service.domain.sessions.sessions import Client
 from service.errors import Forbidden, InvalidApiKey, UserNotFound
+from service.query.reading import Reading
 from service.query.tree import Tree, has_relations, to_filter
 from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
@@ -87,7 +88,7 @@ class Roles:
         if not has_relations(tree):
             return tree
         row = await caller.project.users.find_row(user_id)
-        return row is not None and await settle(caller.project.database, tree, row)
+        return row is not None and await settle(caller.project.database, tree, Reading(row))
 
 
 def _author_of(caller: ProjectCaller, client: Client) -> Author:

@@ -10,6 +10,7 @@ from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
 from service.domain.documents.approval import CHANGED
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.preconditions import check_record
+from service.domain.steps import run_in_steps
 from service.errors import (
     Forbidden,
     Invalid,
@@ -49,8 +50,9 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
             raise UserNotFound
         if isinstance(caller, UserCaller) and not caller.is_in_force(user):
             raise InvalidToken
-        check_record(_as_record(user), step.precondition.versions, where)
-        update = ProfileUpdate(user.id, user.version, _change_data(database, user, step.change), None, (user.revision,))
+        await check_record(database, _as_record(user), step.precondition.versions, where)
+        data = await _change_data(database, user, step.change)
+        update = ProfileUpdate(user.id, user.version, data, None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:
             await directory.note_write(bound)
             return Done(200, user=await directory.row_of(caller.project, changed))
@@ -108,9 +110,10 @@ async def _check_names(directory: Directory, caller: ProjectCaller, change: SetF
         raise Invalid(violations)
 
 
-def _change_data(database: ProjectDatabase, user: User, change: SetFields) -> dict[str, Any]:
+async def _change_data(database: ProjectDatabase, user: User, change: SetFields) -> dict[str, Any]:
     """The fields of `data` that are set. Raises Invalid."""
-    image, violations = apply_operations({**user.data, **change.data}, change.operations)
+    before = {**user.data, **change.data}
+    image, violations = await run_in_steps(database, apply_operations(before, change.operations))
     names = dict.fromkeys((*change.data, *(operation.field for operation in change.operations)))
     violations += [
         Violation(("body", "data", name), "This field holds a file, which PUT /auth-collections/user replaces", "file")

@@ -1,7 +1,7 @@
 """Judges texts by the patterns of their fields without stopping the event loop: RE2 lets go of the interpreter."""
 
 import asyncio
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from time import monotonic
 from typing import Any, TypeVar
@@ -11,7 +11,8 @@ from service.domain.background import background_threads
 from service.domain.shares import Shares
 from service.errors import Location, Violation
 from service.schema.fields import Fields
-from service.schema.patterns import SMALL_TEXTS, Programs, check_patterns, find_texts, judge, take_steps
+from service.schema.patterns import SMALL_TEXTS, Programs, check_patterns, find_texts, judge
+from service.schema.steps import Steps, take_steps
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class PatternJudge:
 
     def _judge_slice(
         self, documents: Sequence[Mapping[str, Any]], start: int, fields: Fields, loc: Location
-    ) -> Generator[None, None, tuple[list[tuple[int, list[Violation]]], int]]:
+    ) -> Steps[tuple[list[tuple[int, list[Violation]]], int]]:
         """What is found from position `start` on, and where the next slice begins."""
         found, until = [], monotonic() + SLICE_SECONDS
         for position in range(start, len(documents)):
@@ -65,7 +66,7 @@ class PatternJudge:
                 return found, position + 1
         return found, len(documents)
 
-    async def run(self, project_id: str, steps: Generator[None, None, T]) -> T:
+    async def run(self, project_id: str, steps: Steps[T]) -> T:
         """The result of `steps`, which are taken in the thread. Raises Busy."""
         loop = asyncio.get_running_loop()
         async with self._shares.take(project_id):

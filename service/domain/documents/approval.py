@@ -14,10 +14,10 @@ from service.domain.access.writes import (
     guard_operations,
     stays_as_it_is,
 )
-from service.domain.side_thread import run_beside
+from service.domain.steps import judge, run_in_steps
 from service.errors import DocumentNotFound, Invalid, ServiceError, Unavailable
 from service.query.images import apply_operations
-from service.query.matcher import matches, values_at
+from service.query.reading import Reading
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, has_relations, leaves, to_filter
 from service.schema.documents import complete, read
 from service.schema.fields import Fields
@@ -82,9 +82,8 @@ class Approval:
 
     async def approve_creation(self, document: Document, sent: Data) -> None:
         """Raises `refusal` where the completed document may not be created."""
-        record = as_record(document)
         condition = creation_condition(self.permissions, sent)
-        if not await self._holds(condition, record):
+        if not await self._holds(condition, Reading(as_record(document))):
             raise self.refusal()
 
     async def approve_change(self, id_: str, change: ReplaceData | SetFields, fields: Fields) -> ApprovedChange:
@@ -128,10 +127,10 @@ class Approval:
         `more` is what it has besides the rules of the record, for writing `new`, and by operators the fields `names`.
         """
         if has_relations(condition):
-            record = await self._read(id_)
-            settled = await self._settled(record, new, whole=whole)
-            more = await settle(self.database, more, record)
-            condition = all_of((settled, more, *_pins(self.permissions, record, (*new, *names))))
+            reading = await self._read(id_)
+            settled = await self._settled(reading, new, whole=whole)
+            more = await settle(self.database, more, reading)
+            condition = all_of((settled, more, *_pins(self.permissions, reading, (*new, *names))))
         return _as_guard(condition)
 
     async def _approve_computed(
@@ -141,16 +140,17 @@ class Approval:
 
         What was judged is what is written, if the document is still the same then.
         """
-        record = await self._read(id_)
-        await run_beside(record["data"], check_unchanged, self.permissions, guarded.unchanged, record)
-        if not await self._holds(own, record):
+        reading = await self._read(id_)
+        record = reading.record
+        check_unchanged(self.permissions, guarded.unchanged, reading)
+        if not await self._holds(own, reading):
             raise self.refusal()
         before = {**record["data"], **guarded.fields}
-        image, violations = await run_beside(before, apply_operations, before, operations)
+        image, violations = await run_in_steps(self.database, apply_operations(before, operations))
         if violations:
             raise Invalid(violations)
-        writes = [await self._may_write(name, value, record) for name, value in guarded.fields.items()]
-        if not all(writes) or not await _judge(await self._images(record, image, whole=True), record):
+        writes = [await self._may_write(name, value, reading) for name, value in guarded.fields.items()]
+        if not all(writes) or not await self._judge(await self._images(reading, image, whole=True), reading):
             raise self.refusal()
         names = dict.fromkeys(operation.field for operation in operations)
         gone = tuple(FieldOperation("unset", (name,)) for name in names if name not in image)
@@ -158,68 +158,73 @@ class Approval:
         pin = Guard({"version": match_versions([record["version"]])})
         return ApprovedChange(SetFields({**guarded.fields, **changed}, gone), pin, {}, is_computed=True)
 
-    async def _settled(self, record: Record, new: Data, *, whole: bool) -> Tree:
-        """What `record` must satisfy for the change, without relations."""
+    async def _settled(self, reading: Reading, new: Data, *, whole: bool) -> Tree:
+        """What the record must satisfy for the change, without relations."""
         writes = [
-            await settle(self.database, self.permissions.write_condition(name, new[name]), record) for name in new
+            await settle(self.database, self.permissions.write_condition(name, new[name]), reading) for name in new
         ]
-        return all_of((await self._images(record, new, whole=whole), *writes))
+        return all_of((await self._images(reading, new, whole=whole), *writes))
 
-    async def _images(self, record: Record, new: Data, *, whole: bool) -> Tree:
-        """What `record` must satisfy before and after the change, its relations as they are, and as they will be."""
-        image = {**record, "data": dict(new) if whole else {**record["data"], **new}}
+    async def _images(self, reading: Reading, new: Data, *, whole: bool) -> Tree:
+        """What the record must satisfy before and after the change, its relations as they are, and as they will be."""
+        record = reading.record
+        image = Reading({**record, "data": dict(new) if whole else {**record["data"], **new}})
         pairs = [
-            all_of((await settle(self.database, before, record), await settle(self.database, after, image)))
+            all_of((await settle(self.database, before, reading), await settle(self.database, after, image)))
             for before, after in self.permissions.residues(new, whole=whole)
         ]
-        return all_of((await settle(self.database, self.permissions.read, record), any_of(pairs)))
+        return all_of((await settle(self.database, self.permissions.read, reading), any_of(pairs)))
 
     async def _approve_kept(self, id_: str, sent: Data, fields: Fields) -> ApprovedChange:
         """A whole new `data` by somebody who cannot write or see all of it: what he left out of that stays.
 
         All is judged in memory, and the document must be what it was judged as when it is written.
         """
-        record = await self._read(id_)
+        reading = await self._read(id_)
+        record = reading.record
         fixed = {name: value for name, value in read(sent, fields).items() if self.permissions.is_fixed(name)}
-        await run_beside(record["data"], check_unchanged, self.permissions, fixed, record)
+        check_unchanged(self.permissions, fixed, reading)
         own = {name: value for name, value in sent.items() if name not in fixed}
         kept = {
             name: value
             for name, value in record["data"].items()
-            if name not in own and not await self._may_lose(name, record)
+            if name not in own and not await self._may_lose(name, reading)
         }
         whole = complete({**own, **kept}, fields)
         # A default is written by whoever sends the document: where he cannot write, nothing is filled in.
         completed = {
             name: value
             for name, value in whole.items()
-            if name in own or name in kept or await self._may_lose(name, record)
+            if name in own or name in kept or await self._may_lose(name, reading)
         }
-        writes = [await self._may_write(name, value, record) for name, value in completed.items() if name not in kept]
-        if not all(writes) or not await _judge(await self._images(record, completed, whole=True), record):
+        writes = [await self._may_write(name, value, reading) for name, value in completed.items() if name not in kept]
+        if not all(writes) or not await self._judge(await self._images(reading, completed, whole=True), reading):
             raise self.refusal()
         pin = Guard({"data": {"$eq": record["data"]}})
         return ApprovedChange(ReplaceData(completed), pin, {}, kept, is_computed=True)
 
-    async def _may_lose(self, name: str, record: Record) -> bool:
+    async def _may_lose(self, name: str, reading: Reading) -> bool:
         """Whether leaving a field out of a whole new `data` removes it."""
-        if self.permissions.is_fixed(name) or not self.permissions.shows(name, record):
+        if self.permissions.is_fixed(name) or not await self._judge(self.permissions.readable.get(name, True), reading):
             return False
-        return await self._holds(self.permissions.write_rule(name), record)
+        return await self._holds(self.permissions.write_rule(name), reading)
 
-    async def _may_write(self, name: str, value: Any, record: Record) -> bool:
-        return await self._holds(self.permissions.write_condition(name, value), record)
+    async def _may_write(self, name: str, value: Any, reading: Reading) -> bool:
+        return await self._holds(self.permissions.write_condition(name, value), reading)
 
-    async def _holds(self, tree: Tree, record: Record) -> bool:
-        """Whether `record` satisfies `tree`, its relations as they are."""
-        return await _judge(await settle(self.database, tree, record), record)
+    async def _holds(self, tree: Tree, reading: Reading) -> bool:
+        """Whether the record satisfies `tree`, its relations as they are."""
+        return await self._judge(await settle(self.database, tree, reading), reading)
+
+    async def _judge(self, tree: Tree, reading: Reading) -> bool:
+        return await judge(self.database, tree, reading)
 
     async def deletion_guard(self, id_: str) -> Guard | None:
         """The condition under which the document may be deleted. Raises DocumentNotFound."""
         condition = self.permissions.delete
         if has_relations(condition):
-            record = await self._read(id_)
-            condition = all_of((await settle(self.database, condition, record), *_pins(self.permissions, record)))
+            reading = await self._read(id_)
+            condition = all_of((await settle(self.database, condition, reading), *_pins(self.permissions, reading)))
         return _as_guard(condition)
 
     async def explain_refused_change(self, record: Record, approved: ApprovedChange) -> ServiceError | None:
@@ -227,25 +232,26 @@ class Approval:
 
         Raises Invalid where another value was sent for a fixed field.
         """
-        await run_beside(record["data"], check_unchanged, self.permissions, approved.unchanged, record)
-        now = await self._settled(record, approved.change.data, whole=approved.is_whole)
-        own = await settle(self.database, approved.own, record)
-        return None if await _judge(all_of((now, own)), record) else self.refusal()
+        reading = Reading(record)
+        check_unchanged(self.permissions, approved.unchanged, reading)
+        now = await self._settled(reading, approved.change.data, whole=approved.is_whole)
+        own = await settle(self.database, approved.own, reading)
+        return None if await self._judge(all_of((now, own)), reading) else self.refusal()
 
     async def explain_refused_deletion(self, id_: str) -> ServiceError:
         """Why no document passed the guard of a deletion."""
         record = await self.find(id_)
         if record is None:
             return DocumentNotFound()
-        holds = await self._holds(self.permissions.delete, record)
+        holds = await self._holds(self.permissions.delete, Reading(record))
         return Unavailable(CHANGED) if holds else self.refusal()
 
-    async def _read(self, id_: str) -> Record:
+    async def _read(self, id_: str) -> Reading:
         """Raises DocumentNotFound where the caller may not read the document."""
         record = await self.find(id_)
         if record is None:
             raise DocumentNotFound
-        return record
+        return Reading(record)
 
     async def hidden_references(self, wanted: Mapping[str, set[str]], names: Mapping[str, str]) -> set[tuple[str, str]]:
         """Those (collection, id) of {collection: ids} that the caller may not read, so that they are not there for him.
@@ -271,14 +277,10 @@ class Approval:
 
     async def visible(self, document: Document) -> Document | None:
         """The document with what the caller may read of it; None where he may not read it any more."""
-        record = as_record(document)
-        if not await self._holds(self.permissions.read, record):
+        reading = Reading(as_record(document))
+        if not await self._holds(self.permissions.read, reading):
             return None
-        return document._replace(data=await run_beside(document.data, self.permissions.visible, record))
-
-
-async def _judge(tree: Tree, record: Record) -> bool:
-    return (isinstance(tree, bool) and tree) or await run_beside(record["data"], matches, tree, record)
+        return document._replace(data=self.permissions.visible(reading))
 
 
 def as_record(document: Document) -> Record:
@@ -291,15 +293,15 @@ def _as_guard(condition: Tree) -> Guard | None:
     return None if condition is True else Guard(to_filter(condition))
 
 
-def _pins(permissions: Permissions, record: Record, new: Iterable[str] = ()) -> list[Tree]:
+def _pins(permissions: Permissions, reading: Reading, new: Iterable[str] = ()) -> list[Tree]:
     """That the ids by which relations were followed, for writing the fields `new`, are still the ones that were followed."""
     written = (permissions.write_rule(name) for name in new)
     pairs = (tree for pair in permissions.transitions for tree in pair)
     trees = (permissions.read, permissions.delete, *pairs, *written)
     paths = {leaf.local for tree in trees for leaf in leaves(tree) if isinstance(leaf, Related)}
-    return [_pin(path, record) for path in sorted(paths) if top_level(path) is not None]
+    return [_pin(path, reading) for path in sorted(paths) if top_level(path) is not None]
 
 
-def _pin(path: str, record: Record) -> Tree:
-    found = [value for value in values_at(record, path) if isinstance(value, str)]
-    return Leaf(path, "eq", found[0]) if found else Leaf(path, "isnull", True)
+def _pin(path: str, reading: Reading) -> Tree:
+    found = next(iter(reading.at(path).texts()), None)
+    return Leaf(path, "isnull", True) if found is None else Leaf(path, "eq", found)

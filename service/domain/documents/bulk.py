@@ -207,7 +207,7 @@ async def _explain(run: _Run, ids: Sequence[str]) -> ServiceError:
         document = await run.target.store.find(id_)
         if document is None or change is None:
             continue
-        refused = await explain_misfit(document.data, fields_of(change), operations_of(change))
+        refused = await explain_misfit(run.target, document.data, fields_of(change), operations_of(change))
         if refused is not None:
             return _name_document(refused, id_)
     return Unavailable(CHANGED)

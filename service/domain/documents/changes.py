@@ -15,7 +15,7 @@ from service.domain.documents.file_changes import find_before, settle_write, tou
 from service.domain.documents.preconditions import NO_CONDITIONS, check_record
 from service.domain.documents.references import LOC, Target, check_completed
 from service.domain.documents.writes import Change, Data, Update, Write
-from service.domain.side_thread import run_beside
+from service.domain.steps import run_in_steps
 from service.errors import (
     ConditionFailed,
     DocumentNotFound,
@@ -202,16 +202,20 @@ async def _check_fit(target: Target, update: Update, operations: Operations) -> 
     record = await _find_stored(target, update) if operations else None
     if record is None:
         return
-    violations = (await run_beside(record["data"], apply_operations, record["data"], operations))[1]
-    if violations:
+    if violations := await _find_misfits(target, record["data"], operations):
         raise Invalid(violations)
+
+
+async def _find_misfits(target: Target, data: Data, operations: Operations) -> list[Violation]:
+    """The operations that do not fit what is stored."""
+    return (await run_in_steps(target.project.database, apply_operations(data, operations)))[1]
 
 
 async def _check_conditions(target: Target, update: Update, where: Tree) -> None:
     """Raises DocumentNotFound, VersionConflict, ConditionFailed."""
     if not update.precondition.is_nothing:
         record = await _find_stored(target, update)
-        check_record(record, update.precondition.versions, where)
+        await check_record(target.project.database, record, update.precondition.versions, where)
 
 
 async def _explain(target: Target, update: Update, approved: ApprovedChange, where: Tree) -> ServiceError:
@@ -221,21 +225,20 @@ async def _explain(target: Target, update: Update, approved: ApprovedChange, whe
     if update.approval is None and update.precondition.is_nothing and not may_miss:
         return DocumentNotFound()
     record = await _find_stored(target, update)
-    check_record(record, update.precondition.versions, where)
+    await check_record(target.project.database, record, update.precondition.versions, where)
     if record is None:
         return DocumentNotFound()
     if update.approval is not None and (refused := await update.approval.explain_refused_change(record, approved)):
         return refused
-    if refused := await explain_misfit(record["data"], data, operations):
+    if refused := await explain_misfit(target, record["data"], data, operations):
         return refused
     # The condition holds by now, and did not when it was looked at.
     return Unavailable(CHANGED) if where is True else ConditionFailed()
 
 
-async def explain_misfit(stored: Data, data: Data, operations: Operations) -> ServiceError | None:
+async def explain_misfit(target: Target, stored: Data, data: Data, operations: Operations) -> ServiceError | None:
     """Why a document with this data cannot have these fields set and these operations done, where it cannot."""
-    violations = (await run_beside(stored, apply_operations, {**stored, **data}, operations))[1]
-    if violations:
+    if violations := await _find_misfits(target, {**stored, **data}, operations):
         return Invalid(violations)
     if is_outgrown(stored, data, operations):
         return TooLarge(OUTGROWN)

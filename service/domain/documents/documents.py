@@ -185,7 +185,7 @@ class Documents:
         target = await self._target(project, name)
         if not await delete_document(target, id_, None, versions):
             if versions is not None:
-                check_record(await find_record(target, id_), versions)
+                await check_record(project.database, await find_record(target, id_), versions)
             raise DocumentNotFound
 
     async def delete_approved(
@@ -195,7 +195,7 @@ class Documents:
         target = await self._target(project, name)
         if not await delete_document(target, id_, await approval.deletion_guard(id_), versions):
             if versions is not None:
-                check_record(await approval.find(id_), versions)
+                await check_record(project.database, await approval.find(id_), versions)
             raise await approval.explain_refused_deletion(id_)
 
     async def write(self, project: Project, name: str, write: Write) -> Document:

@@ -31,6 +31,7 @@ from service.errors import (
     Unavailable,
 )
 from service.query.nodes import Count, ListQuery, Where
+from service.query.reading import Reading
 from service.query.shapes import Shape
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
@@ -185,8 +186,8 @@ class PermittedDocuments:
         record = None if self.permissions.read is False else await self._approval().find(kept["id"])
         if record is None:
             return {"id": kept["id"]}
-        data = kept["data"]
-        shown = {**kept, "data": {name: data[name] for name in data if self.permissions.shows(name, record)}}
+        data, reading = kept["data"], Reading(record)
+        shown = {**kept, "data": {name: data[name] for name in data if self.permissions.shows(name, reading)}}
         return await self.documents.show_again(self.project, self.name, shown)
 
     async def read_again(self, id_: str) -> Written:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from service.domain.steps import judge
 from service.errors import ConditionFailed, DocumentNotFound, VersionConflict
-from service.query.matcher import matches
 from service.query.nodes import Where
+from service.query.reading import Reading
 from service.query.tree import Tree
 from service.schema.versions import Versions, is_one_of, version_tag
+from service.storage.databases import ProjectDatabase
 
 Record = Mapping[str, Any]
 NO_CONDITIONS = Where()
@@ -29,7 +31,9 @@ class Precondition:
 NO_PRECONDITION = Precondition()
 
 
-def check_record(record: Record | None, versions: Versions, where: Tree = True) -> None:
+async def check_record(
+    database: ProjectDatabase, record: Record | None, versions: Versions, where: Tree = True
+) -> None:
     """Raises DocumentNotFound where there is no record; VersionConflict; ConditionFailed where `where` does not hold.
 
     They come before whatever else is wrong with a write: that is of no use to a client who went by another document.
@@ -38,5 +42,5 @@ def check_record(record: Record | None, versions: Versions, where: Tree = True) 
         raise DocumentNotFound
     if not is_one_of(record["version"], versions):
         raise VersionConflict(version_tag(record["version"]))
-    if not matches(where, record):
+    if not await judge(database, where, Reading(record)):
         raise ConditionFailed

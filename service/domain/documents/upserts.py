@@ -46,18 +46,18 @@ async def _store(target: Target, upsert: Upsert, insertion: Insertion) -> Docume
 
     async def store_once(store: DocumentStore) -> Document:
         if may_outgrow:
-            await _check_room(store, insertion)
+            await _check_room(target, store, insertion)
         return await store.upsert(insertion)
 
     # An upsert always leaves a document.
     return await store_write(target, keyed, store_once, has_steps=may_outgrow) or insertion.document
 
 
-async def _check_room(store: DocumentStore, insertion: Insertion) -> None:
+async def _check_room(target: Target, store: DocumentStore, insertion: Insertion) -> None:
     """Raises TooLarge where the document that is there would grow too large; MongoDB's match of an upsert cannot ask it."""
     value = insertion.document.data[insertion.by]
     for document in await store.find_by_values({insertion.by: [value]}, size=1):
-        if refused := await explain_misfit(document.data, insertion.changed or {}, ()):
+        if refused := await explain_misfit(target, document.data, insertion.changed or {}, ()):
             raise refused
 
 

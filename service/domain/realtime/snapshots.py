@@ -1,21 +1,24 @@
 """How a subscription begins: with what its client missed since its cursor, else with what is there at one moment."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
 import structlog
 
 from service.bounds import MAX_CHANGES_BYTES, MAX_MISSED, MAX_RESUMES, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS
+from service.domain.realtime.binding import Bound
 from service.domain.realtime.channels import Channel, Images, Missing
 from service.domain.realtime.connections import FAILED, Connection
 from service.domain.realtime.cursors import read_cursor
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.subscriptions import Subscription, frame
+from service.domain.steps import run_in_steps
 from service.errors import ServiceError, Unavailable, page_too_large
 from service.observe.metrics import RESYNCS
-from service.query.populate import show_rows
+from service.query.populate import Row, show_rows
+from service.schema.steps import Steps
 from service.storage.change_feed import Moment
 from service.storage.moments import find_at
 
@@ -117,18 +120,14 @@ class Snapshots:
             if bound is None:
                 return True
             rows, at = await find_at(bound.database, bound.command(), self._feed.position)
+            documents = await run_in_steps(bound.database, write_rows(bound, rows[: bound.query.limit]))
         if subscription.bound is not bound:
             # Bound anew meanwhile, or ended: another task has it.
             return True
         if subscription.spoilt is not None:
             return False
-        limit = bound.query.limit
-        shown = show_rows(rows[:limit], show=bound.show, view=bound.query.view)
-        documents = b",".join(map(bound.form.write, shown))
-        if len(documents) > MAX_SNAPSHOT_BYTES:
-            raise page_too_large(f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes")
         cursor = subscription.sign(at)
-        head = frame("snapshot", id=subscription.id, complete=len(rows) <= limit, cursor=cursor)
+        head = frame("snapshot", id=subscription.id, complete=len(rows) <= bound.query.limit, cursor=cursor)
         connection.write_snapshot(b'%s,"documents":[%s]}' % (head[:-1], documents), cursor)
         subscription.begin(at)
         return True
@@ -138,6 +137,19 @@ def _let_go(connection: Connection, subscription: Subscription, task: asyncio.Ta
     connection.tasks.discard(task)
     if subscription.task is task:
         subscription.task = None
+
+
+def write_rows(bound: Bound, rows: Sequence[Row]) -> Steps[bytes]:
+    """The documents of a snapshot as JSON, separated by commas. Raises Invalid for more than MAX_SNAPSHOT_BYTES."""
+    shown = yield from show_rows(rows, show=bound.show, view=bound.query.view)
+    written, left = list[bytes](), int(MAX_SNAPSHOT_BYTES)
+    for row in shown:
+        yield
+        written.append(bound.form.write(row))
+        left -= len(written[-1]) + 1
+        if left < -1:
+            raise page_too_large(f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes")
+    return b",".join(written)
 
 
 def read_missed(channel: Channel, moments: Iterable[Moment]) -> bytes | None:

@@ -9,7 +9,8 @@ import pytest
 from service.domain.collections import pattern_judge
 from service.domain.collections.pattern_judge import PatternJudge
 from service.schema.fields import Fields, parse
-from service.schema.patterns import patterned, take_steps
+from service.schema.patterns import patterned
+from service.schema.steps import take_steps
 
 LOC = ("body", "data")
 
