@@ -100,6 +100,9 @@ MAX_IMPORT_BYTES = Bound(
 MAX_LINE_ERRORS = Bound(
     100, "refused lines that the answer to an import lists", protects=MEMORY, past="`refused` counts all of them"
 )
+MAX_ERROR_GROUPS = Bound(
+    100, "kinds of errors that the answer to an import counts", protects=MEMORY, past="`refused` counts all lines"
+)
 MAX_LOG_BYTES = Bound(
     1_048_576, "bytes of log lines that wait for their reader", protects=MEMORY, past="dropped, and counted"
 )

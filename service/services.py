@@ -279,7 +279,7 @@ def build_services(settings: Settings) -> Services:
         documents=documents,
         aggregations=Aggregations(catalogs, access, protection),
         exports=Exports(catalogs, lists, transfers),
-        imports=Imports(documents, catalogs, projects, transfers),
+        imports=Imports(documents, catalogs, projects, transfers, pattern_judge),
         permits=permits,
         batches=Batches(documents, permits, directory),
         bulk_writes=BulkWrites(catalogs, lists, pattern_judge, transfers),

@@ -22,6 +22,7 @@ REASONS: Mapping[str, str] = {
     "MAX_BULK": "of many documents one after the other: chunks of 1,000",
     "MAX_IMPORT_BYTES": "of many lines one after the other: `scripts/bench_transfers`",
     "MAX_LINE_ERRORS": "each as a refusal of one document",
+    "MAX_ERROR_GROUPS": "each as a refusal of one document",
     "MAX_LOG_BYTES": "of a reader that does not read: row N30",
     "MAX_STREAMS": MANY,
     "MAX_ADDRESS_STREAMS": MANY,

@@ -22,8 +22,10 @@ FAULTS = {
 }
 QUOTE = '"'
 MARKS = '",\r\n'
-# A cell in quotes, from its begin to its end, or to that of the line; two quotes inside it are one of its characters.
-QUOTED_CELL = re.compile(r'(?:^|,)"[^"]*+(?:""[^"]*+)*+("?)')
+COMMA = ","
+# By the character between cells: a cell in quotes, from its begin to its end, or to that of the line. Two quotes inside it
+# are one of its characters.
+QUOTED_CELLS = {each: re.compile(rf'(?:^|{each})"[^"]*+(?:""[^"]*+)*+("?)') for each in (COMMA, ";", "\t")}
 
 
 class BadRecord(ValueError):
@@ -35,19 +37,19 @@ def explain(message: str) -> str:
     return next((ours for theirs, ours in FAULTS.items() if theirs in message), message)
 
 
-def parse_record(text: str) -> list[str]:
+def parse_record(text: str, delimiter: str = COMMA) -> list[str]:
     """The cells of one record, `a,"b, c"` → ["a", "b, c"]; none of a blank line. Raises BadRecord."""
     try:
-        cells = next(csv.reader([text], strict=True), [])
+        cells = next(csv.reader([text], strict=True, delimiter=delimiter), [])
     except csv.Error as error:
         raise BadRecord(explain(str(error))) from None
     return cells if len(cells) > 1 or (cells and cells[0].strip()) else []
 
 
-def is_open_after(line: str, *, is_open: bool) -> bool:
+def is_open_after(line: str, delimiter: str, *, is_open: bool) -> bool:
     """Whether a quoted cell goes on behind `line`, before which one was open or not."""
     text = QUOTE + line if is_open else line
-    return any(not found[1] for found in QUOTED_CELL.finditer(text))
+    return any(not found[1] for found in QUOTED_CELLS[delimiter].finditer(text))
 
 
 def write_record(values: Iterable[Any], dump: Callable[[Any], bytes]) -> str:

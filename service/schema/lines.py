@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from service.bounds import MAX_ROW_BYTES
-from service.schema.csv_text import is_open_after
+from service.schema.csv_text import COMMA, is_open_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ class LineCutter:
 class RecordJoiner:
     """Lines in, records of CSV out: a cell in quotes may hold line ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, delimiter: str = COMMA) -> None:
+        self._delimiter = delimiter
         self._begun: TextLine | None = None
         self._held: list[bytes] = []
         self._size = 0
@@ -67,7 +68,7 @@ class RecordJoiner:
             is_open = False
         elif b'"' in line.raw:
             # Bytes of UTF-8 that are no quotes and commas are neither in Latin-1.
-            is_open = is_open_after(line.raw.decode("latin-1"), is_open=is_open)
+            is_open = is_open_after(line.raw.decode("latin-1"), self._delimiter, is_open=is_open)
         self._begun = begun if is_open else None
         if not is_open:
             yield self._take(begun)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import orjson
 import pytest
 
-from service.schema.csv_text import BadRecord, is_open_after, parse_record, write_record
+from service.schema.csv_text import QUOTED_CELLS, BadRecord, is_open_after, parse_record, write_record
 from service.schema.lines import LineCutter, RecordJoiner, TextLine
 
 PARTS = ["a", "é", '"', '""', ",", "\n", "\r\n", " ", '",', ',"']
@@ -48,7 +48,13 @@ def test_what_is_written_is_read_however_it_is_cut() -> None:
     ],
 )
 def test_where_a_cell_goes_on(line: str, is_open: bool, expected: bool) -> None:
-    assert is_open_after(line, is_open=is_open) is expected
+    for delimiter in QUOTED_CELLS:
+        assert is_open_after(line.replace(",", delimiter), delimiter, is_open=is_open) is expected
+
+
+def test_a_record_is_cut_at_its_delimiter_only() -> None:
+    assert parse_record('a,b;"c;d"', ";") == ["a,b", "c;d"]
+    assert parse_record('a\t"b\tc"\t', "\t") == ["a", "b\tc", ""]
 
 
 @pytest.mark.parametrize("text", ['"a"b,c', '"a', "a\rb"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from service.bounds import MAX_IMPORT_BYTES, MAX_ROW_BYTES, MAX_VALUES
 from service.errors import Invalid, Location, TooLarge, Violation
-from service.schema.csv_text import BadRecord, parse_record, read_cells
+from service.schema.csv_text import COMMA, BadRecord, parse_record, read_cells
 from service.schema.fields import Fields
 from service.schema.lines import LineCutter, RecordJoiner, TextLine
 from service.schema.strict_json import loads
@@ -29,6 +29,14 @@ class FileFormat(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """How a file is written: its format, and the character between the cells of CSV."""
+
+    format: FileFormat
+    delimiter: str = COMMA
+
+
+@dataclass(frozen=True, slots=True)
 class ImportRow:
     """A row and the number of its first line; one that is no document has no `data` but `violations`. `size` is in bytes."""
 
@@ -41,22 +49,23 @@ class ImportRow:
 ReadLine = Callable[[TextLine], ImportRow | None]
 
 
-async def read_rows(stream: AsyncIterator[bytes], format_: FileFormat, fields: Fields) -> AsyncIterator[ImportRow]:
+async def read_rows(stream: AsyncIterator[bytes], layout: Layout, fields: Fields) -> AsyncIterator[ImportRow]:
     """The rows of a body. Raises TooLarge; and Invalid for a CSV header that names what is no field."""
-    read: ReadLine = _read_json if format_ is FileFormat.NDJSON else CsvReader(fields).read
+    is_csv = layout.format is FileFormat.CSV
+    read: ReadLine = CsvReader(fields, layout.delimiter).read if is_csv else _read_json
     number = 0
-    async for line in _lines(stream, format_):
+    async for line in _lines(stream, RecordJoiner(layout.delimiter) if is_csv else None):
         if (row := read(line)) is not None:
             yield row
         number += 1
         if number % LINES_AT_ONCE == 0:
             await asyncio.sleep(0)
-    if format_ is FileFormat.CSV and not number:
+    if is_csv and not number:
         raise Invalid.one(BODY, "The header is missing: the first line names the fields", type_="missing")
 
 
-async def _lines(stream: AsyncIterator[bytes], format_: FileFormat) -> AsyncIterator[TextLine]:
-    cutter, joiner, received = LineCutter(), RecordJoiner() if format_ is FileFormat.CSV else None, 0
+async def _lines(stream: AsyncIterator[bytes], joiner: RecordJoiner | None) -> AsyncIterator[TextLine]:
+    cutter, received = LineCutter(), 0
     async for chunk in stream:
         received += len(chunk)
         if received > MAX_IMPORT_BYTES:
@@ -108,14 +117,15 @@ def _data(value: Any) -> dict[str, Any]:
 class CsvReader:
     """Rows of CSV, whose first record names the fields."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: Fields, delimiter: str = COMMA) -> None:
+        self._delimiter = delimiter
         self._kinds = {name: each.kind for name, each in fields.items()}
         self._names: list[str] | None = None
 
     def read(self, record: TextLine) -> ImportRow | None:
         """None of the header and of blank lines. Raises Invalid for a header that is none."""
         try:
-            cells = _cells(record)
+            cells = _cells(record, self._delimiter)
         except BadRecord as error:
             if self._names is None:
                 raise Invalid.one(BODY, f"The header {error}", type_="csv_invalid") from None
@@ -146,12 +156,12 @@ class CsvReader:
         return ImportRow(record.number, data, size=len(record.raw or b""))
 
 
-def _cells(record: TextLine) -> list[str]:
+def _cells(record: TextLine, delimiter: str) -> list[str]:
     """Raises BadRecord."""
     if record.raw is None:
         raise BadRecord(f"has more than {MAX_ROW_BYTES:,} bytes; is a quote not closed?")
     try:
-        return parse_record(record.raw.decode("utf-8-sig" if record.number == 1 else "utf-8"))
+        return parse_record(record.raw.decode("utf-8-sig" if record.number == 1 else "utf-8"), delimiter)
     except UnicodeDecodeError:
         raise BadRecord("is not UTF-8") from None
 

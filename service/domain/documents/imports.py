@@ -1,18 +1,19 @@
 """Documents of a file, created or replaced in batches by the one way that every write takes. A bad line stops no other."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from service.bounds import MAX_LINE_ERRORS
 from service.domain.collections.catalog import Catalogs
+from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.documents import CreateResult, Documents, ReplaceData, Update
-from service.domain.documents.import_rows import FileFormat, ImportRow, read_rows
+from service.domain.documents.import_report import ImportReport
+from service.domain.documents.import_rows import ImportRow, Layout, read_rows
+from service.domain.documents.import_target import ImportTarget, find_ids, violations_of
+from service.domain.documents.import_trials import Trial
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
 from service.errors import Busy, DocumentNotFound, DuplicateValue, Invalid, ServiceError, Unavailable, Violation
-from service.schema.documents import read
 from service.schema.fields import Fields
 
 BATCH = 500
@@ -20,70 +21,47 @@ BATCH = 500
 BATCH_BYTES = 4 * 1_048_576
 # Documents that are replaced at once, each by a command of its own, which waits for the disk.
 AT_ONCE = 8
-# Of one line.
-LISTED_VIOLATIONS = 10
 # A record that is created or deleted by somebody else meanwhile is looked for again so often.
 ATTEMPTS = 5
 CHANGED = "Another record took or left this value at the same time; try again"
 
 
-@dataclass(frozen=True, slots=True)
-class LineErrors:
-    line: int
-    violations: list[Violation]
-
-
-@dataclass(slots=True)
-class ImportReport:
-    """What became of the lines so far. The first refused ones are listed in the order of lines."""
-
-    created: int = 0
-    updated: int = 0
-    refused: int = 0
-    errors: list[LineErrors] = field(default_factory=list)
-
-    def refuse(self, refused: Mapping[int, list[Violation]]) -> None:
-        """Line → what is wrong with it, of one batch."""
-        self.refused += len(refused)
-        for line in sorted(refused)[: max(0, MAX_LINE_ERRORS - len(self.errors))]:
-            self.errors.append(LineErrors(line, refused[line][:LISTED_VIOLATIONS]))
-
-
-@dataclass(frozen=True, slots=True)
-class ImportTarget:
-    """Where rows go: each is a new document, or with a unique field `by` takes the place of the one with its value."""
-
-    project: Project
-    name: str
-    by: str | None
-    fields: Fields
-
-
 class Imports:
     """The imports of all projects."""
 
-    def __init__(self, documents: Documents, catalogs: Catalogs, projects: Projects, shares: Shares) -> None:
+    def __init__(
+        self, documents: Documents, catalogs: Catalogs, projects: Projects, shares: Shares, judge: PatternJudge
+    ) -> None:
         self._documents = documents
+        self._judge = judge
         self._catalogs = catalogs
         self._projects = projects
         self._shares = shares
 
     async def run(
-        self, project: Project, name: str, stream: AsyncIterator[bytes], *, format_: FileFormat, by: str | None
+        self,
+        project: Project,
+        name: str,
+        stream: AsyncIterator[bytes],
+        *,
+        layout: Layout,
+        by: str | None,
+        dry_run: bool = False,
     ) -> ImportReport:
         """Stores the documents in `stream`. Raises CollectionNotFound, Busy, Invalid, TooLarge, Unavailable.
 
-        What batches before stored stays stored, whatever is raised.
+        Batches that were stored stay stored, whatever is raised later. A dry run stores nothing.
         """
         async with self._shares.take(project.id):
-            fields = (await self._catalogs.refresh(project, name)).fields
+            collection = await self._catalogs.refresh(project, name)
             if by is not None:
-                _check_unique(by, fields)
-            target, report = ImportTarget(project, name, by, fields), ImportReport()
-            async for rows in _batches(read_rows(stream, format_, fields)):
+                _check_unique(by, collection.fields)
+            target, report = ImportTarget(project, collection, by), ImportReport()
+            trial = Trial(self._documents, target, self._judge, report) if dry_run else None
+            async for rows in _batches(read_rows(stream, layout, collection.fields)):
                 # The project may be gone by now: clients may be slow.
                 await self._projects.by_id(project.id)
-                report.refuse(await self._store(target, rows, report))
+                report.refuse(await (trial.judge(rows) if trial else self._store(target, rows, report)))
             return report
 
     async def _store(
@@ -94,7 +72,7 @@ class Imports:
         left = [row for row in rows if not row.violations]
         if target.by is None:
             return refused | await self._create(target, left, report)
-        refused |= {row.line: [fault] for row in left if (fault := _key_fault(row, target.by)) is not None}
+        refused |= {row.line: [fault] for row in left if (fault := target.find_key_fault(row)) is not None}
         left = [row for row in left if row.line not in refused]
         for _ in range(ATTEMPTS + len(left)):
             if not left:
@@ -109,7 +87,7 @@ class Imports:
         self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
     ) -> dict[int, list[Violation]]:
         outcomes = await self._create_each(target, rows)
-        refused = {row.line: _violations(each) for row, each in outcomes if isinstance(each, ServiceError)}
+        refused = {row.line: violations_of(each) for row, each in outcomes if isinstance(each, ServiceError)}
         report.created += len(rows) - len(refused)
         return refused
 
@@ -126,23 +104,21 @@ class Imports:
     ) -> tuple[list[ImportRow], dict[int, list[Violation]]]:
         """The rows to try again, because another came between, and the lines that were refused. No two have one value."""
         by, refused, again = target.by or "", dict[int, list[Violation]](), list[ImportRow]()
-        values = [_stored(row, target) for row in rows]
-        found = await self._documents.find_by_values(target.project, target.name, {by: values})
-        ids = {_key(document.data.get(by)): document.id for document in found}
-        new = [row for row, value in zip(rows, values, strict=True) if _key(value) not in ids]
-        there = [(ids[_key(value)], row) for row, value in zip(rows, values, strict=True) if _key(value) in ids]
+        ids = await find_ids(self._documents, target, rows)
+        new = [row for row in rows if target.key_of(row) not in ids]
+        there = [(ids[key], row) for row in rows if (key := target.key_of(row)) in ids]
         for row, error in await self._replace_each(target, there):
             if error is None:
                 report.updated += 1
             elif isinstance(error, DocumentNotFound):
                 again.append(row)
             else:
-                refused[row.line] = _violations(error)
+                refused[row.line] = violations_of(error)
         for row, outcome in await self._create_each(target, new):
             if isinstance(outcome, DuplicateValue) and outcome.field == f"data.{by}":
                 again.append(row)
             elif isinstance(outcome, ServiceError):
-                refused[row.line] = _violations(outcome)
+                refused[row.line] = violations_of(outcome)
             else:
                 report.created += 1
         return again, refused
@@ -176,16 +152,6 @@ def _check_unique(by: str, fields: Fields) -> None:
         raise Invalid.one(("query", "by"), "Must be a field that is declared unique", type_="not_unique")
 
 
-def _key_fault(row: ImportRow, by: str) -> Violation | None:
-    """Why no document can be looked for by the row's value."""
-    value = row.data.get(by)
-    if value is None:
-        return Violation(("body", "data", by), "Field required", "missing")
-    if isinstance(value, dict | list):
-        return Violation(("body", "data", by), "Must be one value, for the document is found by it", "value_error")
-    return None
-
-
 async def _batches(rows: AsyncIterator[ImportRow]) -> AsyncIterator[list[ImportRow]]:
     batch: list[ImportRow] = []
     size = 0
@@ -203,25 +169,6 @@ def _first_of_each(rows: Sequence[ImportRow], target: ImportTarget) -> tuple[lis
     """The first row of each value, and those that come after one with theirs."""
     first: dict[Any, ImportRow] = {}
     for row in rows:
-        first.setdefault(_key(_stored(row, target)), row)
+        first.setdefault(target.key_of(row), row)
     lines = {row.line for row in first.values()}
     return list(first.values()), [row for row in rows if row.line not in lines]
-
-
-def _stored(row: ImportRow, target: ImportTarget) -> Any:
-    """The value that says which document the row is, as it is stored."""
-    by = target.by or ""
-    return read({by: row.data[by]}, target.fields)[by]
-
-
-def _key(value: Any) -> Any:
-    """What stands for a value in a dict: MongoDB's unique index has 1 and 1.0 as one, and true as another."""
-    return (isinstance(value, bool), value) if isinstance(value, int | float) else repr(value)
-
-
-def _violations(error: ServiceError) -> list[Violation]:
-    if isinstance(error, Invalid):
-        return error.violations
-    if isinstance(error, DuplicateValue):
-        return [Violation(("body", *error.field.split(".")), error.detail, error.code)]
-    return [Violation(("body",), error.detail, error.code)]

@@ -7,10 +7,10 @@ from typing import Annotated, Any, NotRequired
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from service.bounds import MAX_LINE_ERRORS
+from service.bounds import MAX_ERROR_GROUPS, MAX_LINE_ERRORS
 from service.domain.documents.documents import Document as StoredDocument
 from service.domain.documents.documents import Page, SetFields
-from service.domain.documents.imports import ImportReport
+from service.domain.documents.import_report import ImportReport
 from service.domain.documents.permitted import HiddenDocument, Written
 from service.domain.documents.preconditions import NO_CONDITIONS
 from service.domain.documents.writes import OnConflict
@@ -180,11 +180,22 @@ class LineRefusal(TypedDict):
     errors: list[BrokenRule]
 
 
+class ErrorGroup(TypedDict):
+    """An error of many rows, as the first of them has it."""
+
+    count: Annotated[int, Field(ge=1, description="How many rows have an error of this type at this place")]
+    line: Annotated[int, Field(ge=1, description="The first of them")]
+    error: BrokenRule
+
+
 class ImportResult(TypedDict):
     created: WholeNumber
     updated: WholeNumber
     refused: WholeNumber
     errors: Annotated[list[LineRefusal], Field(max_length=MAX_LINE_ERRORS, description="The first refused rows")]
+    groups: Annotated[
+        list[ErrorGroup], Field(max_length=MAX_ERROR_GROUPS, description="The errors of all refused rows by their kind")
+    ]
 
 
 def document_view(document: StoredDocument) -> Document:
@@ -220,4 +231,18 @@ def import_view(report: ImportReport) -> ImportResult:
     errors: list[LineRefusal] = [
         {"line": each.line, "errors": refusals.list(Invalid(each.violations))["detail"]} for each in report.errors
     ]
-    return {"created": report.created, "updated": report.updated, "refused": report.refused, "errors": errors}
+    return {
+        "created": report.created,
+        "updated": report.updated,
+        "refused": report.refused,
+        "errors": errors,
+        "groups": _group_views(report),
+    }
+
+
+def _group_views(report: ImportReport) -> list[ErrorGroup]:
+    refusals, groups = Refusals(), report.groups
+    shown = refusals.list(Invalid([group.violation for group in groups]))["detail"] if groups else []
+    return [
+        {"count": group.count, "line": group.line, "error": error} for group, error in zip(groups, shown, strict=False)
+    ]

@@ -67,6 +67,17 @@ IMPORT = Operation(
             schema={"type": "string", "enum": ["ndjson", "csv"]},
             example="ndjson",
         ),
+        Parameter(
+            name="delimiter",
+            description="The character between the cells of CSV.",
+            schema={"type": "string", "enum": [",", ";", "\t", "tab"], "default": ","},
+            example=";",
+        ),
+        Parameter(
+            name="dry_run",
+            description="`true` stores nothing, and answers as the import would.",
+            schema={"type": "boolean", "default": False},
+        ),
     ),
     body=(Content(media_type="application/octet-stream", schema={"type": "string", "format": "binary"}),),
     answers=(
@@ -90,6 +101,17 @@ IMPORT = Operation(
                                             "type": "missing",
                                         }
                                     ],
+                                }
+                            ],
+                            "groups": [
+                                {
+                                    "count": 1,
+                                    "line": 17,
+                                    "error": {
+                                        "loc": ["body", "data", "title"],
+                                        "msg": "Field required",
+                                        "type": "missing",
+                                    },
                                 }
                             ],
                         }

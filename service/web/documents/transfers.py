@@ -11,7 +11,7 @@ from starlette.responses import Response
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.documents import Document
 from service.domain.documents.exports import Export
-from service.domain.documents.import_rows import FileFormat
+from service.domain.documents.import_rows import FileFormat, Layout
 from service.errors import Invalid, UnsupportedMedia, Violation
 from service.query.nodes import Count, ListQuery, SortKey
 from service.query.parse import parse_filters, parse_pairs
@@ -37,6 +37,7 @@ FORMATS = {
 # Whose bytes say nothing of themselves: `format` does.
 ANY_BYTES = "application/octet-stream"
 MODES = ("create", "upsert")
+DELIMITERS = {",": ",", ";": ";", "\t": "\t", "tab": "\t"}
 # Some milliseconds of work, before others have their turn.
 PIECE_BYTES = 16_384
 
@@ -58,11 +59,12 @@ async def export_documents(request: Request, caller: SecretKeyCaller, services: 
 
 async def import_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Import documents."""
-    options = _read_options(request, ("mode", "by", "format"))
-    format_, by = _import_format(request, options.get("format")), _upsert_by(options)
+    options = _read_options(request, ("mode", "by", "format", "delimiter", "dry_run"))
+    layout = _read_layout(_import_format(request, options.get("format")), options.get("delimiter"))
+    by, dry_run = _upsert_by(options), _read_flag(options, "dry_run")
     with leaving_the_rest(request):
         report = await services.imports.run(
-            caller.project, request.path_params["name"], _body(request), format_=format_, by=by
+            caller.project, request.path_params["name"], _body(request), layout=layout, by=by, dry_run=dry_run
         )
     return json_response(import_view(report))
 
@@ -153,6 +155,25 @@ def _import_format(request: Request, named: str | None) -> FileFormat:
     if wanted not in {None, found}:
         raise Invalid.one(("query", "format"), "The Content-Type says otherwise")
     return found
+
+
+def _read_layout(format_: FileFormat, delimiter: str | None) -> Layout:
+    """Raises Invalid."""
+    if delimiter is None:
+        return Layout(format_)
+    if format_ is not FileFormat.CSV:
+        raise Invalid.one(("query", "delimiter"), "Only CSV has a delimiter", type_="extra_forbidden")
+    if delimiter not in DELIMITERS:
+        raise Invalid.one(("query", "delimiter"), "Must be a comma, a semicolon (%3B) or a tab (%09)", type_="enum")
+    return Layout(format_, DELIMITERS[delimiter])
+
+
+def _read_flag(options: dict[str, str], name: str) -> bool:
+    """Raises Invalid."""
+    text = options.get(name, "false")
+    if text not in {"true", "false"}:
+        raise Invalid.one(("query", name), "Must be true or false", type_="bool_parsing")
+    return text == "true"
 
 
 def _upsert_by(options: dict[str, str]) -> str | None:

@@ -1,0 +1,106 @@
+"""A dry run of an import: rows are judged as a write would judge them, and nothing is stored.
+
+MongoDB judges writes only, so `schema.conformance` judges in its place. Rows are compared with the documents that are
+there and with the rows of their batch: a unique value that stands twice in the file, far apart, is found by the import, and
+one that an earlier row frees still counts as taken.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from service.domain.collections.pattern_judge import PatternJudge
+from service.domain.documents.documents import Documents
+from service.domain.documents.file_changes import list_foreign
+from service.domain.documents.import_report import ImportReport
+from service.domain.documents.import_rows import ImportRow
+from service.domain.documents.import_target import ImportTarget, find_ids, key, violations_of
+from service.domain.documents.references import LOC, Target, faults_of, map_in_turns
+from service.errors import DuplicateValue, Violation
+from service.schema.conformance import Rule, find_broken_rules
+from service.schema.documents import complete
+from service.schema.indexes import Index, indexes
+from service.schema.json_schema import JSON_SCHEMA, JsonSchema, validator
+from service.schema.violations import translate_rules
+from service.storage.documents import DocumentStore
+
+Data = dict[str, Any]
+Refused = dict[int, list[Violation]]
+
+
+class Trial:
+    """The dry run of one import; it counts in `report` as the import would."""
+
+    def __init__(self, documents: Documents, target: ImportTarget, judge: PatternJudge, report: ImportReport) -> None:
+        store = DocumentStore(target.project.database, target.name)
+        self._documents = documents
+        self._import = target
+        self._target = Target(target.project, target.collection, store)
+        self._judge = judge
+        self._report = report
+        self._schema: JsonSchema = validator(target.collection.fields)[JSON_SCHEMA]["properties"]["data"]
+        self._unique = [each for each in indexes(target.collection.fields) if each.unique and each.field != target.by]
+
+    async def judge(self, rows: Sequence[ImportRow]) -> Refused:
+        """The lines of one batch that the import would refuse, and why."""
+        refused = {row.line: row.violations for row in rows if row.violations}
+        left = [row for row in rows if not row.violations]
+        ids: dict[Any, str] = {}
+        if self._import.by is not None:
+            refused |= {row.line: [fault] for row in left if (fault := self._import.find_key_fault(row)) is not None}
+            left = [row for row in left if row.line not in refused]
+            ids = await find_ids(self._documents, self._import, left) if left else {}
+        holders = [ids.get(self._import.key_of(row)) if self._import.by is not None else None for row in left]
+        faults = await self._judge_rows(left, holders) if left else []
+        self._count(left, faults, ids)
+        return refused | {row.line: found for row, found in zip(left, faults, strict=True) if found}
+
+    def _count(self, rows: Sequence[ImportRow], faults: Sequence[list[Violation]], ids: dict[Any, str]) -> None:
+        known = set(ids)
+        for row, found in zip(rows, faults, strict=True):
+            if found:
+                continue
+            row_key = self._import.key_of(row) if self._import.by is not None else None
+            if row_key is not None and row_key in known:
+                self._report.updated += 1
+            else:
+                self._report.created += 1
+                known.add(row_key)
+
+    async def _judge_rows(self, rows: Sequence[ImportRow], holders: Sequence[str | None]) -> list[list[Violation]]:
+        """For each row the first kind of faults that it has, in the order in which a write finds them."""
+        collection = self._target.collection
+        completed = await map_in_turns(lambda row: complete(row.data, collection.fields), rows)
+        faults = await faults_of(self._target, [row.data for row in rows], completed, self._judge)
+        broken = await self._judge.run(self._target.project.id, _judge_all(completed, self._schema))
+        for position, data in enumerate(completed):
+            if holders[position] is None:
+                faults[position] += list_foreign(data, collection.files)
+            faults[position] = faults[position] or translate_rules(broken[position], LOC)
+        for index in self._unique:
+            await self._find_duplicates(index, completed, holders, faults)
+        return faults
+
+    async def _find_duplicates(
+        self, index: Index, rows: Sequence[Data], holders: Sequence[str | None], faults: list[list[Violation]]
+    ) -> None:
+        """Adds a fault to rows whose value of a unique field another document has, or a row before."""
+        path, name = f"data.{index.field}", index.field
+        values = {number: data.get(name) for number, data in enumerate(rows) if not faults[number]}
+        wanted = {number: value for number, value in values.items() if value is not None}
+        found = await self._target.store.read_fields(
+            {path: {"$in": list(wanted.values())}}, [name], limit=max(len(wanted), 1)
+        )
+        taken = {key(data[name]): id_ for id_, data in found.items()}
+        for number, value in wanted.items():
+            if taken.setdefault(key(value), holders[number] or "") != (holders[number] or ""):
+                faults[number] += violations_of(DuplicateValue(path))
+            elif not holders[number]:
+                taken[key(value)] = f"row {number}"
+
+
+def _judge_all(rows: Sequence[Data], schema: JsonSchema) -> Generator[None, None, list[list[Rule]]]:
+    found: list[list[Rule]] = []
+    for row in rows:
+        yield
+        found.append((yield from find_broken_rules(row, schema)))
+    return found
