@@ -22,6 +22,7 @@ ServiceError
 └── ConfigurationError (the command line and the start; never sent over HTTP)
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -29,6 +30,8 @@ from typing import Any, ClassVar, Self
 Location = tuple[str | int, ...]
 # How long ago a user may have been recognized, who changes what an account is kept by.
 STEP_UP_SECONDS = 600
+# Fields that one sentence names.
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,9 +488,8 @@ class SchemaConflict(Conflict):
     def __init__(self, conflicts: Mapping[str, Any]) -> None:
         self.conflicts = conflicts
         count = conflicts["total"]
-        super().__init__(
-            f"{count} document{' breaks' if count == 1 else 's break'} the new schema; nothing was changed"
-        )
+        broken = f"{count} document{' breaks' if count == 1 else 's break'} the new schema; nothing was changed"
+        super().__init__(broken + _describe_removal(_list_undeclared(conflicts)))
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "conflicts": self.conflicts}
@@ -505,6 +507,21 @@ class RuleTestsFailed(Conflict):
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "failed": self.failed}
+
+
+def _list_undeclared(conflicts: Mapping[str, Any]) -> list[str]:
+    """The fields of the first documents that the new schema lacks."""
+    errors = (error for document in conflicts["documents"] for error in document["errors"])
+    return sorted(
+        {error["loc"][1] for error in errors if error["type"] == "extra_forbidden" and len(error["loc"]) == 2}
+    )
+
+
+def _describe_removal(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    fields = json.dumps(names[:MAX_NAMED], ensure_ascii=False)
+    return f'. First remove the values: POST /api/collections/{{name}}/update {{"where": {{}}, "unset": {fields}}}'
 
 
 class RuleConflict(Conflict):

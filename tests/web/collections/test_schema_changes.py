@@ -47,6 +47,24 @@ def assert_everything_conforms(api: Api) -> None:
     assert [name for name in api.database.list_collection_names() if name.startswith(("scratch", "closed"))] == []
 
 
+async def test_the_conflict_of_a_removed_field_names_the_write_that_empties_it(api: Api) -> None:
+    await declare(api, {"a": TEXT, "b": TEXT, 'say "c"': TEXT})
+    for _ in range(2):
+        await added(api, {"a": "x", "b": "x", 'say "c"': "x"})
+    refused = await change(api, {"b": None, 'say "c"': None})
+    assert (refused.status_code, refused.json()["code"]) == (409, "schema_conflict")
+    assert refused.json()["detail"] == (
+        "2 documents break the new schema; nothing was changed. First remove the values: "
+        'POST /api/collections/{name}/update {"where": {}, "unset": ["b", "say \\"c\\""]}'
+    )
+    body = {"where": {}, "unset": ["b", 'say "c"'], "expect": 2}
+    assert (await api.request("POST", "/api/collections/things/update", json=body)).status_code == 200
+    assert (await change(api, {"b": None, 'say "c"': None})).status_code == 200
+    other = (await change(api, {"a": {"type": "integer"}})).json()["detail"]
+    assert other == "2 documents break the new schema; nothing was changed"
+    assert_everything_conforms(api)
+
+
 async def test_a_change_declares_some_fields_anew_and_leaves_the_others(api: Api) -> None:
     await declare(api, {"a": TEXT, "b": TEXT, "c": TEXT})
     response = await change(api, {"b": {"type": "integer"}, "c": None, "d": TEXT})
@@ -93,7 +111,7 @@ async def test_documents_that_would_break_it_are_counted_and_shown_and_nothing_c
     assert response.status_code == 409
     body = response.json()
     assert body["code"] == "schema_conflict"
-    assert body["detail"] == f"{total} documents break the new schema; nothing was changed"
+    assert body["detail"].partition(". ")[0] == f"{total} documents break the new schema; nothing was changed"
     assert body["conflicts"]["total"] == total
     shown = body["conflicts"]["documents"]
     assert [document["id"] for document in shown] == ids[-total:]
