@@ -42,7 +42,7 @@ from service.bounds import (
 from service.cli.main import app
 from service.domain.limits import limiter
 from service.domain.projects.providers import ProviderSettings
-from service.domain.projects.settings import ProjectSettings
+from service.domain.projects.settings import ProjectSettings, read_project_settings
 from service.observe import metrics
 from service.server.refusals import REFUSALS
 from service.settings import Settings
@@ -115,21 +115,16 @@ def one_line(text: str) -> str:
 
 def limits() -> Iterator[Row]:
     yield "limit", "counts", "setting", "default"
-    usual = ProjectSettings()
+    usual = read_project_settings({"TIER": "enterprise"})
     policies = [value for value in vars(limiter).values() if isinstance(value, limiter.Policy)]
     # Some differ only in what takes their place for users and guests.
     yield from dict.fromkeys(
-        (f"`{policy.name}`", policy.what, f"`{_setting(policy)}`", f"{policy.limit(usual):,}") for policy in policies
+        (f"`{policy.name}`", policy.what, _settings(policy), f"{policy.limit(usual):,}") for policy in policies
     )
 
 
-def _setting(policy: limiter.Policy) -> str:
-    """The setting that a limit comes from: the one whose value it gives."""
-    numbers: dict[str, Any] = {
-        name: place for place, name in enumerate(ProjectSettings.model_fields) if name.endswith("_limit")
-    }
-    given = policy.limit(ProjectSettings.model_construct(tier="enterprise", **numbers))
-    return next(name.upper() for name, place in numbers.items() if place == given)
+def _settings(policy: limiter.Policy) -> str:
+    return ", ".join(f"`{name}`" for name in policy.settings)
 
 
 def bounds() -> Iterator[Row]:

@@ -32,6 +32,7 @@ class Foundation:
     deletions: Deletions
     projects: Projects
     canary: Canary
+    default_tier: str
 
     def build_admin(self) -> ProjectAdmin:
         return ProjectAdmin(
@@ -42,6 +43,7 @@ class Foundation:
             self.canary,
             migrations=self.migrations,
             deletions=self.deletions,
+            default_tier=self.default_tier,
         )
 
 
@@ -65,4 +67,5 @@ def build_foundation(settings: Settings) -> Foundation:
         deletions=Deletions(databases, store, leases, leader=LEADER),
         projects=Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id),
         canary=Canary(store, secret_box),
+        default_tier=settings.default_tier,
     )

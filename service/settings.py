@@ -54,6 +54,8 @@ class Settings(BaseSettings):
     """A file that holds SECRET_KEY."""
     default_project_id: str | None = None
     """The project of a sign-in that names none."""
+    default_tier: Literal["free", "pro", "enterprise"] = "enterprise"
+    """The TIER of a new project: `enterprise` has no daily limit unless the project's DAILY_LIMIT sets one."""
     idp_issuer: str | None = None
     """The identity provider: its issuer (OpenID Connect discovery), or the three addresses of a plain OAuth 2.0 provider."""
     idp_authorize_url: str | None = None

@@ -30,7 +30,8 @@ def create(
     values = read_pairs(settings or [])
     project, keys = run_command(lambda services: services.admin.create(name, project_id, values))
     shown = {"api_key": keys.secret, "publishable_key": keys.publishable}
-    print_values({"project_id": project.id, "name": project.name, **shown}, as_json=as_json)
+    told = {} if as_json else {"tier": project.settings.describe_tier()}
+    print_values({"project_id": project.id, "name": project.name, **shown, **told}, as_json=as_json)
 
 
 @project_app.command("list")

@@ -12,7 +12,13 @@ from service.domain.documents.documents import Documents
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.keys import ProjectKeys
 from service.domain.projects.lookup import Project
-from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
+from service.domain.projects.settings import (
+    SECRET_SETTINGS,
+    ProjectSettings,
+    check_together,
+    read_project_settings,
+    stored,
+)
 from service.errors import Invalid, ProjectNotFound, ServiceError
 from service.schema.fields import parse
 from service.seeding.aggregations import AggregationsSeeder
@@ -82,7 +88,9 @@ class Seeder:
             project = await self.admin.find(part.id)
         except ProjectNotFound:
             self.report.created("project", part.id)
+            self.admin.complete(settings)
             return (None, None) if self.report.dry_run else await self.admin.create(part.name, part.id, settings)
+        check_together(read_project_settings({**stored(project.settings), **settings}))
         present = {name: _text(value) for name, value in stored(project.settings).items()}
         changes = {name: value for name, value in settings.items() if present.get(name) != value}
         if not changes:

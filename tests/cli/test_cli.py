@@ -52,7 +52,7 @@ def test_secrets_are_sealed_at_rest_and_masked_in_print(shell: Shell, mongo: Mon
     stored = str(list(mongo[f"{shell.environment['DATABASE_PREFIX']}system"]["projects"].find()))
     assert "s3cret-value" not in stored
     assert '"d"' not in stored
-    assert shell.json("project", "show", "p")["settings"] == {"IDP_CLIENT_SECRET": "********"}
+    assert shell.json("project", "show", "p")["settings"] == {"TIER": "enterprise", "IDP_CLIENT_SECRET": "********"}
     other = base64.b64encode(b"o" * 32).decode()
     refused = shell.run("project", "show", "p", SECRET_KEY=other)
     assert refused.returncode == 1
@@ -267,3 +267,45 @@ def test_serve_from_nothing(shell: Shell, tmp_path: Path) -> None:
     assert second.returncode == 0, log
     assert key not in banner + log
     assert "rotate-key" in banner
+
+
+def test_f3_a_new_project_has_the_deployments_tier_and_says_so(shell: Shell) -> None:
+    def create(name: str, *more: str, **environment: str) -> str:
+        return shell.run("project", "create", name, "--id", name, *more, **environment).stdout
+
+    assert "tier: enterprise (no daily limit)" in create("usual")
+    assert "tier: pro (100,000 requests a day)" in create("hosted", DEFAULT_TIER="pro")
+    assert "tier: free (1,000 requests a day)" in create("small", "--set", "TIER=free")
+    assert "tier: enterprise (5,000 requests a day)" in create("limited", "--set", "DAILY_LIMIT=5000")
+    assert shell.json("project", "show", "hosted")["settings"] == {"TIER": "pro"}
+    assert shell.json("project", "set", "small", "TIER=")["settings"] == {"TIER": "enterprise"}
+    wrong = shell.run("project", "list", DEFAULT_TIER="gold")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (1, 1)
+    assert "DEFAULT_TIER" in wrong.stderr
+
+
+NEEDS_TIER = "DAILY_LIMIT needs TIER=enterprise; set TIER=enterprise as well, or DAILY_LIMIT=0"
+
+
+def test_b7_a_daily_limit_that_would_mean_nothing_is_refused(shell: Shell, tmp_path: Path) -> None:
+    shell.json("project", "create", "P", "--id", "p", "--set", "TIER=free")
+    manifest = tmp_path / "seed.yaml"
+    manifest.write_text("project: {id: p, name: P, settings: {DAILY_LIMIT: 5000}}")
+    other = tmp_path / "other.yaml"
+    other.write_text("project: {id: q, name: Q, settings: {TIER: pro, DAILY_LIMIT: 5000}}")
+    for command in (
+        ("project", "set", "p", "DAILY_LIMIT=5000"),
+        ("project", "create", "Q", "--id", "q", "--set", "DAILY_LIMIT=5000", "--set", "TIER=pro"),
+        ("seed", str(manifest)),
+        ("seed", str(manifest), "--dry-run"),
+        ("seed", str(other)),
+        ("seed", str(other), "--dry-run"),
+    ):
+        refused = shell.run(*command)
+        assert (refused.returncode, NEEDS_TIER in refused.stderr) == (1, True), (command, refused.stderr)
+    assert shell.json("project", "show", "p")["settings"] == {"TIER": "free"}
+    assert [each["project_id"] for each in shell.json("project", "list")] == ["p"]
+    both = shell.json("project", "set", "p", "TIER=enterprise", "DAILY_LIMIT=5000")
+    assert both["settings"] == {"TIER": "enterprise", "DAILY_LIMIT": 5000}
+    assert NEEDS_TIER in shell.run("project", "set", "p", "TIER=pro").stderr
+    assert shell.json("project", "set", "p", "DAILY_LIMIT=0", "TIER=free")["settings"]["TIER"] == "free"

@@ -36,7 +36,8 @@ class Policy:
 
     Limits for each client address are counted one request at a time, unless they are `leased` in slices as those for a
     project are. `spends_day` says whether the project's day pays as well. `anonymous` takes the place of the policy for
-    requests without a credential, `of_user` and `of_guest` for those of a user and of a publishable key.
+    requests without a credential, `of_user` and `of_guest` for those of a user and of a publishable key. `settings` are the
+    names of the project's settings that decide the limit.
     """
 
     name: str
@@ -49,10 +50,25 @@ class Policy:
     anonymous: "Policy | None" = None
     of_user: "Policy | None" = None
     of_guest: "Policy | None" = None
+    settings: tuple[str, ...] = ()
 
 
-SIGNUP = Policy("signup", HOUR, "signups an hour from one address", lambda s: s.signup_limit, per_address=True)
-LOGIN = Policy("login", HOUR, "logins an hour from one address", lambda s: s.login_limit, per_address=True)
+SIGNUP = Policy(
+    "signup",
+    HOUR,
+    "signups an hour from one address",
+    lambda s: s.signup_limit,
+    per_address=True,
+    settings=("SIGNUP_LIMIT",),
+)
+LOGIN = Policy(
+    "login",
+    HOUR,
+    "logins an hour from one address",
+    lambda s: s.login_limit,
+    per_address=True,
+    settings=("LOGIN_LIMIT",),
+)
 # A request that has somebody mailed, and a code or a link that somebody brings: each from one address, for guessing is free.
 MAIL_REQUESTS = Policy(
     "mail_requests",
@@ -60,8 +76,16 @@ MAIL_REQUESTS = Policy(
     "requests for mails an hour from one address",
     lambda s: s.mail_request_limit,
     per_address=True,
+    settings=("MAIL_REQUEST_LIMIT",),
 )
-CODES = Policy("codes", HOUR, "codes and links an hour from one address", lambda s: s.code_limit, per_address=True)
+CODES = Policy(
+    "codes",
+    HOUR,
+    "codes and links an hour from one address",
+    lambda s: s.code_limit,
+    per_address=True,
+    settings=("CODE_LIMIT",),
+)
 # A page may ask as soon as it is shown, and what is asked for is not always used.
 PASSKEY_OPTIONS = Policy(
     "passkey_options",
@@ -69,8 +93,9 @@ PASSKEY_OPTIONS = Policy(
     "options of passkeys an hour from one address",
     lambda s: s.code_limit,
     per_address=True,
+    settings=("CODE_LIMIT",),
 )
-MAILS_OF_PROJECT = Policy("mails", DAY, "mails a day of this project", lambda s: s.mail_limit)
+MAILS_OF_PROJECT = Policy("mails", DAY, "mails a day of this project", lambda s: s.mail_limit, settings=("MAIL_LIMIT",))
 # Whoever sends no credential must use up neither the hour nor the day of those who do.
 ANONYMOUS = Policy(
     "auth",
@@ -79,13 +104,22 @@ ANONYMOUS = Policy(
     lambda s: s.auth_limit,
     per_address=True,
     spends_day=False,
+    settings=("AUTH_LIMIT",),
 )
 AUTH = Policy(
-    "auth", HOUR, "requests an hour to the auth endpoints", lambda s: s.auth_limit, leased=True, anonymous=ANONYMOUS
+    "auth",
+    HOUR,
+    "requests an hour to the auth endpoints",
+    lambda s: s.auth_limit,
+    leased=True,
+    anonymous=ANONYMOUS,
+    settings=("AUTH_LIMIT",),
 )
 # Users and guests, who come straight from their pages, have an hour of their own each, so that none uses up the project's.
-OF_USER = Policy("auth", HOUR, "requests an hour of one user", lambda s: s.auth_limit, per_address=True)
-OF_GUEST = Policy("auth", HOUR, ANONYMOUS.what, lambda s: s.auth_limit, per_address=True)
+OF_USER = Policy(
+    "auth", HOUR, "requests an hour of one user", lambda s: s.auth_limit, per_address=True, settings=("AUTH_LIMIT",)
+)
+OF_GUEST = Policy("auth", HOUR, ANONYMOUS.what, lambda s: s.auth_limit, per_address=True, settings=("AUTH_LIMIT",))
 AUTH_BY_RULE = Policy(
     "auth",
     HOUR,
@@ -94,6 +128,7 @@ AUTH_BY_RULE = Policy(
     leased=True,
     of_user=OF_USER,
     of_guest=OF_GUEST,
+    settings=("AUTH_LIMIT",),
 )
 # Leased, for a page asks for many pictures at once, and each would cost a write.
 FILES = Policy(
@@ -104,12 +139,28 @@ FILES = Policy(
     per_address=True,
     leased=True,
     spends_day=False,
+    settings=("FILE_LIMIT",),
 )
 DAILY = Policy(
-    "daily", DAY, "requests a day of this project", lambda s: s.requests_per_day, leased=True, spends_day=False
+    "daily",
+    DAY,
+    "requests a day of this project",
+    lambda s: s.requests_per_day,
+    leased=True,
+    spends_day=False,
+    settings=("TIER", "DAILY_LIMIT"),
 )
 # As with the auth endpoints: a user who comes straight from a page has an hour of requests, and the project's day pays, too.
-DAILY_BY_RULE = Policy("daily", DAY, DAILY.what, DAILY.limit, leased=True, spends_day=False, of_user=OF_USER)
+DAILY_BY_RULE = Policy(
+    "daily",
+    DAY,
+    DAILY.what,
+    DAILY.limit,
+    leased=True,
+    spends_day=False,
+    of_user=OF_USER,
+    settings=("TIER", "DAILY_LIMIT"),
+)
 
 
 class Quota(NamedTuple):
@@ -123,8 +174,18 @@ class Quota(NamedTuple):
 
 
 def exceeded(policy: Policy, limit: int, reset: int) -> LimitExceeded:
-    """The refusal that names the limit, and the seconds after which to come back."""
-    return LimitExceeded(f"The limit of {limit} {policy.what} is reached", headers={"retry-after": str(reset)})
+    """The refusal that names the limit, its settings, and the seconds after which to come back."""
+    return LimitExceeded(
+        f"The limit of {limit} {policy.what} is reached{describe_settings(policy)}", headers={"retry-after": str(reset)}
+    )
+
+
+def describe_settings(policy: Policy) -> str:
+    """The rest of the sentence, for a limit that settings decide."""
+    if not policy.settings:
+        return ""
+    verb = "decides" if len(policy.settings) == 1 else "decide"
+    return f"; the project's {' and '.join(policy.settings)} {verb} it, see docs/limits.md"
 
 
 def window_end(now: float, seconds: int) -> int:

@@ -49,6 +49,7 @@ class ProjectAdmin:
         *,
         migrations: Migrations,
         deletions: Deletions,
+        default_tier: str,
     ) -> None:
         self._databases = databases
         self._store = store
@@ -57,6 +58,7 @@ class ProjectAdmin:
         self._canary = canary
         self._migrations = migrations
         self._deletions = deletions
+        self._default_tier = default_tier
 
     async def create(
         self, name: str, project_id: str | None, settings: Mapping[str, str], fill: Fill | None = None
@@ -66,9 +68,8 @@ class ProjectAdmin:
         The database is made first, and filled by `fill`: a project that can be found is one that can be used. Raises
         Conflict when the id is taken, ConfigurationError for a bad name, id or setting.
         """
-        project_id = project_id or secrets.token_hex(6)
+        project_id, settings = project_id or secrets.token_hex(6), self.complete(settings)
         _check(name, project_id)
-        check_together(read_project_settings(settings))
         await self._canary.check()
         # Nothing may be made in a database that is about to be dropped.
         if await self._store.is_deleting(project_id):
@@ -90,6 +91,12 @@ class ProjectAdmin:
         await self._store.insert(record, [secret.record, publishable.record])
         return project, ProjectKeys(secret.key, publishable.key)
 
+    def complete(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """The settings of a new project: those given, and the deployment's tier. Raises ConfigurationError for a bad one."""
+        found = {"TIER": self._default_tier, **settings}
+        check_together(read_project_settings(found))
+        return found
+
     async def find(self, project_id: str) -> Project:
         """The project as it is stored now. Raises ProjectNotFound."""
         record = await self._store.find(project_id)
@@ -109,6 +116,8 @@ class ProjectAdmin:
 
     async def change(self, project_id: str, changes: Mapping[str, str]) -> Project:
         """Changes settings; an empty value means the default again. Raises ConfigurationError, ProjectNotFound."""
+        if "TIER" in changes:
+            changes = {**changes, "TIER": changes["TIER"] or self._default_tier}
         given = {name: value for name, value in changes.items() if value}
         removed = changes.keys() - given.keys()
         check_names(removed)

@@ -134,9 +134,9 @@ class ProjectSettings(BaseModel):
     password_check: Literal["off", "common"] = "off"  # noqa: S105 - a way of checking
     """`common`: refuses new passwords that are on a list of common ones, or are the address or the project's name."""
     tier: Literal["free", "pro", "enterprise"] = "free"
-    """`free`: 1,000 requests a day; `pro`: 100,000; `enterprise`: `DAILY_LIMIT`."""
+    """`free`: 1,000 requests a day; `pro`: 100,000; `enterprise`: `DAILY_LIMIT`. A new project has `DEFAULT_TIER`."""
     daily_limit: Limit = 0
-    """Requests a day of the enterprise tier; 0 is no limit."""
+    """Requests a day, which needs `TIER=enterprise`; 0 is no limit."""
     signup_limit: Limit = 10
     """Signups an hour from one address; 0 is no limit."""
     login_limit: Limit = 20
@@ -214,6 +214,11 @@ class ProjectSettings(BaseModel):
         """The tier's daily limit; 0 is no limit."""
         return TIER_LIMITS.get(self.tier, self.daily_limit)
 
+    def describe_tier(self) -> str:
+        """The tier and its daily limit, for people."""
+        limit = f"{self.requests_per_day:,} requests a day" if self.requests_per_day else "no daily limit"
+        return f"{self.tier} ({limit})"
+
 
 def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
     """The settings that `values` (by their names in capitals) give. Raises ConfigurationError naming each bad one."""
@@ -228,6 +233,8 @@ def check_together(settings: ProjectSettings) -> None:
     """Raises ConfigurationError for a setting that another one must go with."""
     if settings.private_accounts and not settings.hides_accounts:
         raise ConfigurationError("PRIVATE_ACCOUNTS needs EMAIL_VERIFICATION=required")
+    if settings.daily_limit and settings.tier != "enterprise":
+        raise ConfigurationError("DAILY_LIMIT needs TIER=enterprise; set TIER=enterprise as well, or DAILY_LIMIT=0")
 
 
 def check_names(names: Iterable[str]) -> None:

@@ -26,7 +26,14 @@ from service.storage.users import Users
 
 log = structlog.get_logger()
 
-REFRESH = Policy("refresh", HOUR, "refreshes an hour of one session", lambda s: s.refresh_limit, spends_day=False)
+REFRESH = Policy(
+    "refresh",
+    HOUR,
+    "refreshes an hour of one session",
+    lambda s: s.refresh_limit,
+    spends_day=False,
+    settings=("REFRESH_LIMIT",),
+)
 # Where the user's version was changed between the two reads, one more look sees both after it.
 LOOKS = 2
 NOTICE = "session_reuse"

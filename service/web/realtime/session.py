@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope
 
 from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS
 from service.domain.access.caller import UserCaller
+from service.domain.limits.limiter import DAILY, describe_settings
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, Sink
 from service.domain.realtime.subscriptions import frame
 from service.domain.realtime.upkeep import warn_or_expire
@@ -153,7 +154,7 @@ class Session:
         except Refused as refused:
             if refused.code != LIMITED:
                 raise
-            limit = LimitExceeded("The limit of requests a day of this project is reached")
+            limit = LimitExceeded(f"The limit of {DAILY.what} is reached{describe_settings(DAILY)}")
             connection.write(frame("closed", id=id_, **limit.body()))
             return False
         return True

@@ -136,6 +136,8 @@ async def test_an_invitation_is_one_of_the_projects_mails_and_a_refused_one_is_n
     bodies = [{"email": f"{name}@example.com", "invite": True} for name in ("taken", "ann", "bob")]
     answers = [await api.request("POST", USERS, json=body) for body in bodies]
     assert [answer.status_code for answer in answers] == [409, 201, 429]
-    assert answers[-1].json()["detail"] == "The limit of 1 mails a day of this project is reached"
+    assert answers[-1].json()["detail"] == (
+        "The limit of 1 mails a day of this project is reached; the project's MAIL_LIMIT decides it, see docs/limits.md"
+    )
     assert [mail.to for mail in await mailed(services, api)] == ["ann@example.com"]
     assert api.database["users"].count_documents({}) == 2

@@ -38,7 +38,8 @@ async def test_a_refusal_says_which_limit_and_when_to_come_back(make_api: MakeAp
     response = await api.login()
     assert response.status_code == 429
     assert response.json() == {
-        "detail": "The limit of 1 logins an hour from one address is reached",
+        "detail": "The limit of 1 logins an hour from one address is reached; the project's LOGIN_LIMIT decides it, "
+        "see docs/limits.md",
         "code": "rate_limit_exceeded",
     }
     seconds = int(response.headers["retry-after"])
@@ -100,7 +101,10 @@ async def test_the_day_covers_every_endpoint(make_api: MakeApi) -> None:
     await api.users()
     refused = [await api.users(), await api.login(), await api.as_user(token, "GET", "/auth-collections/user")]
     assert [response.status_code for response in refused] == [429] * 3
-    assert refused[0].json()["detail"] == "The limit of 3 requests a day of this project is reached"
+    assert refused[0].json()["detail"] == (
+        "The limit of 3 requests a day of this project is reached; the project's TIER and DAILY_LIMIT decide it, "
+        "see docs/limits.md"
+    )
 
 
 async def test_counters_are_cleaned_up(
@@ -155,7 +159,10 @@ async def test_n14_reading_files_spends_the_hour_of_an_address_and_not_the_day(m
     answers = [await api.http.get(url) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
     assert answers[0].headers["ratelimit-policy"] == '"files";q=3;w=3600'
-    assert answers[-1].json()["detail"] == "The limit of 3 file reads an hour from one address is reached"
+    assert answers[-1].json()["detail"] == (
+        "The limit of 3 file reads an hour from one address is reached; the project's FILE_LIMIT decides it, "
+        "see docs/limits.md"
+    )
     # The signup was the first of the day; the second is still there.
     assert [(await api.users()).status_code for _ in range(2)] == [200, 429]
 

@@ -273,7 +273,10 @@ async def test_refreshes_of_a_session_are_limited(make_api: MakeApi) -> None:
         own = await site.renew(own.refresh)
     answer = await site.refresh(own.refresh)
     assert (answer.status_code, answer.json()["code"]) == (429, "rate_limit_exceeded")
-    assert answer.json()["detail"] == "The limit of 3 refreshes an hour of one session is reached"
+    assert answer.json()["detail"] == (
+        "The limit of 3 refreshes an hour of one session is reached; the project's REFRESH_LIMIT decides it, "
+        "see docs/limits.md"
+    )
     assert 1 <= int(answer.headers["retry-after"]) <= 3600
     assert await site.status(own.access) == 200
     await site.renew(other.refresh)
