@@ -4,7 +4,7 @@ import json
 
 from service.cli.check_mongodb import check_mongodb
 from service.cli.findings import Finding
-from service.domain.access.agreement import find_outgrown
+from service.domain.access.agreement import find_outgrown, find_stored_email_rules
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
@@ -61,10 +61,18 @@ async def _check_form(project: ProjectEntry) -> Finding:
 
 async def _check_rules(project: ProjectEntry) -> list[Finding]:
     """The rules stay in force, but no other part of them can be changed before what is named is mended."""
-    return [
+    outgrown = [
         Finding(False, f"project {project.id}: its rules cannot be saved again: {list(each.loc[1:])}: {each.msg}")
         for each in await find_outgrown(project.database)
     ]
+    emails = [
+        Finding(
+            True,
+            f"project {project.id}: the rule {list(place[1:])} refuses users who have not proven their $user.email",
+        )
+        for place in await find_stored_email_rules(project.database)
+    ]
+    return [*outgrown, *emails]
 
 
 async def _check_key(admin: ProjectAdmin, project_id: str) -> Finding:

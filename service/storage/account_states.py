@@ -48,15 +48,15 @@ def read_state(record: Document) -> AccountState:
 
 
 def has_proven_email(record: Document) -> bool:
-    """Whether the user of a record with PROOF_FIELDS is known to have the address: by a mail, a server or a provider.
+    """Whether a mail, a server or a provider has proven the address of the user whose record, with PROOF_FIELDS, this is.
 
-    A provider takes part only with addresses that it has verified. Of users from before there were identities, the address
-    is the provider's unless a server changed it, which is said in `email_verified`.
+    Users sign in by a provider only with an address that it has verified. The account that this made has its subject, and
+    the address of the provider until `email_verified` tells of another one.
     """
     if record.get("email_verified"):
         return True
-    asserted = [each.get("email") for each in record.get("identities", ())]
-    return record["email"] in asserted or ("oauth_id" in record and not asserted and "email_verified" not in record)
+    asserted = (each.get("email") for each in record.get("identities", ()))
+    return record["email"] in asserted or ("oauth_id" in record and "email_verified" not in record)
 
 
 def read_factors(record: Document) -> tuple[str, ...]:

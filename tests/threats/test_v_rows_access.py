@@ -16,11 +16,12 @@ from faults.commands import NO_TLS
 from faults.server import serving
 from service.app import create_app
 from service.bounds import MAX_SET_READS, MAX_SET_VALUES
+from service.cli.check import run_checks
 from service.domain import cache
 from service.schema.values import now
 from service.services import Services
 from service.settings import Settings
-from tests.conftest import BASE_URL, PATIENT, Api, CommandRecorder
+from tests.conftest import BASE_URL, PATIENT, Api, CommandRecorder, MakeApi
 from tests.web.rules.conftest import Person, save, server_of, sign_up
 
 MB = 1_000_000
@@ -412,3 +413,100 @@ async def test_v36_two_at_once_see_their_own(api: Api) -> None:
             assert (await person.create("cards", board_id=board, t="x")).status_code == 201
 
     await asyncio.gather(*map(play, people))
+
+
+# V8
+
+
+INVITED: dict[str, Any] = {
+    "collections": {
+        "shared": {"read": {"invited_eq": "$user.email"}},
+        "others": {"read": {"not": {"invited_eq": "$user.email"}}},
+        "staff": {"read": {"$user.email_eq": "boss@example.com"}},
+        "others_than_staff": {"read": {"$user.email_ne": "boss@example.com"}},
+    }
+}
+
+
+async def make_invited(api: Api, rules: dict[str, Any] = INVITED) -> None:
+    schemas = {name: {"invited": TEXT} for name in INVITED["collections"]}
+    await make(api, schemas, rules)
+    for name in schemas:
+        await stored(api, name, invited="boss@example.com")
+
+
+async def test_v8_an_address_that_is_not_proven_is_unknown(api: Api) -> None:
+    await make_invited(api)
+    stranger = await sign_up(api, "boss")
+    for name in INVITED["collections"]:
+        answer = await stranger.list(name)
+        assert (answer.status_code, answer.json()["code"]) == (403, "forbidden"), name
+    proven = await api.request("PATCH", f"/auth-collections/users/{stranger.id}", json={"email_verified": True})
+    assert proven.status_code == 200, proven.text
+    assert [len(await found(stranger, name)) for name in ("shared", "others", "staff")] == [1, 0, 1]
+    assert (await stranger.list("others_than_staff")).status_code == 403
+    # Another address is another proof.
+    other = await api.request("PATCH", f"/auth-collections/users/{stranger.id}", json={"email": "chief@example.com"})
+    assert other.status_code == 200, other.text
+    assert (await stranger.list("others_than_staff")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_known"),
+    [
+        pytest.param({}, False, id="signed up"),
+        pytest.param({"email_verified": True}, True, id="verified"),
+        pytest.param(
+            {"identities": [{"issuer": "i", "subject": "s", "email": "boss@example.com"}]}, True, id="asserted"
+        ),
+        pytest.param(
+            {"identities": [{"issuer": "i", "subject": "s", "email": "b@x.com"}]}, False, id="another asserted"
+        ),
+        pytest.param({"oauth_id": "s"}, True, id="of a provider before there were identities"),
+        pytest.param({"oauth_id": "s", "identities": [{"issuer": "i", "subject": "s"}]}, True, id="made by a provider"),
+        pytest.param(
+            {"oauth_id": "s", "email_verified": False}, False, id="such a user's address, changed by a server"
+        ),
+    ],
+)
+async def test_v8_a_provider_that_asserted_the_address_has_proven_it(
+    api: Api, changes: dict[str, Any], is_known: bool
+) -> None:
+    await make_invited(api)
+    boss = await sign_up(api, "boss")
+    if changes:
+        api.database["users"].update_one({"_id": boss.id}, {"$set": changes})
+    assert (await boss.list("shared")).status_code == (200 if is_known else 403)
+
+
+async def test_v8_saving_such_rules_warns_unless_every_address_is_proven(make_api: MakeApi) -> None:
+    rules = {
+        "sets": {"mine": {"from": "shared", "where": {"invited_eq": "$user.email"}, "take": "invited"}},
+        "users": {"read": {"email_eq": "$user.email"}},
+        "assign": {"staff": {"$user.email_eq": "boss@example.com"}},
+        "collections": {**INVITED["collections"], "staff": {"read": {"invited_in": "$sets.mine"}}},
+    }
+    for setting, places in (
+        (
+            "off",
+            [
+                ["body", "sets", "mine", "where"],
+                ["body", "assign", "staff"],
+                ["body", "users", "read"],
+                *(["body", "collections", name, "read"] for name in ("shared", "others", "others_than_staff")),
+            ],
+        ),
+        ("required", []),
+    ):
+        api = await make_api(EMAIL_VERIFICATION=setting)
+        await make_invited(api)
+        for query in ("?dry_run=true", ""):
+            warnings = (await save(api, rules, query)).json()["warnings"]
+            assert [each["loc"] for each in warnings if each["type"] == "unproven_email"] == places
+
+
+async def test_v8_check_lists_the_rules_that_ask_for_the_address(api: Api, services: Services) -> None:
+    await make_invited(api)
+    findings = [each for each in await run_checks(services.databases, services.admin) if "$user.email" in each.text]
+    assert len(findings) == len(INVITED["collections"])
+    assert findings[0].text.startswith(f"project {api.project.id}: the rule ['collections', 'shared', 'read'] refuses")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bounds import MAX_INDEXES, MAX_PROJECT_INDEXES
-from service.domain.access.advice import Advice, advise_indexes, lint
+from service.domain.access.advice import Advice, advise_indexes, lint, warn_of_emails
 from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, replace_rules
 from service.domain.access.control import AccessControl
 from service.domain.access.declared import find_shapes
@@ -60,12 +60,12 @@ class RulesAdministration:
 
         if dry_run:
             allow(stored := await find_rules(project.database))
-            return _saved(document, stored, await check_rules(document, await find_shapes(project.database)))
+            return _saved(project, document, stored, await check_rules(document, await find_shapes(project.database)))
         if build_indexes:
             await self._check_indexes(project, document)
         replaced = await replace_rules(project.database, document, allow)
         await self._control.refresh(project)
-        saved = _saved(document, replaced.after, replaced.checked)
+        saved = _saved(project, document, replaced.after, replaced.checked)
         await _drop_indexes(project, {*_named(replaced.before), *replaced.checked.rules.collections}, saved.advice)
         await _keep_images(project, replaced.before.sources, replaced.after.sources)
         if build_indexes:
@@ -93,8 +93,10 @@ class RulesAdministration:
         return await explain(project, self._control, question)
 
 
-def _saved(document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules) -> SavedRules:
+def _saved(project: Project, document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules) -> SavedRules:
     advice, warnings = advise_indexes(checked.rules, checked.fields), lint(checked.rules, checked.fields)
+    if project.settings.email_verification != "required":
+        warnings += warn_of_emails(checked.rules)
     return SavedRules(fill_parts(document), _etag(stored), tuple(advice), tuple(warnings))
 
 

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from service.domain.access.permissions import top_level
-from service.domain.access.ruleset import CollectionRules, Rules
-from service.domain.access.templates import Audience, targets_of
+from service.domain.access.ruleset import USERS, CollectionRules, Rules
+from service.domain.access.templates import USER_EMAIL, Audience, targets_of, variables_of
 from service.errors import Location, Violation
 from service.query.tree import All, AnyOf, Leaf, Tree, leaves
 from service.schema.fields import Fields
 from service.schema.values import Kind
 
 SORTED_BY = "created_at"
+UNPROVEN = "This refuses users until they have proven their address; ask for the proof with EMAIL_VERIFICATION"
 EQUALITIES = frozenset({"eq", "in"})
 INDEXABLE = frozenset(Kind) - {Kind.OBJECT}
 
@@ -57,6 +58,33 @@ def lint(rules: Rules, fields: Mapping[str, Fields]) -> list[Violation]:
         for name, each in rules.collections.items()
         for violation in _lint_collection(name, each, rules, fields.get(name, {}))
     ]
+
+
+def find_email_rules(rules: Rules) -> list[Location]:
+    """The places of the rules that compare with `$user.email`."""
+    named = (
+        place
+        for place, template in _every_rule(rules)
+        if any(variable.name == USER_EMAIL for variable in variables_of(template))
+    )
+    return list(dict.fromkeys(named))
+
+
+def warn_of_emails(rules: Rules) -> list[Violation]:
+    """Warnings for a project that lets users sign in without a proof of their address."""
+    return [Violation(place, UNPROVEN, "unproven_email") for place in find_email_rules(rules)]
+
+
+def _every_rule(rules: Rules) -> Iterator[tuple[Location, Tree]]:
+    for name, each in rules.sets.items():
+        yield ("body", "sets", name, "where"), each.where
+    for role, template in rules.assign.items():
+        yield ("body", "assign", role), template
+    for loc, template in rules.users.templates() if rules.users is not None else ():
+        yield ("body", USERS, *loc), template
+    for name, collection in rules.collections.items():
+        for loc, template in collection.templates():
+            yield ("body", "collections", name, *loc), template
 
 
 def _lint_collection(name: str, each: CollectionRules, rules: Rules, fields: Fields) -> Iterator[Violation]:

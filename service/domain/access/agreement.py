@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bounds import MAX_VIOLATIONS
+from service.domain.access.advice import find_email_rules
 from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.rules_document import read_rules
 from service.domain.access.ruleset import Rules
 from service.domain.access.verdicts import failed_tests, judge_tests
-from service.errors import Invalid, RuleConflict, RuleTestsFailed, Violation
+from service.errors import Invalid, Location, RuleConflict, RuleTestsFailed, Violation
 from service.schema.fields import Fields
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
@@ -66,6 +67,12 @@ async def find_outgrown(database: ProjectDatabase) -> list[Violation]:
     except Invalid as error:
         return error.violations
     return []
+
+
+async def find_stored_email_rules(database: ProjectDatabase) -> list[Location]:
+    """The places of the rules in force that compare with `$user.email`."""
+    document = json.loads((await find_rules(database)).text)
+    return find_email_rules(bind_rules(document, await find_shapes(database), is_new=False).rules)
 
 
 async def replace_rules(

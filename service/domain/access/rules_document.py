@@ -107,7 +107,7 @@ def _set(reader: RulesReader, name: str, value: Any, loc: Location) -> SetRule |
         reader.refuse((*loc, "take"), "There is no such field in this collection")
         return None
     reader.variables[f"{SET_PREFIX}{name}"] = take.kind
-    if not isinstance(parts["where"], dict):
+    if reader.is_new and not isinstance(parts["where"], dict):
         reader.refuse(loc, 'A set\'s `where` is an object of entries, such as {"user_id_eq": "$user.id"}', "dict_type")
         return None
     where = reader.own_rule(parts["where"], (*loc, "where"), reader.scope(collection, without_sets=True))

@@ -111,3 +111,21 @@ async def test_an_id_that_is_used_again_is_of_the_new_subscription_alone(
         made = await create(messages, room_id=room, text="told")
     assert await live.change() == {"op": "enter", "document": made}
     await live.nothing()
+
+
+async def test_v8_a_subscription_follows_the_proof_of_an_address(messages: Api, open_socket: Open) -> None:
+    """Until then `$user.email` is unknown, afterwards what it finds is told."""
+    read = {"or": [{"author_id_eq": "$user.id"}, {"room_id_eq": "$user.email"}]}
+    await put_rules(messages, {"collections": {"messages": {"read": read}}})
+    user, token = await sign_up(messages, "ann@example.com")
+    await create(messages, room_id="ann@example.com", text="for ann")
+    live: Live = await open_socket()
+    await live.hello(token=token)
+    assert texts(await live.subscribe("messages")) == []
+    path = f"/auth-collections/users/{user}"
+    assert (await messages.request("PATCH", path, json={"email_verified": True})).status_code == 200
+    assert (await live.expect("resync"))["reason"] == "access"
+    assert texts(await live.expect("snapshot")) == ["for ann"]
+    assert (await messages.request("PATCH", path, json={"email_verified": False})).status_code == 200
+    assert (await live.expect("resync"))["reason"] == "access"
+    assert texts(await live.expect("snapshot")) == []
