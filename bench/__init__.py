@@ -1,4 +1,4 @@
-"""The figures of DESIGN section 8, measured: `scripts/bench --help`. Nothing here is part of the service or of its tests.
+"""The figures of docs/performance.md, measured: `scripts/bench --help`. Nothing here is part of the service or of its tests.
 
 figures     a measured value beside its goal, and how a row of them prints
 population  projects with generated users

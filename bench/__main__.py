@@ -84,7 +84,7 @@ def main(
     write: Annotated[bool, typer.Option("--write", help="Put the results into docs/performance.md.")] = False,
     data: Annotated[Path, typer.Option(help="Where generated users are kept between runs.")] = Path("data/bench"),
 ) -> None:
-    """Measure the figures of DESIGN section 8. Without a selection, all of them."""
+    """Measure the figures of docs/performance.md. Without a selection, all of them."""
     configure_logging("warning", "json")
     asked = {"requests": requests, "uploads": uploads, "logins": logins, "growth": growth, "resources": resources}
     asked["reliability"] = reliability

@@ -82,8 +82,8 @@ def environment() -> Iterator[Row]:
 
 
 def default(field: FieldInfo) -> str:
-    given = field.get_default()
-    return "" if given is None or given == () else f"`{given:g}`" if isinstance(given, float) else f"`{given}`"
+    given = field.get_default(call_default_factory=True)
+    return "" if given is None or given in ((), {}) else f"`{given:g}`" if isinstance(given, float) else f"`{given}`"
 
 
 def values(field: FieldInfo) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from service.cli.main import app
+from service.services import Services
 from service.web.routes import ROUTES
 
 ROOT = Path(__file__).parent.parent
@@ -62,3 +63,16 @@ def options_of(words: list[str]) -> set[str]:
             break
         command = command.commands[word]
     return {option for parameter in command.params for option in parameter.opts}
+
+
+def test_b11_no_default_is_a_name_of_python() -> None:
+    assert [page for page in NOW if found(page, r"`(Pydantic\w+|None|\(\)|\{\})`\s*\|")] == []
+
+
+async def test_b12_the_page_of_operations_lists_every_job(services: Services) -> None:
+    listed = found("docs/operations.md", r"^\| `(\w+)` \| in (?:every worker|the leader)")
+    assert sorted(listed) == sorted(job.name for job in services.jobs.jobs)
+
+
+def test_b14_no_page_speaks_of_a_file_that_is_not_there() -> None:
+    assert [page for page in NOW if found(page, r"DESIGN\b")] == []
