@@ -180,7 +180,12 @@ MAX_CHOSEN = Bound(500, "names in `fields`", protects=LOOP, past=INVALID)
 MAX_CURSOR = Bound(3_000, "characters of a cursor", protects=LOOP, past=INVALID)
 MAX_CAPPED = Bound(10_000, "records that a capped total counts", protects=MONGODB, past="`total_is` is `at_least`")
 MAX_DISTINCT = Bound(1_000, "values of `distinct`", protects=MEMORY, past="`truncated` is true")
-MAX_LISTS = Bound(8, "lists under way of a project in a worker", protects=MONGODB, past="503 busy")
+MAX_LISTS = Bound(
+    8,
+    "lists under way of a project in a worker, first snapshots and resumes of subscriptions among them",
+    protects=MONGODB,
+    past="503 busy",
+)
 MAX_SLOW_LISTS = Bound(
     2,
     "lists under way in a worker of a project whose lists take more than 0.1 seconds in the mean, or had none yet",
@@ -345,18 +350,31 @@ MAX_SOCKETS = Bound(10_000, "sockets of a worker", protects=MEMORY, past="503 bu
 MAX_USER_SOCKETS = Bound(10, "sockets of a user to a worker", protects=MEMORY, past="close 4429")
 MAX_HANDSHAKES = Bound(200, "sockets that a worker opens in a second", protects=LOOP, past="503 busy")
 MAX_SUBSCRIPTIONS = Bound(100, "subscriptions of a socket", protects=MEMORY, past="`closed`, `too_many_subscriptions`")
+MAX_SOCKET_WHERE_BYTES = Bound(
+    65_536,
+    "bytes of `where`, as JSON without spaces, in all subscriptions of a socket",
+    protects=MEMORY,
+    past="`closed`, `too_many_subscriptions`",
+)
+MAX_WHERE_BYTES = Bound(
+    67_108_864,
+    "bytes of `where`, and of query strings of event streams, in all subscriptions of a worker",
+    protects=MEMORY,
+    past="`closed`, `too_many_subscriptions`",
+)
 MAX_MESSAGE_BYTES = Bound(65_536, "bytes of a message from a client", protects=MEMORY, past="close 1009")
 MAX_MESSAGES = Bound(120, "messages of a socket at once, and then 20 a second", protects=LOOP, past="close 4429")
 MAX_MESSAGE_ERRORS = Bound(10, "messages of a socket that are answered with `error`", protects=LOOP, past="close 4400")
-MAX_SNAPSHOTS = Bound(16, "snapshots that a worker reads at once", protects=MONGODB, past="the others wait")
-MAX_RESUMES = Bound(
-    4, "subscriptions of a worker that read at once what they missed", protects=MONGODB, past="the others wait"
-)
 MAX_MISSED = Bound(
-    5_000, "changes of a collection that a subscription may have missed", protects=MONGODB, past="a snapshot"
+    5_000, "changes that a resumed subscription may have missed, by its filter", protects=MONGODB, past="a snapshot"
 )
 MAX_SNAPSHOT_BYTES = Bound(4_194_304, "bytes of a snapshot", protects=MEMORY, past="`closed`, `page_too_large`")
-MAX_CHANGES_BYTES = Bound(1_048_576, "bytes of a frame of changes", protects=MEMORY, past="`resync`, `large`")
+MAX_CHANGES_BYTES = Bound(
+    1_048_576,
+    "bytes of a frame of changes, and of the changes that wait in a socket for their snapshots",
+    protects=MEMORY,
+    past="`resync`, `large`; a snapshot where they were missed",
+)
 MAX_BACKLOG_BYTES = Bound(
     33_554_432,
     "bytes of changes that wait in a worker's memory to be told",
@@ -368,6 +386,9 @@ MAX_UNSENT_BYTES = Bound(
     "bytes that wait in a socket behind its last snapshot",
     protects=MEMORY,
     past="`resync`, `slow`; close 4408 after 30 seconds",
+)
+MAX_SOCKET_BYTES = Bound(
+    8_388_608, "bytes that wait in a socket, snapshots included", protects=MEMORY, past="close 4408"
 )
 
 

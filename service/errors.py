@@ -15,7 +15,7 @@ ServiceError
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
 ├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
-├── LimitExceeded 429
+├── LimitExceeded 429 ── TooManySockets, TooManySubscriptions
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
 │                    FactorMissing
@@ -716,6 +716,12 @@ class TooManySockets(LimitExceeded):
     """The user follows something over so many sockets to this worker already."""
 
     detail = "This user has too many sockets already"
+
+
+class TooManySubscriptions(LimitExceeded):
+    """The socket has 100 subscriptions, or its filters or those of the worker exceed their bytes."""
+
+    code = "too_many_subscriptions"
 
 
 class Unavailable(ServiceError):

@@ -333,6 +333,7 @@ def build_services(settings: Settings) -> Services:
             projects=projects,
             tokens=tokens,
             protection=protection,
+            lists=lists,
             key=derive_key(settings.secret, CURSORS),
         ),
         origin="/".join(settings.base_url.split("/")[:3]),

@@ -4,11 +4,12 @@ Of each, relations are probed, then the page is asked for, then the total: one c
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS
+from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS, MAX_SOCKETS
 from service.domain.shares import Fewer, Shares
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, QueryTooSlow
@@ -63,6 +64,17 @@ class Lists:
     def __init__(self) -> None:
         slow = Fewer(MAX_SLOW_LISTS, SLOW_SECONDS)
         self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS, slow=slow)
+        self._subscriptions = Shares(MAX_LISTS, waiting=MAX_SOCKETS, seconds=LIST_SECONDS)
+
+    @asynccontextmanager
+    async def place(self, database: ProjectDatabase) -> AsyncIterator[None]:
+        """One of the project's places, for a read of realtime. Raises Busy after two seconds without one.
+
+        Subscriptions queue by themselves first: however many sockets come back at once, the lists of requests find room.
+        """
+        name = database.database.name
+        async with self._subscriptions.take(name), self._shares.take(name):
+            yield
 
     async def read(self, database: ProjectDatabase, query: BoundQuery, show: ShowFiles | None = None) -> Listing:
         """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.

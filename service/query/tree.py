@@ -109,6 +109,16 @@ def has_relations(tree: Tree) -> bool:
     return not isinstance(tree, Leaf) and any(isinstance(leaf, Related) for leaf in leaves(tree))
 
 
+def at_path(tree: Tree, path: str) -> Tree:
+    """`tree` of the object at a dotted path, for a tree without relations."""
+    match tree:
+        case Leaf():
+            return replace(tree, path=f"{path}.{tree.path}")
+        case All(parts) | AnyOf(parts):
+            return type(tree)(tuple(at_path(part, path) for part in parts))
+    return tree
+
+
 def to_filter(tree: Tree) -> Filter:
     """The filter of a tree without relations. MongoDB finds nothing by that of a false one."""
     if isinstance(tree, Leaf):

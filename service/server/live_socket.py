@@ -9,12 +9,14 @@ from typing import Any, cast
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
+from service.bounds import MAX_UNSENT_BYTES
 from service.web.realtime.sockets import EXTENSION
 
 # What the kernel takes from us before the client has read it: of thousands who read nothing, this much each.
 SEND_BUFFER_BYTES = 131_072
-CLOSE_SECONDS = 5.0
-RESTART = 1012
+# A client that is closed as too slow is cut off within 35 seconds: 30 until then, and these.
+CLOSE_SECONDS = 4.0
+RESTART, KEEPALIVE = 1012, 1011
 # Clients come back within this time, and not all at once.
 RETRY_SECONDS = 20.0
 
@@ -29,6 +31,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=MAX_UNSENT_BYTES, low=MAX_UNSENT_BYTES // 4)
         limit_send_buffer(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -39,6 +42,27 @@ class LiveSocket(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         if hasattr(self, "scope"):
             cast(dict[str, Any], self.scope["extensions"])[EXTENSION] = self
+
+    async def run_asgi(self) -> None:
+        """As uvicorn's; a client that takes nothing more is cut off, or its last bytes would stay in memory."""
+        await super().run_asgi()
+        if not self.disconnected and self.close_timer is None:
+            self.close_timer = self.loop.call_later(CLOSE_SECONDS, self.transport.abort)
+
+    def handle_ping(self) -> None:
+        """As uvicorn's; a client that reads nothing gets no pongs, which would pile up (RFC 6455 section 5.5.3)."""
+        if self.waiting() <= MAX_UNSENT_BYTES:
+            super().handle_ping()
+        else:
+            self.conn.data_to_send()
+
+    def keepalive_timeout(self) -> None:
+        """As uvicorn's; the ping of a client that is behind may wait here, and realtime closes such a client."""
+        self.pong_timer = None
+        if self.waiting() > MAX_UNSENT_BYTES and self.ping_timeout is not None:
+            self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
+        else:
+            self.close(KEEPALIVE, "keepalive ping timeout")
 
     def accept(self) -> None:
         if self.handshake_complete or self.transport.is_closing():
@@ -65,6 +89,10 @@ class LiveSocket(WebSocketsSansIOProtocol):
         """How many bytes the kernel has not taken."""
         return self.transport.get_write_buffer_size() if not self.transport.is_closing() else 0
 
+    async def room(self) -> None:
+        """Returns when no more than MAX_UNSENT_BYTES wait; after a wait, when a quarter of them does."""
+        await self.writable.wait()
+
     def write(self, frame: bytes, cursor: str | None = None) -> None:  # noqa: ARG002 - a client finds it in the frame
         """Sends a text of one frame. What is said to a client that is gone is lost."""
         if self.close_sent or self.disconnected or self.transport.is_closing():
@@ -80,6 +108,8 @@ class LiveSocket(WebSocketsSansIOProtocol):
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
         self.conn.send_close(code, reason)
         self.close_sent = True
+        # The session may wait for room; it ends instead.
+        self.writable.set()
         self.transport.write(b"".join(self.conn.data_to_send()))
         if self.read_paused:
             self.read_paused = False

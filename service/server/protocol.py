@@ -11,6 +11,7 @@ import service.server.internals  # noqa: F401 - it says what changed where uvico
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.domain.steps import stop_steps
 from service.server.connections import ConnectionRegister
+from service.server.event_outlet import EventOutlet
 from service.server.live_socket import LiveSocket, limit_send_buffer
 from service.server.refusals import render_refusal
 from service.server.send_rate import SendRate
@@ -176,10 +177,11 @@ class TimedConnection(HttpToolsProtocol):
             self._register.mark_idle(self)
         super().on_message_complete()
 
-    def _begin_events(self, end: Callable[[], None]) -> None:
+    def _begin_events(self, end: Callable[[], None]) -> EventOutlet:
         """The answer lasts until its client leaves, or until the server stops, which calls `end`."""
         self._end_events = end
         limit_send_buffer(self.transport)
+        return EventOutlet(self.transport, self.flow)  # type: ignore[arg-type]
 
     def on_response_complete(self) -> None:
         self._end_events = None

@@ -46,7 +46,11 @@ class WriteBuffer:
 
     def taken(self) -> int:
         """How many bytes the kernel has taken so far: those that the client read, and what fits between it and us."""
-        return self._written - self._size - self._transport.get_write_buffer_size()
+        return self._written - self.waiting()
+
+    def waiting(self) -> int:
+        """The bytes that the kernel has not taken."""
+        return self._size + self._transport.get_write_buffer_size()
 
     def close(self) -> None:
         """Closes once everything is sent."""

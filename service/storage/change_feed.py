@@ -6,7 +6,7 @@ MongoDB refuses to go on with it in another session.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -14,31 +14,26 @@ from typing import Any, Final, Literal
 from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
-from service.bounds import MAX_IMAGE_BYTES
 from service.errors import Unavailable
+from service.storage.change_stages import AFTER, BEFORE, CHANGES, WantedAt, find_stages
+from service.storage.change_stages import LARGE as LARGE
+from service.storage.change_stages import Namespace as Namespace
 from service.storage.client import Client, Document
 
-# The name of a database and of a collection in it.
-Namespace = tuple[str, str]
-# What stands for a record that is too large to be told, and for one that MongoDB kept no image of.
-LARGE: Final = "large"
+# What stands for a record that MongoDB kept no image of.
 LOST: Final = None
 Image = Document | Literal["large"] | None
-CHANGES = ("insert", "update", "replace", "delete")
 
 WAIT_MS = 1_000
 # When the connection counts as lost: MongoDB answers after WAIT_MS at the latest.
 REPLY_SECONDS = 15.0
-# What it may take to read what somebody missed.
-BETWEEN_SECONDS = 10.0
 # One after the other within a transaction; the next reply has the rest of a moment, if there is any.
 NO_WAIT_MS = 1
 BATCH = 1_000
-# Up to this many collections each is named to MongoDB; it compares more of them one after the other for each write.
-NAMED = 64
+# Events of the first reply to a resume, and of the largest: each reply has twice those of the one before.
+FIRST_BATCH, LARGEST_BATCH = 4, 128
 # CursorNotFound, and what interrupts a member: the stream is opened again. History that is gone is not there to be read.
 HISTORY_LOST = frozenset({280, 286})
-HIDDEN = ("password", "oauth_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +96,19 @@ class ChangeStream:
         prefix: str,
         *,
         without: Iterable[Namespace] = (),
+        wanted: WantedAt | None = None,
         wait_ms: int = WAIT_MS,
+        batch: int | None = None,
     ) -> None:
         self.namespaces = frozenset(namespaces)
         self.without = frozenset(without)
+        # How many events a reply has at most.
+        self.batch = batch or BATCH
         # All that was written up to here was told.
         self.position = position
         self._client = client
+        self._began_at = position
+        self._wanted = wanted
         self._wait_ms = wait_ms
         self._prefix = prefix
         self._session = client.start_session()
@@ -141,17 +142,17 @@ class ChangeStream:
             {
                 "$changeStream": {
                     "allChangesForCluster": True,
-                    "fullDocument": "whenAvailable",
-                    "fullDocumentBeforeChange": "whenAvailable",
+                    AFTER: "whenAvailable",
+                    BEFORE: "whenAvailable",
                     "startAtOperationTime": to_timestamp(self.position + 1),
                 }
             },
-            *_stages(self.namespaces, self.without, self._prefix),
+            *find_stages(self.namespaces, self.without, self._prefix, self._wanted),
         ]
         command = {
             "aggregate": 1,
             "pipeline": stages,
-            "cursor": {"batchSize": BATCH},
+            "cursor": {"batchSize": self.batch},
             "readConcern": {"level": "majority"},
         }
         reply: Document = await self._client.admin.command(command, session=self._session)
@@ -159,17 +160,14 @@ class ChangeStream:
 
     async def _more(self) -> Document:
         wait = NO_WAIT_MS if self._group.events else self._wait_ms
-        command = {"getMore": self._cursor, "collection": "$cmd.aggregate", "batchSize": BATCH, "maxTimeMS": wait}
+        command = {"getMore": self._cursor, "collection": "$cmd.aggregate", "batchSize": self.batch, "maxTimeMS": wait}
         reply: Document = await self._client.admin.command(
             command, session=self._session, codec_options=self._client.codec_options
         )
         return reply
 
     def _read(self, events: Sequence[Document], cursor: Document) -> list[Moment]:
-        """The moments that are complete. That of which a reply may have cut off the rest is when something later comes, or
-
-        nothing: a transaction's, and that of a batch, which some versions of MongoDB write as one.
-        """
+        """The moments of which no more can come."""
         moments: list[Moment] = []
         for event in events:
             at = to_number(event["clusterTime"])
@@ -177,20 +175,29 @@ class ChangeStream:
                 moments.append(self._take())
             self._group.at, self._group.in_transaction = at, "txnNumber" in event
             self._group.events.append(event)
-        self.is_full = len(events) >= BATCH
+        self.is_full = len(events) >= self.batch
         self.written_at = events[0].get("wallTime") if events else None
-        has_more = self.is_full or self._group.in_transaction or len(self._group.events) > 1
-        if self._group.events and not (events and has_more):
-            moments.append(self._take())
         self.looked_at, self.is_idle = _seen(cursor.get("postBatchResumeToken")), not events
+        if self._group.events and self._is_whole(len(events)):
+            moments.append(self._take())
         if not self._group.events:
             self.position = max(self.position, self.looked_at - 1)
         return [moment for moment in moments if moment.changes]
 
+    def _is_whole(self, count: int) -> bool:
+        """True where the last moment of a reply of `count` events has no more of them in the next reply.
+
+        The reply's token decides: MongoDB puts it later than the last event only where it has looked further. A reply of
+        one event was not cut at 16 MB, for two events of our size fit.
+        """
+        if not count or self.looked_at > self._group.at:
+            return True
+        return count == 1 and not self.is_full and not self._group.in_transaction
+
     def _take(self) -> Moment:
         group, self._group = self._group, _Group()
-        # A stream that is opened in the middle of what was told tells some of it again.
-        is_new = group.at > self.position
+        # A stream that is opened in the middle of a moment delivers some of it again.
+        is_new = group.at > self._began_at
         self.position = max(self.position, group.at)
         changes = [_read_change(event) for event in group.events if event["operationType"] in CHANGES]
         return Moment(group.at, changes if is_new else ())
@@ -207,51 +214,27 @@ class ChangeStream:
             pass
 
 
-async def find_between(
-    client: Client, namespace: Namespace, after: int, until: int, *, most: int, prefix: str
-) -> list[Moment] | None:
-    """What was written in a collection later than `after` and up to `until`; None where that is more than so many changes.
+async def read_between(
+    client: Client, namespace: Namespace, after: int, until: int, *, wanted: WantedAt, prefix: str
+) -> AsyncGenerator[Change, None]:
+    """The changes of a collection later than `after` and up to `until` of records that `wanted` finds, before or after.
 
-    Raises HistoryLost, PyMongoError, TimeoutError.
+    Changes without an image, or with one too large, are among them. Raises HistoryLost, PyMongoError, TimeoutError.
     """
-    stream, found, count = ChangeStream(client, (namespace,), after, prefix, wait_ms=NO_WAIT_MS), list[Moment](), 0
+    options: Any = {"wanted": wanted, "wait_ms": NO_WAIT_MS, "batch": FIRST_BATCH}
+    stream = ChangeStream(client, (namespace,), after, prefix, **options)
     try:
-        async with asyncio.timeout(BETWEEN_SECONDS):
-            while stream.position < until and not (stream.is_idle and stream.looked_at >= until):
-                moments = await stream.next_moments()
-                found += (moment for moment in moments if moment.at <= until)
-                count += sum(len(moment.changes) for moment in moments)
-                if count > most:
-                    return None
+        while stream.position < until and not (stream.is_idle and stream.looked_at >= until):
+            for moment in await stream.next_moments():
+                for change in moment.changes if moment.at <= until else ():
+                    yield change
+            stream.batch = min(2 * stream.batch, LARGEST_BATCH)
     finally:
         await stream.close()
-    return found
-
-
-def _stages(namespaces: frozenset[Namespace], without: frozenset[Namespace], prefix: str) -> list[Document]:
-    """Only the collections that somebody follows; without what nobody may see, and what is too large for one event."""
-    match: Document = {"ns": {"$in": _named(namespaces - without)}}
-    if len(namespaces) > NAMED:
-        match = {"ns.db": {"$regex": f"^{prefix}p_"}, **({"ns": {"$nin": _named(without)}} if without else {})}
-    images = ("fullDocument", "fullDocumentBeforeChange")
-    return [
-        {"$match": {**match, "operationType": {"$in": list(CHANGES)}}},
-        {"$set": {image: _within(f"${image}") for image in images}},
-        {"$unset": ["updateDescription", *(f"{image}.{name}" for image in images for name in HIDDEN)]},
-    ]
-
-
-def _named(namespaces: Iterable[Namespace]) -> list[Document]:
-    return [{"db": database, "coll": collection} for database, collection in sorted(namespaces)]
-
-
-def _within(image: str) -> Document:
-    size = {"$bsonSize": {"$cond": [{"$eq": [{"$type": image}, "object"]}, image, {}]}}
-    return {"$cond": [{"$gt": [size, int(MAX_IMAGE_BYTES)]}, LARGE, image]}
 
 
 def _read_change(event: Mapping[str, Any]) -> Change:
-    kind, before, after = event["operationType"], event.get("fullDocumentBeforeChange"), event.get("fullDocument")
+    kind, before, after = event["operationType"], event.get(BEFORE), event.get(AFTER)
     is_complete = (kind == "insert" or before is not None) and (kind == "delete" or after is not None)
     namespace = event["ns"]["db"], event["ns"]["coll"]
     return Change(namespace, event["documentKey"]["_id"], before, after, is_complete)

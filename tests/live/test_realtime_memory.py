@@ -1,8 +1,9 @@
 """THREATS rows V16 and V23 to V25: what clients of realtime ask for does not stay in the worker's memory."""
 
 import json
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +80,89 @@ def test_v23_refused_first_snapshots_leave_nothing_in_memory(worker: Server) -> 
                 socket.say(type="subscribe", id="m", collection="large")
                 assert socket.next("closed")["code"] == "page_too_large"
 
-    refuse(20)
+    refuse(50)
     before = resident(worker)
     refuse(100)
     refuse(100)
-    grown = resident(worker) - before
+    # What is freed goes back to the system now and then: what stays is there at each look.
+    looks = []
+    for _ in range(3):
+        looks.append(resident(worker) - before)
+        refuse(5)
+    grown = min(looks)
     assert grown <= 10, f"{grown:.1f} MiB"
+
+
+@contextmanager
+def peak(server: Server) -> Iterator[list[float]]:
+    """How many MiB the worker takes at most while the context lasts, more than before (proc(5), clear_refs)."""
+    Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
+    before, grown = resident(server), list[float]()
+    yield grown
+    grown.append(resident(server, "VmHWM") - before)
+
+
+def missed(server: Server, name: str, where: Frame, *, changes: int) -> str:
+    """The cursor of a subscription after which so many changes of the collection's one document were written."""
+    with opened(server) as socket:
+        socket.say(type="subscribe", id="m", collection=name, where=where)
+        cursor = str(socket.next("snapshot")["cursor"])
+    collection = server.database[f"c_{name}"]
+    for number in range(changes):
+        collection.update_one({}, {"$set": {"data.kind": f"a{number}"}})
+    return cursor
+
+
+def test_v25_a_resume_whose_filter_finds_nothing_takes_little_memory(worker: Server) -> None:
+    fill(worker, "history", count=1, size=400_000)
+    where = {"kind_eq": "none"}
+    cursor = missed(worker, "history", where, changes=400)
+    with opened(worker) as socket, peak(worker) as grown:
+        socket.say(type="subscribe", id="m", collection="history", where=where, after=cursor)
+        assert socket.next("changes")["changes"] == []
+    assert grown[0] <= 30, f"{grown[0]:.1f} MiB"
+
+
+def test_v25_a_resume_past_its_bytes_stops_reading(worker: Server) -> None:
+    """The filter finds every change: the answer exceeds 1 MiB after three of them, and a snapshot takes its place."""
+    fill(worker, "found", count=1, size=400_000)
+    cursor = missed(worker, "found", {}, changes=200)
+    with opened(worker) as socket, peak(worker) as grown:
+        socket.say(type="subscribe", id="m", collection="found", after=cursor)
+        assert len(socket.next("snapshot")["documents"]) == 1
+    assert grown[0] <= 30, f"{grown[0]:.1f} MiB"
+
+
+def test_v24_a_client_that_reads_nothing_takes_little_memory(worker: Server) -> None:
+    """It asks for a snapshot of almost 4 MiB 100 times."""
+    fill(worker, "page", count=20, size=200_000)
+    key = b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+    with worker.connect() as deaf, peak(worker) as grown:
+        deaf.sendall(
+            b"GET /realtime HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n" + key + b"\r\n"
+        )
+        deaf.recv(1)
+        for message in [
+            {"type": "hello", "key": worker.key},
+            *({"type": "subscribe", "id": str(number), "collection": "page"} for number in range(100)),
+        ]:
+            text = json.dumps(message).encode()
+            deaf.sendall(bytes((0x81, 128 | len(text))) + bytes(4) + text)
+        time.sleep(15)
+    assert grown[0] <= 40, f"{grown[0]:.1f} MiB"
+
+
+def test_v16_filters_of_64_kb_take_little_memory(worker: Server) -> None:
+    """Ten sockets ask for 100 subscriptions of 48 KB each; each gets one."""
+    fill(worker, "filtered", count=1, size=1)
+    where = {"or": [{"text_in": [f"{number}{'x' * 90}" for number in range(480)]}]}
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(opened(worker)) for _ in range(10)]
+        before = resident(worker)
+        for socket in sockets:
+            for number in range(100):
+                socket.say(type="subscribe", id=str(number), collection="filtered", where=where)
+            answers = [socket.next("snapshot", "closed")["type"] for _ in range(100)]
+            assert answers.count("snapshot") == 1
+        grown = resident(worker) - before
+    assert grown <= 20, f"{grown:.1f} MiB"

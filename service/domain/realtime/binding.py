@@ -26,7 +26,7 @@ from service.query.live import find_reason, find_reason_of_rule
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.populate import ShowRow
 from service.query.shapes import NESTED, USERS, Shape
-from service.query.tree import Tree, all_of
+from service.query.tree import Filter, Tree, all_of, at_path, to_filter
 from service.storage.change_feed import Namespace
 from service.storage.databases import ProjectDatabase
 
@@ -53,6 +53,10 @@ class Bound:
 
     def make_channel(self) -> Channel:
         return Channel(self.key, self.tree, self.form, self.show, self.query.view)
+
+    def wanted_at(self, path: str) -> Filter:
+        """MongoDB's filter of the records, as they are at that path of a change."""
+        return to_filter(at_path(self.tree, path))
 
     def command(self) -> dict[str, Any]:
         """That finds the first records, and one more where there is one."""

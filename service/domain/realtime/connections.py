@@ -1,15 +1,15 @@
-"""One client that follows queries over one socket: who it is, and what it follows."""
+"""One client that subscribes to queries over one socket: its caller, its subscriptions, and what it has yet to read."""
 
 import asyncio
 import time
 from typing import Protocol
 
-from service.bounds import MAX_UNSENT_BYTES
+from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.realtime.subscriptions import State, Subscription
 from service.storage.change_feed import Namespace
 
-# How long a client may leave unread what was sent.
+# A client whose unsent bytes exceed MAX_UNSENT_BYTES must take as many again within this time.
 SLOW_SECONDS = 30.0
 # When a client is told that its token is about to expire.
 EXPIRY_SECONDS = 60.0
@@ -25,6 +25,9 @@ class Sink(Protocol):
     def written(self) -> int: ...
 
     def waiting(self) -> int: ...
+
+    async def room(self) -> None:
+        """Returns when no more than MAX_UNSENT_BYTES wait."""
 
     def write(self, frame: bytes, cursor: str | None = None) -> None:
         """`cursor` is the one that the frame holds, for a sink that says it beside the frame."""
@@ -46,10 +49,13 @@ class Connection:
         self.was_warned = True
         # How often something changed that may decide what the caller may read.
         self.changes = 0
-        self.slow_since: float | None = None
+        # A socket reads one snapshot at a time: each may be as large as what a socket may hold unsent.
+        self.turn = asyncio.Lock()
         # Since when nobody can tell what the caller may read.
         self.unsure_since: float | None = None
         self._sink = sink
+        # Since when the client is behind, and how many bytes it had taken then.
+        self._behind: tuple[float, int] | None = None
         # What had been written when the last snapshot was: it may be larger than what may wait.
         self._snapshot_end = 0
 
@@ -83,7 +89,11 @@ class Connection:
         return any(each.name == USERS for each in self.subscriptions.values())
 
     def write(self, frame: bytes, cursor: str | None = None) -> None:
-        if self.is_open:
+        if not self.is_open:
+            return
+        if self._sink.waiting() + len(frame) > MAX_SOCKET_BYTES:
+            self.close(TOO_SLOW)
+        else:
             self._sink.write(frame, cursor)
 
     def write_snapshot(self, frame: bytes, cursor: str) -> None:
@@ -94,21 +104,37 @@ class Connection:
         behind = min(self._sink.waiting(), self._sink.written - self._snapshot_end)
         return behind > MAX_UNSENT_BYTES
 
-    def is_drained(self) -> bool:
-        return self._sink.waiting() == 0
+    async def room(self) -> None:
+        await self._sink.room()
+
+    def kept(self) -> int:
+        return sum([each.kept for each in self.subscriptions.values()])
+
+    def where_bytes(self) -> int:
+        return sum([each.where_bytes for each in self.subscriptions.values()])
 
     def slow(self) -> list[Subscription]:
-        """Those that wait for the client to read; and since when there are any is noted."""
-        found = [each for each in self.subscriptions.values() if each.state is State.SLOW]
-        if not found:
-            self.slow_since = None
-        elif self.slow_since is None:
-            self.slow_since = time.monotonic()
-        return found
+        """The subscriptions that get a new snapshot when the client has read all."""
+        return [each for each in self.subscriptions.values() if each.state is State.SLOW]
 
-    @property
-    def is_too_slow(self) -> bool:
-        return self.slow_since is not None and time.monotonic() - self.slow_since > SLOW_SECONDS
+    def look_at_reader(self) -> list[Subscription]:
+        """Closes the connection of a client that takes too little; returns the slow subscriptions of one that took all.
+
+        The upkeep calls this several times a second.
+        """
+        waiting, slow = self._sink.waiting(), self.slow()
+        if waiting > MAX_UNSENT_BYTES or (slow and waiting):
+            self._judge_reader(self._sink.written - waiting)
+            return []
+        self._behind = None
+        return slow
+
+    def _judge_reader(self, taken: int) -> None:
+        now = time.monotonic()
+        if self._behind is None or taken - self._behind[1] >= MAX_UNSENT_BYTES:
+            self._behind = now, taken
+        elif now - self._behind[0] > SLOW_SECONDS:
+            self.close(TOO_SLOW)
 
     def close(self, code: int, reason: str = "") -> None:
         if self.is_open:

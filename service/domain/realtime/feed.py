@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 
 import structlog
 
@@ -11,7 +12,17 @@ from service.domain.realtime.backlog import STEP_SECONDS, Backlog
 from service.domain.realtime.floods import Floods
 from service.observe.metrics import FEED_DELAY, FEED_EVENTS, FEED_LOST, FEED_OPENED
 from service.schema.values import now
-from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, find_between, find_now, is_lost
+from service.storage.change_feed import (
+    Change,
+    ChangeStream,
+    HistoryLost,
+    Moment,
+    Namespace,
+    find_now,
+    is_lost,
+    read_between,
+)
+from service.storage.change_stages import WantedAt
 from service.storage.client import Client
 
 log = structlog.get_logger()
@@ -177,23 +188,26 @@ class ChangeFeed:
             self.position = moment.at
         return generation == self._generation
 
-    async def find_between(self, namespace: Namespace, after: int, until: int, *, most: int) -> list[Moment] | None:
-        """What was told of a collection later than `after` and up to `until`; None where that is too much, or not known
+    async def read_between(
+        self, namespace: Namespace, after: int, until: int, wanted: WantedAt
+    ) -> AsyncGenerator[Change, None]:
+        """The changes of a collection later than `after` and up to `until` that concern the records `wanted` finds.
 
-        any more.
+        Raises HistoryLost where they are not known any more.
         """
         if after >= until:
-            return []
+            return
         if self._client is None:
-            return None
+            raise HistoryLost
         try:
-            return await find_between(self._client, namespace, after, until, most=most, prefix=self._prefix)
-        except HistoryLost:
-            return None
+            found = read_between(self._client, namespace, after, until, wanted=wanted, prefix=self._prefix)
+            async with aclosing(found) as changes:
+                async for change in changes:
+                    yield change
         except Exception as error:
             if not is_lost(error):
                 raise
-            return None
+            raise HistoryLost from error
 
     async def close(self) -> None:
         self._generation += 1

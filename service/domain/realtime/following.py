@@ -42,6 +42,8 @@ class Following:
         self._key = key
         self._channels: dict[Namespace, ChannelIndex] = {}
         self._sources: defaultdict[Namespace, Source[Follower]] = defaultdict(Source)
+        # The bytes of the filters of all subscriptions.
+        self.where_bytes = 0
 
     async def follow(self, namespaces: Iterable[Namespace]) -> None:
         """Raises Unavailable."""
@@ -53,11 +55,13 @@ class Following:
     def begin(self, connection: Connection, subscription: Subscription) -> None:
         """It is there from now on, bound to nothing yet."""
         connection.subscriptions[subscription.id] = subscription
+        self.where_bytes += subscription.where_bytes
         SUBSCRIPTIONS.inc()
 
     def end(self, connection: Connection, subscription: Subscription) -> None:
         if connection.has(subscription):
             del connection.subscriptions[subscription.id]
+            self.where_bytes -= subscription.where_bytes
             SUBSCRIPTIONS.dec()
             self._unbind(connection, subscription)
 

@@ -7,11 +7,13 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
-from service.bounds import MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
+from service.bounds import MAX_SOCKET_WHERE_BYTES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS, MAX_WHERE_BYTES
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
+from service.domain.lists import Lists
 from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder, Parse
@@ -26,7 +28,7 @@ from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import Render, Subscription, frame
 from service.domain.realtime.upkeep import Upkeep, start_forever
 from service.domain.sessions.access_tokens import Tokens
-from service.errors import InvalidToken, ServiceError, TooManySockets
+from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
 from service.observe.metrics import SOCKETS
 from service.storage.change_feed import Change, Moment, Namespace
 from service.storage.client import Client
@@ -45,6 +47,7 @@ class Realtime:
         projects: Projects,
         tokens: Tokens,
         protection: FileProtection,
+        lists: Lists,
         key: bytes,
     ) -> None:
         backlog = Backlog(self._resync_all)
@@ -55,7 +58,7 @@ class Realtime:
         self._stale = Stale()
         binder = Binder(access, catalogs, projects, protection)
         self._following = Following(self.feed, self._stale, binder=binder, access=access, catalogs=catalogs, key=key)
-        self._snapshots = Snapshots(self.feed, self._following.refuse)
+        self._snapshots = Snapshots(self.feed, lists, self._following.refuse)
         self._rights = Rights(self._stale, self._following, self._snapshots, access=access, tokens=tokens)
         self._upkeep = Upkeep(
             lambda: self.connections,
@@ -78,7 +81,8 @@ class Realtime:
     async def join(self, connection: Connection) -> None:
         """The connection is told of what concerns it until it leaves. Raises TooManySockets, Unavailable."""
         if not self._tasks:
-            self._tasks = [start_forever("rights", self._rights.keep), start_forever("upkeep", self._upkeep.keep)]
+            work = {"rights": self._rights.keep, "upkeep": self._upkeep.keep, "readers": self._upkeep.keep_readers}
+            self._tasks = [start_forever(name, each) for name, each in work.items()]
         if connection.user_id is not None and self._count_of_user(connection) >= MAX_USER_SOCKETS:
             raise TooManySockets
         # Counted before anything is waited for, so that many at once are not each the last one.
@@ -122,20 +126,26 @@ class Realtime:
         self._stale.forget(connection)
 
     async def subscribe(
-        self, connection: Connection, id_: str, name: str, *, parse: Parse, render: Render, after: str | None = None
+        self,
+        connection: Connection,
+        id_: str,
+        name: str,
+        *,
+        parse: Parse,
+        render: Render,
+        where_bytes: int = 0,
+        after: str | None = None,
     ) -> None:
         """Begins with what is later than the cursor `after`, where that holds; else with a snapshot, when it is read.
 
-        What refuses it is told in `closed`.
+        `closed` tells the client what refuses the subscription.
         """
-        if len(connection.subscriptions) >= MAX_SUBSCRIPTIONS:
-            detail = f"A socket has at most {MAX_SUBSCRIPTIONS} subscriptions"
-            connection.write(frame("closed", id=id_, code="too_many_subscriptions", detail=detail))
+        if (refusal := self._find_refusal(connection, where_bytes)) is not None:
+            connection.write(frame("closed", id=id_, **render(TooManySubscriptions(refusal))))
             return
         begin_again = partial(self._snapshots.begin_again, connection)
-        subscription = Subscription(
-            connection, id_, name, parse=parse, render=render, begin_again=begin_again, after=after
-        )
+        options: Any = {"begin_again": begin_again, "where_bytes": where_bytes, "after": after}
+        subscription = Subscription(connection, id_, name, parse=parse, render=render, **options)
         self._following.begin(connection, subscription)
         try:
             await self._following.bind(connection, subscription)
@@ -145,6 +155,18 @@ class Realtime:
             self._following.refuse(connection, subscription, error)
         else:
             self._snapshots.load(connection, subscription)
+
+    def _find_refusal(self, connection: Connection, where_bytes: int) -> str | None:
+        """Why the socket cannot have another subscription, with a filter of so many bytes; None where it can."""
+        if len(connection.subscriptions) >= MAX_SUBSCRIPTIONS:
+            return f"A socket has at most {MAX_SUBSCRIPTIONS} subscriptions; end one first"
+        if connection.where_bytes() + where_bytes > MAX_SOCKET_WHERE_BYTES:
+            return (
+                f"The filters of a socket have at most {int(MAX_SOCKET_WHERE_BYTES):,} bytes; end a subscription first"
+            )
+        if self._following.where_bytes + where_bytes > MAX_WHERE_BYTES:
+            return "The filters of all subscriptions take too much memory; try again later"
+        return None
 
     def unsubscribe(self, connection: Connection, subscription: Subscription) -> None:
         self._following.end(connection, subscription)

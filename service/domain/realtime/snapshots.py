@@ -1,13 +1,15 @@
 """How a subscription begins: with what its client missed since its cursor, else with what is there at one moment."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 
 import structlog
 
-from service.bounds import MAX_CHANGES_BYTES, MAX_MISSED, MAX_RESUMES, MAX_SNAPSHOT_BYTES, MAX_SNAPSHOTS
+from service.bounds import MAX_CHANGES_BYTES, MAX_MISSED, MAX_SNAPSHOT_BYTES
+from service.domain.lists import LIST_SECONDS, Lists
 from service.domain.realtime.binding import Bound
 from service.domain.realtime.channels import Channel, Images, Missing
 from service.domain.realtime.connections import FAILED, Connection
@@ -15,27 +17,30 @@ from service.domain.realtime.cursors import read_cursor
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.subscriptions import Subscription, frame
 from service.domain.steps import run_in_steps
-from service.errors import ServiceError, Unavailable, page_too_large
+from service.errors import Busy, ServiceError, Unavailable, page_too_large
 from service.observe.metrics import RESYNCS
 from service.query.populate import Row, show_rows
 from service.schema.steps import Steps
-from service.storage.change_feed import Moment
+from service.storage.change_feed import HistoryLost
 from service.storage.moments import find_at
 
 log = structlog.get_logger()
 
-# How many snapshots may come to nothing before the client is told.
+# So many snapshots may come to nothing before the subscription is closed.
 ATTEMPTS = 5
+# The event loop does other work after so many seconds of reading what a client missed.
+STEP_SECONDS = 0.005
 
 
 class Snapshots:
     """`refuse` is called where a subscription cannot begin."""
 
-    def __init__(self, feed: ChangeFeed, refuse: Callable[[Connection, Subscription, ServiceError], None]) -> None:
+    def __init__(
+        self, feed: ChangeFeed, lists: Lists, refuse: Callable[[Connection, Subscription, ServiceError], None]
+    ) -> None:
         self._feed = feed
+        self._lists = lists
         self._refuse = refuse
-        self._snapshots = asyncio.Semaphore(MAX_SNAPSHOTS)
-        self._resumes = asyncio.Semaphore(MAX_RESUMES)
 
     def begin_again(self, connection: Connection, subscription: Subscription, reason: str) -> None:
         RESYNCS.labels(reason).inc()
@@ -43,8 +48,8 @@ class Snapshots:
         self.load(connection, subscription)
 
     def load(self, connection: Connection, subscription: Subscription) -> None:
-        """Whatever was being read for it is of no use any more: two at once would undo each other's order."""
-        subscription.load()
+        """A read that is under way for the subscription ends: two at once would undo each other's order."""
+        subscription.queue()
         if subscription.task is not None:
             subscription.task.cancel()
         task = subscription.task = asyncio.create_task(self._send(connection, subscription))
@@ -53,7 +58,7 @@ class Snapshots:
 
     async def _send(self, connection: Connection, subscription: Subscription) -> None:
         try:
-            if await self._try_resume(subscription):
+            if await self._try_resume(connection, subscription):
                 return
             for _ in range(ATTEMPTS):
                 if await self._try_snapshot(connection, subscription):
@@ -62,23 +67,26 @@ class Snapshots:
         except ServiceError as error:
             self._refuse(connection, subscription, error)
         except Exception:
-            # Nobody else would notice that nothing comes.
+            # The client would wait for ever.
             log.exception("snapshot_failed")
             connection.close(FAILED)
 
     @asynccontextmanager
-    async def _turn(self, turns: asyncio.Semaphore, subscription: Subscription) -> AsyncIterator[None]:
-        """Begins when what is written from now on is told, and waits for it in the subscription.
+    async def _turn(self, connection: Connection, subscription: Subscription) -> AsyncIterator[None]:
+        """The socket's one turn to read, with room for what is read and a place among its project's lists.
 
-        Nothing is awaited between that and the context: a flood may have begun while others had their turn.
+        The context begins when the feed delivers what is written from now on, and the subscription keeps it. Nothing is
+        awaited between that look and the context: a flood may have begun while the subscription waited. Raises Busy.
         """
         while True:
             await self._wait_until_told(subscription)
-            async with turns:
-                if self._is_told(subscription):
-                    subscription.load()
-                    yield
-                    return
+            async with connection.turn:
+                await connection.room()
+                async with self._lists.place(connection.caller.project.database):
+                    if self._is_told(subscription):
+                        subscription.load()
+                        yield
+                        return
 
     async def _wait_until_told(self, subscription: Subscription) -> None:
         """Raises Unavailable."""
@@ -93,36 +101,66 @@ class Snapshots:
         is_held = subscription.bound is not None and self._feed.floods.is_held(subscription.bound.namespace)
         return not is_held and self._feed.position > 0
 
-    async def _try_resume(self, subscription: Subscription) -> bool:
-        """Whether all that is later than the client's cursor was sent, in one frame, so that it needs no snapshot."""
+    async def _try_resume(self, connection: Connection, subscription: Subscription) -> bool:
+        """True where all that is later than the client's cursor was sent in one frame, so that it needs no snapshot."""
         bound, channel, after = subscription.bound, subscription.channel, subscription.after
         subscription.after = None
         at = read_cursor(after, subscription.sign) if after is not None else None
         if bound is None or channel is None or at is None:
             return False
-        async with self._turn(self._resumes, subscription):
+        async with self._turn(connection, subscription):
             # What is later than this comes by the feed.
             position = self._feed.position
-            moments = await self._feed.find_between(bound.namespace, at, position, most=MAX_MISSED)
-        if moments is None or subscription.bound is not bound or subscription.spoilt is not None:
-            return False
-        missed = read_missed(channel, moments)
-        if missed is None or len(missed) > MAX_CHANGES_BYTES:
-            return False
-        subscription.write(max(at, position), missed)
-        subscription.begin(max(at, position))
+            missed = await self._read_missed(bound, channel, at, position)
+            if missed is None or subscription.bound is not bound or subscription.spoilt is not None:
+                return False
+            subscription.write(max(at, position), missed)
+            subscription.begin(max(at, position))
         return True
 
+    async def _read_missed(self, bound: Bound, channel: Channel, at: int, position: int) -> bytes | None:
+        """The changes between two moments, as the inside of a JSON array; None where a snapshot takes their place.
+
+        That is past MAX_CHANGES_BYTES or MAX_MISSED, past the time of a list, and where MongoDB does not tell all.
+        """
+        missed, left, count, began = list[bytes](), int(MAX_CHANGES_BYTES), 0, time.thread_time()
+        try:
+            async with (
+                asyncio.timeout(LIST_SECONDS),
+                aclosing(self._feed.read_between(bound.namespace, at, position, bound.wanted_at)) as changes,
+            ):
+                async for change in changes:
+                    written = channel.read(Images(change))
+                    missed += [written] if written is not None else []
+                    left, count = left - len(written or b"") - 1, count + 1
+                    if left < 0 or count > MAX_MISSED:
+                        return None
+                    if time.thread_time() - began > STEP_SECONDS:
+                        await asyncio.sleep(0)
+                        began = time.thread_time()
+        except (Missing, HistoryLost, TimeoutError):
+            return None
+        return b",".join(missed)
+
     async def _try_snapshot(self, connection: Connection, subscription: Subscription) -> bool:
-        """Whether it was sent; not where something spoilt it meanwhile."""
-        async with self._turn(self._snapshots, subscription):
-            bound = subscription.bound
-            if bound is None:
-                return True
-            rows, at = await find_at(bound.database, bound.command(), self._feed.position)
-            documents = await run_in_steps(bound.database, write_rows(bound, rows[: bound.query.limit]))
+        """True where it was sent, or another task has the subscription; False where something spoilt it meanwhile."""
+        try:
+            async with self._turn(connection, subscription):
+                return await self._read_snapshot(connection, subscription)
+        except Busy:
+            if not subscription.has_begun:
+                raise
+            # A subscription that goes on tries again: thousands may begin anew in the same moment.
+            return False
+
+    async def _read_snapshot(self, connection: Connection, subscription: Subscription) -> bool:
+        bound = subscription.bound
+        if bound is None:
+            return True
+        rows, at = await find_at(bound.database, bound.command(), self._feed.position, seconds=LIST_SECONDS)
+        documents = await run_in_steps(bound.database, write_rows(bound, rows[: bound.query.limit]))
         if subscription.bound is not bound:
-            # Bound anew meanwhile, or ended: another task has it.
+            # Bound to something else meanwhile, or ended: another task has it.
             return True
         if subscription.spoilt is not None:
             return False
@@ -150,12 +188,3 @@ def write_rows(bound: Bound, rows: Sequence[Row]) -> Steps[bytes]:
         if left < -1:
             raise page_too_large(f"The snapshot would have more than {MAX_SNAPSHOT_BYTES} bytes")
     return b",".join(written)
-
-
-def read_missed(channel: Channel, moments: Iterable[Moment]) -> bytes | None:
-    """The changes of some moments, one after the other; None where MongoDB does not tell all of one."""
-    try:
-        found = [channel.read(Images(change)) for moment in moments for change in moment.changes]
-    except Missing:
-        return None
-    return b",".join(each for each in found if each is not None)

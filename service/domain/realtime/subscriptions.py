@@ -26,15 +26,19 @@ class Line(Protocol):
     def write(self, frame: bytes, cursor: str | None = None) -> None: ...
 
     def is_behind(self) -> bool:
-        """Whether too much waits for the client to read it."""
+        """True where too much waits for the client to read it."""
+
+    def kept(self) -> int:
+        """The bytes of changes that the subscriptions of the connection keep."""
 
 
 class State(Enum):
-    """LOADING until the snapshot is sent; PAUSED while it is looked again who may read; SLOW from when its client did not
+    """QUEUED until the snapshot is read; LOADING until it is sent; PAUSED while the rights are read again; SLOW from when the
 
-    read until it has read all.
+    client did not read until it has read all. Only LOADING and PAUSED keep the changes that come.
     """
 
+    QUEUED = "queued"
     LOADING = "loading"
     LIVE = "live"
     PAUSED = "paused"
@@ -52,12 +56,12 @@ class Subscription:
         "_head",
         "_line",
         "_since",
-        "_size",
         "_waiting",
         "after",
         "bound",
         "channel",
         "id",
+        "kept",
         "name",
         "parse",
         "render",
@@ -65,6 +69,7 @@ class Subscription:
         "spoilt",
         "state",
         "task",
+        "where_bytes",
     )
 
     def __init__(
@@ -76,13 +81,16 @@ class Subscription:
         parse: Parse,
         render: Render,
         begin_again: BeginAgain,
+        where_bytes: int = 0,
         after: str | None = None,
     ) -> None:
         self.id = id_
+        # The bytes of its filter as JSON: what it takes in memory grows with them.
+        self.where_bytes = where_bytes
         self.name = name
         self.parse = parse
         self.render = render
-        self.state = State.LOADING
+        self.state = State.QUEUED
         self.bound: Bound | None = None
         self.channel: Channel | None = None
         # The cursor that the client came with, until it was looked at.
@@ -95,16 +103,29 @@ class Subscription:
         self._line = line
         self._begin_again = begin_again
         self._waiting: list[tuple[int, bytes]] = []
-        self._size = 0
+        # The bytes of the changes that wait.
+        self.kept = 0
         # The moment of the snapshot.
         self._since = 0
         self._head = b'{"type":"changes","id":%s,"changes":[' % orjson.dumps(id_)
 
+    def queue(self) -> None:
+        """A snapshot will be read; changes before that are part of it."""
+        self._drop_waiting(State.QUEUED)
+
     def load(self) -> None:
-        """What comes from now on waits for the snapshot."""
-        self.state, self.spoilt = State.LOADING, None
+        """Changes from now on wait for the snapshot."""
+        self._drop_waiting(State.LOADING)
+
+    def _drop_waiting(self, state: State) -> None:
+        self.state, self.spoilt = state, None
         self._waiting.clear()
-        self._size = 0
+        self.kept = 0
+
+    @property
+    def has_begun(self) -> bool:
+        """True once a snapshot, or what was missed, has been sent."""
+        return self._since > 0
 
     def begin(self, at: int) -> None:
         """The snapshot was sent, which is as of `at`."""
@@ -114,8 +135,7 @@ class Subscription:
     def pause(self) -> None:
         """What comes from now on waits until it is known by what rights it is told."""
         if self.state is State.LIVE:
-            self.load()
-            self.state = State.PAUSED
+            self._drop_waiting(State.PAUSED)
 
     def go_on(self) -> None:
         """The rights are what they were."""
@@ -128,7 +148,7 @@ class Subscription:
             self._tell_waiting()
 
     def _tell_waiting(self) -> None:
-        waiting, self._waiting, self._size = self._waiting, [], 0
+        waiting, self._waiting, self.kept = self._waiting, [], 0
         self.state = State.LIVE
         DELIVERIES.inc(sum([self.deliver(each, changes) for each, changes in waiting]))
 
@@ -137,16 +157,16 @@ class Subscription:
         if self.state is State.LIVE:
             # The snapshot may be ahead of what MongoDB has told so far.
             return at > self._since and self._send(at, changes)
-        if self.state is not State.SLOW:
+        if self.state in KEEPING and self.spoilt is None:
             self._keep(at, changes)
         return False
 
     def _keep(self, at: int, changes: bytes) -> None:
-        self._size += len(changes)
-        if self._size > MAX_CHANGES_BYTES:
+        if self._line.kept() + len(changes) > MAX_CHANGES_BYTES:
+            self._drop_waiting(self.state)
             self.spoilt = TOO_LARGE
-            self._waiting.clear()
         else:
+            self.kept += len(changes)
             self._waiting.append((at, changes))
 
     def _send(self, at: int, changes: bytes) -> bool:
@@ -170,8 +190,11 @@ class Subscription:
     def resync(self, reason: str) -> None:
         if self.state is State.LIVE:
             self._begin_again(self, reason)
-        elif self.state is not State.SLOW:
+        elif self.state in KEEPING:
             self.spoilt = reason
+
+
+KEEPING = (State.LOADING, State.PAUSED)
 
 
 def frame(type_: str, **parts: Any) -> bytes:

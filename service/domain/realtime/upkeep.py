@@ -8,7 +8,7 @@ import structlog
 
 from service.domain.access.caller import KeyCaller
 from service.domain.projects.lookup import Project, Projects
-from service.domain.realtime.connections import EXPIRY_SECONDS, TOO_SLOW, UNAUTHENTIC, Connection
+from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.snapshots import Snapshots
 from service.domain.realtime.stale import Stale
@@ -42,11 +42,16 @@ class Upkeep:
         self._projects = projects
         self._looked_at = self._ticked_at = time.monotonic()
 
+    async def keep_readers(self) -> None:
+        """Looks after clients that read too little. It waits for nothing, so a database that is away delays no close."""
+        await asyncio.sleep(LOOK_SECONDS)
+        for connection in self._find_connections():
+            for subscription in connection.look_at_reader():
+                self._snapshots.begin_again(connection, subscription, SLOW)
+
     async def keep(self) -> None:
         await asyncio.sleep(LOOK_SECONDS)
         moment, connections = time.monotonic(), self._find_connections()
-        for connection in connections:
-            self._look_after_slow(connection)
         if moment - self._looked_at >= CREDENTIAL_SECONDS:
             self._looked_at = moment
             await self._look_at_credentials(connections)
@@ -54,14 +59,6 @@ class Upkeep:
             self._ticked_at = moment
             for connection in connections:
                 self._tick(connection)
-
-    def _look_after_slow(self, connection: Connection) -> None:
-        slow = connection.slow()
-        if slow and connection.is_drained():
-            for subscription in slow:
-                self._snapshots.begin_again(connection, subscription, SLOW)
-        elif connection.is_too_slow:
-            connection.close(TOO_SLOW)
 
     async def _look_at_credentials(self, connections: Iterable[Connection]) -> None:
         projects: dict[str, Project | None] = {}

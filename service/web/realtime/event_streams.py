@@ -11,14 +11,14 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.realtime.connections import USERS, Connection
+from service.domain.realtime.connections import TOO_SLOW, USERS, Connection
 from service.domain.realtime.subscriptions import frame
 from service.errors import Busy, Invalid, InvalidApiKey, InvalidToken, ListNotLive, NotLive, ServiceError, Unavailable
 from service.query.nodes import Count, ListQuery
@@ -65,7 +65,15 @@ async def _follow(request: Request, caller: ProjectCaller, services: Services, n
         stack.callback(services.realtime.leave, connection)
         after = request.headers.get("last-event-id")
         parse = make_parse(request.scope["query_string"])
-        await services.realtime.subscribe(connection, LIST, name, parse=parse, render=sink.refuse, after=after)
+        await services.realtime.subscribe(
+            connection,
+            LIST,
+            name,
+            parse=parse,
+            render=sink.refuse,
+            where_bytes=len(request.scope["query_string"]),
+            after=after,
+        )
         await sink.wait()
         if sink.refusal is not None:
             raise sink.refusal
@@ -93,8 +101,18 @@ def make_parse(query_string: bytes) -> Callable[[], ListQuery]:
     return parse
 
 
+class Outlet(Protocol):
+    """The server's side of a stream: what it has taken and the client has not."""
+
+    def waiting(self) -> int: ...
+
+    async def room(self) -> None: ...
+
+    def cut(self) -> None: ...
+
+
 class EventSink:
-    """The frames that wait to be sent to one client. It holds few: nothing more is written to who does not read."""
+    """The frames that wait to be sent to one client."""
 
     def __init__(self, caller: ProjectCaller) -> None:
         self.written = 0
@@ -105,9 +123,18 @@ class EventSink:
         self._waiting = 0
         self._is_over = False
         self._has_more = asyncio.Event()
+        self._is_handed_over = asyncio.Event()
+        self._is_handed_over.set()
+        # None until the answer begins.
+        self.outlet: Outlet | None = None
 
     def waiting(self) -> int:
-        return self._waiting
+        return self._waiting + (self.outlet.waiting() if self.outlet is not None else 0)
+
+    async def room(self) -> None:
+        await self._is_handed_over.wait()
+        if self.outlet is not None:
+            await self.outlet.room()
 
     def write(self, frame: bytes, cursor: str | None = None) -> None:
         if self._is_over or self.refusal is not None:
@@ -116,6 +143,7 @@ class EventSink:
         self.written += len(event)
         self._waiting += len(event)
         self._events.append(event)
+        self._is_handed_over.clear()
         # There is one subscription, and nothing after its end.
         self._is_over = event.startswith(b"event: closed\n")
         self._has_more.set()
@@ -129,7 +157,12 @@ class EventSink:
         return list_violations(error) if isinstance(error, Invalid) else error.body()
 
     def close(self, code: int, reason: str = "") -> None:  # noqa: ARG002 - it is for sockets
-        """Ends the stream; who is to come back with another credential is told so."""
+        """Ends the stream; a client that must come back with another credential gets the reason.
+
+        A client that does not read is cut off: nothing reaches it.
+        """
+        if code == TOO_SLOW and self.outlet is not None:
+            self.outlet.cut()
         error: ServiceError = Unavailable()
         if code == UNAUTHENTIC:
             error = InvalidToken() if isinstance(self._caller, UserCaller) else InvalidApiKey()
@@ -160,6 +193,7 @@ class EventSink:
                 self._events.clear()
                 yield piece
                 self._waiting = sum(map(len, self._events))
+            self._is_handed_over.set()
 
 
 def write_event(frame: bytes, cursor: str | None) -> bytes:
@@ -185,7 +219,7 @@ class EventStream(Response):
             deadline.leave()
             scope["state"][BEGUN] = time.perf_counter()
             if (begin := scope.get("extensions", {}).get(EVENTS_EXTENSION)) is not None:
-                begin(self._sink.stop)
+                self._sink.outlet = begin(self._sink.stop)
             await self._send(receive, send)
 
     async def _send(self, receive: Receive, send: Send) -> None:

@@ -1,5 +1,6 @@
 """What a client sends over a socket, read as strictly as the body of a request, and what refuses it as it is told."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -64,8 +65,18 @@ def is_id(value: object) -> bool:
     return isinstance(value, str) and 1 <= len(value) <= MAX_ID
 
 
+def count_where_bytes(message: dict[str, Any]) -> int:
+    """The bytes of a subscription's filter, as JSON without spaces."""
+    where = message.get("where")
+    return len(json.dumps(where, separators=(",", ":"), ensure_ascii=False).encode()) if where is not None else 0
+
+
 def make_parse(message: dict[str, Any]) -> Callable[[], ListQuery]:
-    """What reads the query of a subscription. That raises Invalid, NotLive."""
+    """What reads the query of a subscription. That raises Invalid, NotLive.
+
+    It lives as long as the subscription, so it keeps no cursor, which may be as long as a message.
+    """
+    message = message | ({"after": ""} if isinstance(message.get("after"), str) else {})
 
     def parse() -> ListQuery:
         kept = {name: value for name, value in message.items() if name not in NOT_LIVE}
@@ -91,6 +102,15 @@ def render_refusal(error: ServiceError) -> dict[str, object]:
         return {"code": TOO_LARGE, "detail": error.violations[0].msg}
     found = [replace(each, loc=("body", *each.loc[1:])) for each in error.violations]
     return list_violations(Invalid(found, omitted=error.omitted))
+
+
+def find_refusal(parse: Callable[[], object]) -> dict[str, object]:
+    """The code and the detail of what refuses a query by its form."""
+    try:
+        parse()
+    except ServiceError as error:
+        return render_refusal(error)
+    raise ValueError("The query has no fault")
 
 
 def write_error(detail: str, id_: str | None = None) -> bytes:

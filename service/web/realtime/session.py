@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 from starlette.types import Receive, Scope
 
-from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS
+from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
 from service.domain.access.caller import UserCaller
 from service.domain.limits.limiter import DAILY, describe_settings
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, Sink
@@ -19,7 +19,16 @@ from service.schema.values import write_time
 from service.services import Services
 from service.web.realtime.bucket import Bucket
 from service.web.realtime.greeting import LIMITED, UNAUTHENTIC, Refused, count, expiry, find_caller, greet
-from service.web.realtime.messages import is_id, make_parse, read_hello, read_message, render_refusal, write_error
+from service.web.realtime.messages import (
+    count_where_bytes,
+    find_refusal,
+    is_id,
+    make_parse,
+    read_hello,
+    read_message,
+    render_refusal,
+    write_error,
+)
 
 log = structlog.get_logger()
 
@@ -54,6 +63,8 @@ class Session:
         try:
             self._write_ready(connection)
             while connection.is_open and (message := await self._next()) is not None:
+                # A client that does not read its answers gets no more of them.
+                await connection.room()
                 await self._read(connection, message)
         except Refused as refused:
             connection.close(refused.code)
@@ -118,6 +129,7 @@ class Session:
                 user_id=connection.user_id,
                 expires_at=write_time(moment) if moment is not None else None,
                 limits={
+                    "sockets": int(MAX_USER_SOCKETS),
                     "subscriptions": int(MAX_SUBSCRIPTIONS),
                     "message_bytes": int(MAX_MESSAGE_BYTES),
                     "messages_per_second": MESSAGES_A_SECOND,
@@ -134,18 +146,23 @@ class Session:
             self._refuse(connection, "A subscription has an id of 1 to 64 characters")
         elif id_ in connection.subscriptions:
             self._refuse(connection, "This id is in use", id_)
-        elif not isinstance(name, str):
-            self._refuse(connection, "A subscription names a collection", id_)
         elif await self._is_counted(connection, id_):
-            after = message.get("after")
-            await self._services.realtime.subscribe(
-                connection,
-                id_,
-                name,
-                parse=make_parse(message),
-                render=render_refusal,
-                after=after if isinstance(after, str) else None,
-            )
+            await self._follow(connection, message, id_, name)
+
+    async def _follow(self, connection: Connection, message: Message, id_: str, name: object) -> None:
+        parse, after = make_parse(message), message.get("after")
+        if not isinstance(name, str):
+            connection.write(frame("closed", id=id_, **find_refusal(parse)))
+            return
+        await self._services.realtime.subscribe(
+            connection,
+            id_,
+            name,
+            parse=parse,
+            render=render_refusal,
+            where_bytes=count_where_bytes(message),
+            after=after if isinstance(after, str) else None,
+        )
 
     async def _is_counted(self, connection: Connection, id_: str) -> bool:
         """Whether the day has room for it, which is told where it has none."""

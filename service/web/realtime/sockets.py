@@ -18,7 +18,7 @@ from service.web.realtime.session import Session
 PATH = "/realtime"
 # Where the server leaves the socket for the application, which writes to it without a queue.
 EXTENSION = "auth_collections.sink"
-# Where the server leaves what begins a stream of events: it is called with what the server calls when it stops.
+# Where the server leaves what begins a stream of events: it takes what the server calls when it stops, and returns an outlet.
 EVENTS_EXTENSION = "auth_collections.events"
 NO_QUERY = "Credentials and all else go into the first message, never into the URL"
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -123,3 +123,55 @@ async def opened(address: str, **headers: str) -> AsyncIterator[Live]:
         f"ws://{address}/realtime", additional_headers=headers, compression=None, max_size=None
     ) as connection:
         yield Live(connection)
+
+
+class Deaf:
+    """A client that says hello, and then sends what it likes and reads nothing. The kernel takes little for it."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self._writer = writer
+
+    async def say(self, **message: Any) -> None:
+        await self.send(TEXT, json.dumps(message).encode())
+
+    async def send(self, opcode: int, payload: bytes, *, times: int = 1) -> None:
+        """Whole frames, masked with zeros (RFC 6455 section 5.2)."""
+        size = len(payload)
+        length = bytes((128 | size,)) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
+        self._writer.write((bytes((0x80 | opcode,)) + length + bytes(4) + payload) * times)
+        await self._writer.drain()
+
+    async def gone(self) -> None:
+        """Reads what there is, until the connection has ended."""
+        with suppress(ConnectionError):
+            while await self.reader.read(1_048_576):
+                pass
+
+
+TEXT, PING = 1, 9
+HANDSHAKE = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: {}==\r\n"
+
+
+@asynccontextmanager
+async def requested(address: str, path: str, headers: str) -> AsyncIterator[Deaf]:
+    """A GET whose answer is read up to the end of its headers, and no further."""
+    host, _, port = address.partition(":")
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    connection.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(connection, (host, int(port)))
+    reader, writer = await asyncio.open_connection(sock=connection, limit=4_096)
+    try:
+        writer.write(f"GET {path} HTTP/1.1\r\nhost: {address}\r\n{headers}\r\n".encode())
+        await reader.readuntil(b"\r\n\r\n")
+        yield Deaf(reader, writer)
+    finally:
+        writer.transport.abort()
+
+
+@asynccontextmanager
+async def deaf(address: str, **credential: str) -> AsyncIterator[Deaf]:
+    async with requested(address, "/realtime", HANDSHAKE.format("A" * 22)) as client:
+        await client.say(type="hello", **credential)
+        yield client

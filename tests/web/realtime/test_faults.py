@@ -69,7 +69,7 @@ async def test_w7_a_bulk_write_delays_nobody_who_follows_something_else(
 
     Also where MongoDB is told of no names, for there are too many.
     """
-    monkeypatch.setattr("service.storage.change_feed.NAMED", named)
+    monkeypatch.setattr("service.storage.change_stages.NAMED", named)
     monkeypatch.setattr("service.storage.change_feed.BATCH", 5)
     monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", SECONDS)
     declared = {"name": "quiet", "schema": {"text": {"type": "string"}}, "realtime": True}

@@ -3,14 +3,13 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
 from bson import Timestamp
 from pymongo import AsyncMongoClient
 
-from service.bounds import MAX_SNAPSHOTS
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.backlog import Backlog
@@ -20,12 +19,14 @@ from service.domain.realtime.floods import Floods
 from service.errors import Unavailable
 from service.services import Services
 from service.storage import moments
-from service.storage.change_feed import ChangeStream, HistoryLost, Moment
+from service.storage.change_feed import Change, ChangeStream, HistoryLost, Moment
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
 from tests.web.realtime.live import SECONDS, Live
 
 OPEN: dict[str, Any] = {"collections": {"messages": {"read": "users"}}}
+# Subscriptions of one socket; it reads their snapshots one after the other.
+COUNT = 5
 FIND_AT = "service.domain.realtime.snapshots.find_at"
 
 
@@ -72,12 +73,14 @@ async def test_w10_who_is_bound_anew_while_missed_changes_are_read_is_told_once(
     between, has_between = asyncio.Event(), asyncio.Event()
     reading, gates = list[int](), [asyncio.Event(), asyncio.Event()]
 
-    async def find_between(*_: Any, **__: Any) -> None:
+    async def read_between(*_: Any, **__: Any) -> AsyncGenerator[Change, None]:
         between.set()
         await has_between.wait()
+        for change in list[Change]():
+            yield change
 
-    async def find_at(*arguments: Any) -> Any:
-        found = await moments.find_at(*arguments)
+    async def find_at(*arguments: Any, **options: Any) -> Any:
+        found = await moments.find_at(*arguments, **options)
         reading.append(len(reading))
         if len(reading) <= len(gates):
             await gates[len(reading) - 1].wait()
@@ -88,7 +91,7 @@ async def test_w10_who_is_bound_anew_while_missed_changes_are_read_is_told_once(
     await live.expect("closed")
     await create(messages, text="missed")
     await until(lambda: services.realtime.feed.position > int(cursor.partition(".")[0], 16))
-    monkeypatch.setattr("service.domain.realtime.feed.find_between", find_between)
+    monkeypatch.setattr("service.domain.realtime.feed.read_between", read_between)
     monkeypatch.setattr(FIND_AT, find_at)
     await live.send(type="subscribe", id="m", collection="messages", after=cursor)
     await until(between.is_set)
@@ -122,15 +125,15 @@ async def test_w7_nobody_begins_while_a_collection_is_held_back(
     await live.hello(key=messages.key)
     may_read, reading = asyncio.Event(), list[int]()
 
-    async def find_at(*arguments: Any) -> Any:
+    async def find_at(*arguments: Any, **options: Any) -> Any:
         reading.append(1)
         await may_read.wait()
-        return await moments.find_at(*arguments)
+        return await moments.find_at(*arguments, **options)
 
     monkeypatch.setattr(FIND_AT, find_at)
-    for number in range(MAX_SNAPSHOTS + 1):
+    for number in range(COUNT):
         await live.send(type="subscribe", id=str(number), collection="messages")
-    await until(lambda: len(reading) == MAX_SNAPSHOTS)
+    await until(lambda: reading)
     floods._hold(namespace)  # noqa: SLF001 - as when a reply is full for the third time
     services.realtime.feed._open()  # noqa: SLF001
     may_read.set()
@@ -139,7 +142,7 @@ async def test_w7_nobody_begins_while_a_collection_is_held_back(
     await live.nothing()
     made = await create(messages, text="not told")
     services.realtime.feed.insist(namespace)
-    found = [await live.expect("snapshot") for _ in range(MAX_SNAPSHOTS + 1)]
+    found = [await live.expect("snapshot") for _ in range(COUNT)]
     assert all(each["documents"] == [made] for each in found)
 
 

@@ -2,17 +2,17 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
-from service.bounds import MAX_RESUMES
 from service.services import Services
 from service.storage import change_feed
-from service.storage.change_feed import HistoryLost
+from service.storage.change_feed import Change, HistoryLost
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, merge, put_rules, sign_up
-from tests.web.realtime.live import Live
+from tests.web.realtime.live import SECONDS, Live
 
 ROOM = {"room_id_eq": "r1"}
 
@@ -80,15 +80,16 @@ async def test_w10_many_who_come_back_at_once_are_told_once(
     cursor = (await live.subscribe("messages"))["cursor"]
     await create(messages, text="missed")
     await live.expect("changes")
-    find_between, has_read = change_feed.find_between, asyncio.Event()
+    read_between, has_read = change_feed.read_between, asyncio.Event()
 
-    async def reading(*arguments: Any, **options: Any) -> Any:
-        found = await find_between(*arguments, **options)
+    async def reading(*arguments: Any, **options: Any) -> AsyncGenerator[Change, None]:
+        async for change in read_between(*arguments, **options):
+            yield change
         await has_read.wait()
-        return found
 
-    monkeypatch.setattr("service.domain.realtime.feed.find_between", reading)
-    again, count = await greeted(messages, open_socket), int(MAX_RESUMES) + 1
+    monkeypatch.setattr("service.domain.realtime.feed.read_between", reading)
+    monkeypatch.setattr("service.domain.realtime.snapshots.LIST_SECONDS", SECONDS)
+    again, count = await greeted(messages, open_socket), 5
     for number in range(count):
         await again.send(type="subscribe", id=str(number), collection="messages", after=cursor)
     await again.send(type="ping")
@@ -164,10 +165,63 @@ async def test_w6_a_cursor_of_last_week_is_a_snapshot(
     (connection,) = [each for each in services.realtime.connections if "m" in each.subscriptions]
     cursor = connection.subscriptions["m"].sign(services.realtime.feed.position - (7 * 86_400 << 32))
 
-    async def forgotten(*_: object, **__: object) -> None:
+    async def forgotten(*_: object, **__: object) -> AsyncGenerator[Change, None]:
+        for change in list[Change]():
+            yield change
         raise HistoryLost
 
-    monkeypatch.setattr("service.domain.realtime.feed.find_between", forgotten)
+    monkeypatch.setattr("service.domain.realtime.feed.read_between", forgotten)
     made = await create(messages, text="x")
     frame = await resume(await greeted(messages, open_socket), cursor)
     assert (frame["type"], frame["documents"]) == ("snapshot", [made])
+
+
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "eq": {"text_eq": "a"},
+    "ne": {"text_ne": "a"},
+    "gt": {"extra_gt": 1},
+    "lte": {"extra_lte": 1},
+    "in": {"text_in": ["a", "b"]},
+    "hasall": {"extra_hasall": [1, 2]},
+    "contains": {"text_contains": "a"},
+    "startswith": {"text_startswith": "a.*"},
+    "isnull": {"note_isnull": True},
+    "not": {"not": {"text_eq": "a"}},
+    "or": {"or": [{"text_eq": "a"}, {"data.extra.deep_eq": 1}]},
+    "and": {"and": [{"text_ne": "c"}, {"or": [{"extra_gt": 1}, {"note_isnull": False}]}]},
+    "id": {"id_ne": "0" * 24},
+}
+STEPS: list[dict[str, Any]] = [
+    {"text": "a", "extra": 1},
+    {"text": "b", "extra": [1, 2, 3]},
+    {"text": "a.*c", "extra": {"deep": 1}},
+    {"text": "c", "note": "n", "extra": None},
+    {"text": "a", "extra": [{"deep": 1}, 2]},
+]
+
+
+@pytest.mark.parametrize("where", CONDITIONS.values(), ids=CONDITIONS)
+async def test_v25_a_resume_tells_what_was_delivered_live(
+    messages: Api, open_socket: Open, where: dict[str, Any]
+) -> None:
+    """MongoDB filters what a client missed; the worker judges what it delivers. Both find the same changes."""
+    live, watching = await greeted(messages, open_socket), await greeted(messages, open_socket)
+    await watching.subscribe("messages", where={"text_eq": "last"})
+    cursor = (await live.subscribe("messages", where=where))["cursor"]
+    made = await create(messages, **STEPS[0])
+    for step in STEPS[1:]:
+        await merge(messages, made, **step)
+        await create(messages, **step)
+    await merge(messages, made, **STEPS[0])
+    await delete(messages, made)
+    last = await create(messages, text="last", note="n", extra=7)
+    assert await watching.change() == {"op": "enter", "document": last}
+    delivered: list[dict[str, Any]] = []
+    await live.send(type="ping")
+    while (frame := await live.next())["type"] != "pong":
+        delivered += frame["changes"]
+    again = await greeted(messages, open_socket)
+    frame = await resume(again, cursor, where=where)
+    assert frame["type"] == "changes"
+    assert frame["changes"] == delivered
