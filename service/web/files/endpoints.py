@@ -52,13 +52,15 @@ async def sign_urls(request: Request, caller: SecretKeyCaller | UserCaller, serv
 
 
 def _link(request: Request) -> Link:
-    """What a signed URL has behind the name. Raises Invalid for any other parameter."""
+    """The parameters of a file's URL. Raises Invalid for any other, and for a variant without a name."""
     pairs = dict(parse_pairs(request.scope["query_string"]))
     if unknown := pairs.keys() - {EXPIRES, SIGNATURE, VARIANT}:
         raise Invalid(
             Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden")
             for name in sorted(unknown)
         )
+    if pairs.get(VARIANT) == "":
+        raise Invalid.one(("query", VARIANT), "Name a declared variant, or leave the parameter out", type_="missing")
     return Link(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""), pairs.get(VARIANT, ""))
 
 

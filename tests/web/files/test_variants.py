@@ -19,7 +19,7 @@ from service.images.process import ImageProcess
 from service.services import Services
 from service.storage.files.variants import take_turn, variant_name
 from tests.conftest import BASE_URL, Api
-from tests.declared import declare
+from tests.declared import declare, violations
 
 PHOTOS = "/api/collections/photos/documents"
 RASTER = ["png", "jpg", "gif", "webp"]
@@ -129,6 +129,16 @@ async def test_who_waited_long_is_told_to_come_again(photos: Api, monkeypatch: p
 async def test_a_variant_that_is_not_declared(photos: Api, variant: str) -> None:
     url = (await create(photos))["data"]["image"]
     assert (await get(photos, url, variant)).status_code in {404, 422}
+
+
+async def test_a_variant_without_a_name_is_refused(photos: Api) -> None:
+    """Of a bare URL and of a signed one, of an image and of any other file."""
+    data = (await create(photos, file_part("image"), file_part("secret"), file_part("paper", "a.svg", SVG)))["data"]
+    for field in ("image", "secret", "paper"):
+        url = data[field].removeprefix(BASE_URL)
+        answer = await photos.http.get(f"{url}{'&' if '?' in url else '?'}variant=")
+        assert violations(answer) == [("query", "variant", "missing")]
+        assert (await photos.http.get(url)).status_code == 200
 
 
 async def test_what_has_no_variants(photos: Api) -> None:
