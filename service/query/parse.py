@@ -3,9 +3,11 @@
 <field>_<operator>=<value>     the operator is the last `_` word: `referred_by_id_isnull` is isnull of `referred_by_id`
 <relation>.<field>_<operator>  a field of the related record, up to three relations deep
 data.<field>.<field>_<operator>  a field of a nested object
+filters[<filter>]=<value>      any of these, as generated clients send the members of an object
 where={"<field>_<operator>": <value>, "or": [...]}   the same with typed values, joined: see `where`
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,6 +22,7 @@ from service.query.names import Fault, Path, check_conditions, read_name, read_p
 from service.query.nodes import Condition, Count, JsonCondition, ListQuery, Where
 from service.query.options import BODY, OPTIONS
 
+WRAPPED = re.compile(r"filters\[([^\[\]]+)\]")
 # At most some megabytes, even of the longest queries.
 CACHED_QUERIES = 256
 
@@ -46,11 +49,16 @@ def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
         raise Invalid.one(("query",), "The query string must be percent-encoded UTF-8", type_="value_error") from None
     if query_string and not pairs:
         raise Invalid.one(("query",), "The query string has no parameter", type_="value_error")
-    if len(dict(pairs)) < len(pairs):
-        times = Counter(name for name, _ in pairs)
-        repeated = [name for name in times if times[name] > 1]
-        raise Invalid(Violation(("query", name), "A parameter may be sent once", "repeated") for name in repeated)
+    if repeated := _find_repeated([name for name, _ in pairs]):
+        raise Invalid(repeated)
     return pairs
+
+
+def _find_repeated(names: list[str]) -> list[Violation]:
+    if len(set(names)) == len(names):
+        return []
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    return [Violation(("query", name), "A parameter may be sent once", "repeated") for name in repeated]
 
 
 def parse_filters(pairs: Iterable[tuple[str, str]]) -> ListQuery:
@@ -74,12 +82,20 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
             if option := OPTIONS.get(name):
                 options[option[0]] = option[1](text)
             else:
-                conditions.append(Condition(name, *read_name(name), text))
+                filter_name = _unwrap(name)
+                conditions.append(Condition(filter_name, *read_name(filter_name), text))
         except Fault as fault:
             violations.append(Violation(("query", name), str(fault), "value_error"))
         except Invalid as invalid:
             violations += invalid.violations
+    violations += _find_repeated([condition.parameter for condition in conditions])
     return _complete(options, tuple(conditions), violations, ("query",))
+
+
+def _unwrap(name: str) -> str:
+    """`filters[title_eq]`, as generated clients send the parameter `filters` of the OpenAPI document → `title_eq`."""
+    found = WRAPPED.fullmatch(name)
+    return found[1] if found else name
 
 
 def parse_body(body: Mapping[str, Any]) -> ListQuery:

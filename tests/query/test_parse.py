@@ -24,6 +24,9 @@ SPELLINGS: list[tuple[str, ListQuery]] = [
     ("a.data.b.c_eq=x", ListQuery((Condition("a.data.b.c_eq", ("a", "data", "b", "c"), "eq", "x"),))),
     ("IMDB+Rating_gte=8.5", ListQuery((Condition("IMDB Rating_gte", ("IMDB Rating",), "gte", "8.5"),))),
     ("%C3%BC_eq=%26%3D", ListQuery((Condition("ü_eq", ("ü",), "eq", "&="),))),
+    ("filters[age_gte]=30&limit=2", ListQuery((Condition("age_gte", ("age",), "gte", "30"),), limit=2)),
+    ("filters%5Ba.email_eq%5D=x", ListQuery((Condition("a.email_eq", ("a", "email"), "eq", "x"),))),
+    ("filters[a_eq=x", ListQuery((Condition("filters[a_eq", ("filters[a",), "eq", "x"),))),
     ("limit_eq=3", ListQuery((Condition("limit_eq", ("limit",), "eq", "3"),))),
 ]
 
@@ -34,6 +37,11 @@ REFUSED: list[tuple[str, str, list[Any]]] = [
     ("no value", "age_eq=", ["query", "age_eq"]),
     ("no equals sign", "limit", ["query", "limit"]),
     ("sent twice", "age_eq=1&age_eq=2", ["query", "age_eq"]),
+    ("sent twice, once as a member", "age_eq=1&filters[age_eq]=1", ["query", "age_eq"]),
+    ("an option as a member", "filters[limit]=1", ["query", "filters[limit]"]),
+    ("a member of a member", "filters[email][x_eq]=1", ["query", "filters[email][x_eq]"]),
+    ("a member that is none", "filters[]=1", ["query", "filters[]"]),
+    ("an operator of MongoDB as a member", "filters[$where_eq]=1", ["query", "filters[$where_eq]"]),
     ("limit 0", "limit=0", ["query", "limit"]),
     ("limit 1001", "limit=1001", ["query", "limit"]),
     ("limit 1e3", "limit=1e3", ["query", "limit"]),

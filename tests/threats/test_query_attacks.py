@@ -28,6 +28,7 @@ async def test_q1_operators_in_both_fields_at_once(victim: Victim) -> None:
 @pytest.mark.parametrize(
     "query",
     [
+        *("filters[email][$ne]=x", "filters[$where]=1", "filters[email[$ne]]=x", "filters[limit]=1"),
         *("email[$ne]=x", "$where=sleep(1)", "where[$gt]=1", "filter={}", "email=x", "q=x", "fields=$x", "fields="),
         *("name_eq=a&name_eq=b", "limit=1&limit=2", "_eq=1", "$ne_eq=1", "select=*", "x-api-key=ac_a_b"),
         *("limit", "name_eq", "=", "%00=1", "a%00_eq=1", "a_eq=%ff%fe", "populate=", "populate=$x", "sort_by=$natural"),

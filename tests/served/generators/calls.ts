@@ -35,3 +35,10 @@ const made = data(
 // Who writes by a rule may be one who cannot read.
 equal(made.data?.["tags"], ["one", "two"]);
 equal(data(await client.GET("/api/collections/{name}/documents", { params: { path } })).total, 1);
+
+// A typed object of filters is sent as the service reads it.
+const list = "/api/collections/{name}/documents";
+const found = (filters: Record<string, string>) => client.GET(list, { params: { path, query: { filters, limit: 10 } } });
+equal(data(await found({ tags_eq: "one", created_at_gte: "2026-01-01" })).documents.length, 1);
+equal(data(await found({ tags_eq: "three" })).documents.length, 0);
+equal((await found({ $where_eq: "1" })).response.status, 422);
