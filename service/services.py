@@ -228,7 +228,7 @@ def build_services(settings: Settings) -> Services:
     proofs = Proofs(limits, base.secret_box, flows, passkeys, sessions, key=derive_key(settings.secret, FLOWS))
     changes = Changes(access, flows)
     joining = Joining(changes)
-    verification, resets = Verification(flows, changes), Resets(flows, passwords, changes, proofs)
+    verification, resets = Verification(flows, changes, accounts), Resets(flows, passwords, changes, proofs)
     sign_ins = SignIns(flows, exchange_codes, accounts, changes)
     email_changes = EmailChanges(flows, limits, changes)
     sign_in = SignIn(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from service.domain.confirmations.email_changes import CHANGE, EmailChanges
 from service.domain.confirmations.resets import INVITE, RESET, NewSecret, Resets
 from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
-from service.domain.confirmations.verification import VERIFY, Verification
+from service.domain.confirmations.verification import VERIFY, Ownership, Verification
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow
 from service.domain.projects.lookup import Project, Projects
@@ -67,11 +67,15 @@ class Links:
         """Whether a password is not enough."""
         return link.takes_password and await self._resets.asks_factor(link.project, link.flow)
 
-    async def follow(self, link: Link, new: NewSecret | None) -> str | None:
+    async def asks_own_password(self, link: Link) -> bool:
+        """Whether the account loses its password unless the click comes with it."""
+        return link.flow.purpose == VERIFY and await self._verification.asks_password(link.project, link.flow)
+
+    async def follow(self, link: Link, new: NewSecret | None, ownership: Ownership) -> str | None:
         """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
 
-        Raises InvalidCode, Invalid for a password that the project does not take, FactorRequired, InvalidFactor, LimitExceeded,
-        Busy, EmailInUse.
+        Raises InvalidCode, Invalid for a password that the project does not take, FactorRequired, InvalidFactor, WrongPassword,
+        LimitExceeded, Busy, EmailInUse.
         """
         project, flow = link.project, link.flow
         if flow.purpose == SIGN_IN:
@@ -79,7 +83,7 @@ class Links:
         if flow.purpose == CHANGE:
             await self._email_changes.finish(project, flow)
         elif flow.purpose == VERIFY:
-            await self._verification.finish(project, flow)
+            await self._verification.finish(project, flow, ownership)
         elif new is not None:
             self._resets.check(project, new.password)
             await self._resets.finish(project, flow, new)

@@ -6,20 +6,20 @@ from functools import partial
 from service.domain.accounts.changes import Changes
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.confirmations.verification import BY_MAIL, MailRequest, dead_code, require_address
+from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
+from service.domain.confirmations.verification import MailRequest
 from service.domain.factors.proofs import Attempt, Proof, Proofs
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
-from service.domain.sessions.admission import has_factors, methods_of
+from service.domain.sessions.admission import methods_of
 from service.domain.sessions.sessions import Client
 from service.errors import FactorRequired, Invalid, InvalidCode
 from service.schema.values import now
-from service.storage.account_states import PASSKEY, AccountState
-from service.storage.accounts import Account, AccountChange
+from service.storage.account_states import PASSKEY
+from service.storage.accounts import Account, AccountChange, find_account
 from service.storage.address_owners import find_address_owner
 from service.storage.databases import ProjectDatabase
-from service.storage.factors import find_owner, find_state
 
 RESET, INVITE = "reset_password", "invite"
 PASSWORD_CHANGED = "password_changed"  # noqa: S105 - a kind of mail
@@ -27,7 +27,7 @@ PASSWORD_CHANGED = "password_changed"  # noqa: S105 - a kind of mail
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """The password to have from now on, and the second `factor` of whoever has one. From where it comes."""
+    """The password to have from now on, the second `factor` of a user who has one, and the client that sends them."""
 
     password: str = field(repr=False)
     client: Client
@@ -64,8 +64,8 @@ class Resets:
 
     async def asks_factor(self, project: Project, flow: Flow) -> bool:
         """Whether the flow's user has a second factor, without which there is no other password."""
-        state = await find_state(project.database, flow.user_id) if flow.user_id is not None else None
-        return state is not None and has_factors(project.settings, state)
+        account = await find_account(project.database, flow.user_id or "")
+        return account is not None and asks_factor(project.settings, account)
 
     def check(self, project: Project, password: str, email: str | None = None) -> None:
         """Raises Invalid for a password that the project does not take."""
@@ -79,29 +79,28 @@ class Resets:
         user has another address now; and, which spends nothing, Invalid where the password is the address, FactorRequired,
         InvalidFactor, LimitExceeded.
         """
-        user_id = flow.user_id
-        owner = await find_owner(project.database, user_id) if user_id is not None else None
-        if user_id is None or owner is None:
+        owner = await find_account(project.database, flow.user_id or "")
+        if owner is None:
             raise InvalidCode
         self.check(project, new.password, flow.address)
-        factor = new.factor if has_factors(project.settings, owner.state) else None
+        factor = new.factor if asks_factor(project.settings, owner) else None
         if factor is None:
-            _check_none(project, flow, owner.state)
+            _check_none(project, flow, owner)
         hashed = await self._passwords.hash(new.password, project.id)
 
         def decide(account: Account) -> AccountChange:
             require_address(account, flow)
             if factor is None:
                 # One may have been added since.
-                _check_none(project, flow, account.state)
-            return AccountChange(password=hashed, email_verified=True)
+                _check_none(project, flow, account)
+            return take_over(account, hashed)
 
         author = replace(BY_MAIL, client=new.client, locale=flow.locale)
 
         async def write(database: ProjectDatabase) -> None:
             first = partial(self._flows.spend, flow)
             await self._changes.apply(
-                project, user_id, decide, author, notice=PASSWORD_CHANGED, first=first, database=database
+                project, owner.user.id, decide, author, notice=PASSWORD_CHANGED, first=first, database=database
             )
 
         with dead_code():
@@ -111,11 +110,11 @@ class Resets:
                 await self._proofs.use(Attempt(project, owner.user, new.client, flow.locale), factor, write)
 
 
-def _check_none(project: Project, flow: Flow, state: AccountState) -> None:
-    """Raises FactorRequired for an account with a factor: whoever reads the mails has no more than the mails.
+def _check_none(project: Project, flow: Flow, account: Account) -> None:
+    """Raises FactorRequired for an account whose factor is asked for.
 
     A passkey is bound to a page of the project's, to which a reset by mail may not lead.
     """
-    if has_factors(project.settings, state):
-        methods = [method for method in methods_of(state) if method != PASSKEY]
+    if asks_factor(project.settings, account):
+        methods = [method for method in methods_of(account.state) if method != PASSKEY]
         raise FactorRequired(flow.id, methods, int((flow.expires_at - now()).total_seconds()))

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 from service.domain.accounts.changes import Changes
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.confirmations.verification import BY_MAIL, MailRequest, dead_code, require_address
+from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
+from service.domain.confirmations.verification import MailRequest
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
-from service.domain.sessions.admission import has_factors
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
@@ -74,12 +74,9 @@ class SignIns:
 
         def decide(account: Account) -> AccountChange | None:
             require_address(account, flow)
-            if has_factors(project.settings, account.state) or account.state.email_verified:
-                # The reader of the mail may have nothing but the mail: nothing changes before the second factor is shown.
-                return None
-            # The address matches no password.
-            void = account.user.email if account.has_password else None
-            return AccountChange(email_verified=True, password=void)
+            # Nothing changes before the second factor is shown.
+            is_done = account.state.email_verified or asks_factor(project.settings, account)
+            return None if is_done else take_over(account)
 
         async def write(database: ProjectDatabase) -> Account:
             await self._flows.spend(flow, database)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from service.domain.access.caller import KeyCaller
 from service.domain.accounts.users import Accounts, NewAccount, require_account
-from service.domain.confirmations.verification import VERIFY
+from service.domain.confirmations.verification import SIGNUP, VERIFY
 from service.domain.files.files import Submission
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Purpose, Ticket, choose_redirect
@@ -59,7 +59,15 @@ class Signups:
         if is_hidden and await project.users.has_email(email):
             return await self._tell(caller, submission, locale, keep)
         redirect_to = choose_redirect(project, None)
-        purpose = Purpose(VERIFY, email, submission.owner, apart=APART, locale=locale, redirect_to=redirect_to)
+        purpose = Purpose(
+            VERIFY,
+            email,
+            submission.owner,
+            apart=APART,
+            locale=locale,
+            redirect_to=redirect_to,
+            state={SIGNUP: True},
+        )
         draft = await self._flows.draft(project, purpose)
 
         async def mail(database: ProjectDatabase, user: User) -> None:

@@ -1,35 +1,23 @@
 """Whether an address is the user's: asked by mail, answered by the mail's code or link."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
-from service.domain.accounts.changes import Author, Changes
+from service.domain.access.caller import UserCaller
+from service.domain.accounts.changes import Changes
+from service.domain.accounts.users import Accounts
+from service.domain.confirmations.first_proofs import BY_MAIL, dead_code, require_address, take_over
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
-from service.errors import InvalidCode, UserNotFound
-from service.storage.accounts import Account, AccountChange
+from service.domain.sessions.sessions import Client
+from service.errors import InvalidCode
+from service.storage.accounts import Account, AccountChange, find_account
 from service.storage.address_owners import find_address_owner
 
 VERIFY = "verify_email"
-BY_MAIL = Author(by="mail")
-
-
-@contextmanager
-def dead_code() -> Iterator[None]:
-    """Raises InvalidCode where a flow's user is not there any more, or never was."""
-    try:
-        yield
-    except UserNotFound:
-        raise InvalidCode from None
-
-
-def require_address(account: Account, flow: Flow) -> None:
-    """Raises InvalidCode where the account has another address than the one that was mailed."""
-    if account.user.email != flow.address:
-        raise InvalidCode
+# In the state of a flow whose id was given to the one who signed up, with the password that was chosen there.
+SIGNUP = "signup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +29,73 @@ class MailRequest:
     redirect_to: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """The ways in which the reader of a mail shows that the account is the reader's own: a session of it, or its password.
+
+    `has_flow_id` says that the code was brought with the `flow_id` of the flow, which a link does not show.
+    """
+
+    client: Client
+    caller: UserCaller | None = None
+    password: str | None = field(default=None, repr=False)
+    has_flow_id: bool = False
+
+
 class Verification:
     """Of the addresses of a project's users."""
 
-    def __init__(self, flows: Flows, changes: Changes) -> None:
+    def __init__(self, flows: Flows, changes: Changes, accounts: Accounts) -> None:
         self._flows = flows
         self._changes = changes
+        self._accounts = accounts
 
     async def request(self, project: Project, request: MailRequest) -> Ticket:
-        """Mails whoever has the address and has not proven it yet. The same for everybody else, but no mail."""
+        """Mails the user with the address who has not proven it yet. The same for every other address, but no mail."""
         redirect_to = choose_redirect(project, request.redirect_to)
         account = await find_address_owner(project.database, request.email)
         user_id = account.id if account is not None and not account.email_verified else None
         purpose = Purpose(VERIFY, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
         return await self._flows.open(project, purpose)
 
-    async def finish(self, project: Project, flow: Flow) -> Account:
-        """Notes that the address is the user's, and returns the account.
+    async def asks_password(self, project: Project, flow: Flow) -> bool:
+        """Whether a confirmation without the account's password takes that password away."""
+        account = await find_account(project.database, flow.user_id or "")
+        return account is not None and account.has_password and not account.is_proven
 
-        Raises InvalidCode where the flow was spent, or the user has another address now.
+    async def finish(self, project: Project, flow: Flow, ownership: Ownership) -> Account:
+        """Notes that the address is the user's, and returns the account, which a stranger may have made: see `take_over`.
+
+        Raises InvalidCode where the flow was spent, or the user has another address now; WrongPassword, LimitExceeded and
+        Busy, which spend nothing.
         """
+        known = await self._check_password(project, flow, ownership)
 
         def decide(account: Account) -> AccountChange | None:
             require_address(account, flow)
-            return None if account.state.email_verified else AccountChange(email_verified=True)
+            if account.state.email_verified:
+                return None
+            is_own = account.password == known or _is_own(account, flow, ownership)
+            return AccountChange(email_verified=True) if is_own else take_over(account)
 
         with dead_code():
             first = partial(self._flows.spend, flow)
             changed = await self._changes.apply(project, flow.user_id or "", decide, BY_MAIL, first=first)
         return changed.after
+
+    async def _check_password(self, project: Project, flow: Flow, ownership: Ownership) -> str | None:
+        """The stored hash that the password matches, if one was brought. Raises WrongPassword, InvalidCode."""
+        if ownership.password is None:
+            return None
+        credentials = await project.users.find_own_credentials(flow.user_id or "")
+        if credentials is None:
+            raise InvalidCode
+        await self._accounts.check_present(project, credentials, ownership.password, ownership.client)
+        return credentials.password
+
+
+def _is_own(account: Account, flow: Flow, ownership: Ownership) -> bool:
+    caller = ownership.caller
+    if caller is not None and (caller.project.id, caller.user_id) == (flow.project_id, account.user.id):
+        return caller.is_in_force(account.user)
+    return ownership.has_flow_id and flow.state.get(SIGNUP) is True

@@ -11,7 +11,7 @@ from service.domain.sessions.sessions import Client
 from service.errors import Invalid
 from service.mail.texts import LOCALE
 from service.web.http.emails import Email, EmailText
-from service.web.http.passwords import NewPassword
+from service.web.http.passwords import NewPassword, Password
 from service.web.http.proofs import WAYS, Digits, OneRecoveryCode, check_one, read_proof
 from service.web.openapi.tickets import EXAMPLE_FLOW
 
@@ -65,7 +65,9 @@ class ProofForm(BaseModel):
 
 
 class ConfirmForm(ProofForm):
-    """What a mail brought: either `flow_id` and `code`, or `token`."""
+    """What a mail brought: either `flow_id` and `code`, or `token`. `password` is the account's, to prove an address."""
+
+    password: Password | None = None
 
 
 class ResetFactor(BaseModel):

@@ -8,9 +8,10 @@ from service.domain.accounts.users import SignedIn
 from service.domain.confirmations.confirmations import EmailProven, Outcome
 from service.domain.confirmations.email_changes import EmailChange
 from service.domain.confirmations.sign_ins import SignInRequest
-from service.domain.confirmations.verification import MailRequest
+from service.domain.confirmations.verification import MailRequest, Ownership
 from service.services import Services
 from service.web.accounts.endpoints import signed_in_view
+from service.web.auth.authenticate import authenticate_user, headers_of
 from service.web.auth.client import read_client
 from service.web.flows.bodies import (
     ConfirmForm,
@@ -52,10 +53,11 @@ async def confirm(request: Request, caller: KeyCaller, services: Services) -> Re
     form = validated(ConfirmForm, await read_object(request))
     check_proof(form)
     confirmations, project = services.confirmations, caller.project
+    user = await authenticate_user(request, services) if headers_of(request, b"authorization") else None
+    ownership = Ownership(read_client(request, services), user, form.password, has_flow_id=form.token is None)
     if form.token is not None:
-        return _outcome_response(await confirmations.by_token(project, form.token))
-    client = read_client(request, services)
-    return _outcome_response(await confirmations.by_code(project, form.flow_id or "", form.code or "", client))
+        return _outcome_response(await confirmations.by_token(project, form.token, ownership))
+    return _outcome_response(await confirmations.by_code(project, form.flow_id or "", form.code or "", ownership))
 
 
 def _outcome_response(outcome: Outcome) -> Response:

@@ -9,9 +9,19 @@ from starlette.responses import Response
 from service.domain.access.caller import ServiceCaller
 from service.domain.confirmations.links import Link
 from service.domain.confirmations.resets import NewSecret
+from service.domain.confirmations.verification import Ownership
 from service.domain.factors.proofs import Proof, RecoveryCode, TotpCode
 from service.domain.limits.limiter import CODES
-from service.errors import Busy, EmailInUse, FactorRequired, Invalid, InvalidCode, InvalidFactor, LimitExceeded
+from service.errors import (
+    Busy,
+    EmailInUse,
+    FactorRequired,
+    Invalid,
+    InvalidCode,
+    InvalidFactor,
+    LimitExceeded,
+    WrongPassword,
+)
 from service.mail.texts import find_language
 from service.query.parse import parse_pairs
 from service.services import Services
@@ -24,6 +34,8 @@ from service.web.http.urlencoded import read_urlencoded
 PARAMETERS = ("t", "done")
 # What an app exchanges at /auth-collections/token.
 CODE_PARAMETER = "svc-code"
+# The button of a person who has not made the account.
+WITHOUT_PASSWORD = "without_password"  # noqa: S105 - the name of a field
 
 
 async def show_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
@@ -62,26 +74,33 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
 
 
 async def _follow(request: Request, services: Services, link: Link, fields: dict[str, str]) -> Response:
-    password = fields.get("password")
+    password, client = fields.get("password"), read_client(request, services)
     form = await _first_form(services, link, _parameters(request).get("t", ""))
     if link.takes_password and password is None:
         return _page(link, form)
-    new = NewSecret(password or "", read_client(request, services), _read_factor(fields.get("factor", "")))
+    if form.asks_own_password and password == "" and WITHOUT_PASSWORD not in fields:
+        # A program that submits forms chooses neither.
+        return _page(link, form)
+    new = NewSecret(password or "", client, _read_factor(fields.get("factor", "")))
+    own = password if form.asks_own_password and WITHOUT_PASSWORD not in fields else None
+    around = find_language(link.flow.locale).around
     try:
-        code = await services.links.follow(link, new)
+        code = await services.links.follow(link, new, Ownership(client, password=own))
     except Invalid as error:
         return _page(link, replace(form, fault=next(iter(error.violations)).msg), status=422)
     except (FactorRequired, InvalidFactor):
-        fault = find_language(link.flow.locale).around["factor_wrong"]
-        return _page(link, replace(form, asks_factor=True, fault=fault), status=401)
+        return _page(link, replace(form, asks_factor=True, fault=around["factor_wrong"]), status=401)
+    except WrongPassword:
+        return _page(link, replace(form, fault=around["password_wrong"]), status=401)
     return redirect(_next_page(link, code))
 
 
 async def _first_form(services: Services, link: Link, token: str) -> Form:
     """The form of the link's page, with a field for each thing that the link asks."""
-    if not link.takes_password:
-        return Form(token)
-    return Form(token, link.flow.address, asks_password=True, asks_factor=await services.links.asks_factor(link))
+    links, form = services.links, Form(token, link.flow.address)
+    if link.takes_password:
+        return replace(form, asks_password=True, asks_factor=await links.asks_factor(link))
+    return replace(form, asks_own_password=await links.asks_own_password(link))
 
 
 def _read_factor(text: str) -> Proof | None:

@@ -1,7 +1,7 @@
 """The declarations of web/flows."""
 
 from service.domain.flows.proofs import MAX_TOKEN
-from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor
+from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor, InvalidToken, WrongPassword
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.openapi import EXAMPLE_SIGNED_IN, FACTOR_REQUIRED, SECOND_FACTORS
 from service.web.flows.bodies import (
@@ -62,7 +62,9 @@ LOGIN_EMAIL = Operation(
 CONFIRM = Operation(
     id="confirm",
     tag=tags.MAILS,
-    description="Each code and each link is good once. Of a flow five codes are judged.",
+    description="Each code and each link is good once. Of a flow five codes are judged. The first proof of an address keeps "
+    "the account's password, factors, identities and sessions where the request has a token of the account, its `password`, "
+    "or the `flow_id` of its signup; otherwise they go, for a stranger may have made the account.",
     body=(Content(type=ConfirmForm, examples=PROOFS),),
     answers=(
         SuccessResponse(
@@ -79,7 +81,7 @@ CONFIRM = Operation(
             ),
         ),
     ),
-    errors=(InvalidCode, *SECOND_FACTORS, AccountDisabled, EmailInUse),
+    errors=(InvalidCode, InvalidToken, WrongPassword, *SECOND_FACTORS, AccountDisabled, EmailInUse, Busy),
 )
 FORGOT_PASSWORD = Operation(
     id="forgotPassword",
@@ -129,7 +131,11 @@ FOLLOW_LINK = Operation(
         Content(
             schema={
                 "type": "object",
-                "properties": {"password": {"type": "string", "format": "password"}, "factor": {"type": "string"}},
+                "properties": {
+                    "password": {"type": "string", "format": "password"},
+                    "factor": {"type": "string"},
+                    "without_password": {"type": "string"},
+                },
             },
             media_type="application/x-www-form-urlencoded",
         ),

@@ -17,15 +17,17 @@ LAYOUTS = read_layouts("service.web.flows")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the page's button sends. A page that `asks_password` says what was wrong with the last one.
+    """The fields of the page's form. `fault` says what was wrong with the last answer.
 
-    With `asks_factor` it asks for a code of an app, or a recovery code, as well.
+    `asks_password` is for a new password, `asks_factor` for a code of an app or a recovery code, and `asks_own_password` for
+    the present password, or the click of a second button.
     """
 
     token: str
     email: str = ""
     asks_password: bool = False
     asks_factor: bool = False
+    asks_own_password: bool = False
     fault: str = ""
 
 
@@ -52,6 +54,7 @@ def render_page(
         email=form.email if form else "",
         asks_password=form is not None and form.asks_password,
         asks_factor=form is not None and form.asks_factor,
+        asks_own_password=form is not None and form.asks_own_password,
         fault=form.fault if form else "",
         button=around["set_password" if form and form.asks_password else "page_button"],
     )

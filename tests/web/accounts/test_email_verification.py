@@ -66,7 +66,7 @@ async def test_required_the_link_proves_and_signs_nobody_in(make_api: MakeApi, s
     api = await make_api(EMAIL_VERIFICATION="required")
     await ask(api, "signup", **ANN)
     token = (await newest(services, api)).link.partition("?t=")[2]
-    confirmed = await ask(api, "confirm", token=token)
+    confirmed = await ask(api, "confirm", token=token, password=ANN["password"])
     assert (confirmed.status_code, confirmed.json()) == (200, {"email_verified": True})
     assert (await api.login()).status_code == 200
 

@@ -44,7 +44,8 @@ async def test_f19_the_first_proof_of_an_address_changes_the_profiles_version(ap
     known = (await api.as_user(token, "GET", USER)).headers["etag"]
     flow = await ask(api, "verify-email", email="ann@example.com")
     mail = await newest(services, api, "ann@example.com")
-    done = await ask(api, "confirm", flow_id=flow.json()["flow_id"], code=mail.code)
+    proof = {"flow_id": flow.json()["flow_id"], "code": mail.code}
+    done = await ask(api, "confirm", **proof, password="correct horse")
     assert done.json() == {"email_verified": True}
     answer = await api.as_user(token, "GET", USER, headers={"if-none-match": known})
     assert (answer.status_code, answer.json()["email_verified"]) == (200, True)

@@ -27,9 +27,10 @@ async def newest(services: Services, api: Api, to: str | None = None) -> Any:
 
 
 async def verify(services: Services, api: Api, email: str) -> None:
-    """Somebody signs up, and proves the address."""
+    """Somebody signs up, and proves the address, with the password of the account."""
     await api.signup(email)
     asked = await ask(api, "verify-email", email=email)
     mail = await newest(services, api, email)
-    confirmed = await ask(api, "confirm", flow_id=asked.json()["flow_id"], code=mail.code)
+    proof = {"flow_id": asked.json()["flow_id"], "code": mail.code}
+    confirmed = await ask(api, "confirm", **proof, password="correct horse")
     assert confirmed.status_code == 200
