@@ -20,7 +20,7 @@ import httpx2
 import typer
 
 from faults.commands import KEY, NO_TLS, free_port
-from faults.processes import Service, wait_live
+from faults.processes import STOP_SECONDS, Service, wait_live
 from service.embedded.mongod import embedded_mongodb
 from service.server.run import serve_http
 from service.settings import read_settings
@@ -47,8 +47,12 @@ def serving(uri: str, folder: Path, *, workers: int, silent_seconds: float) -> I
             wait_live(service)
             yield service
         finally:
-            if process.poll() is None:
-                service.terminate()
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            finally:
+                # Workers end with their parent.
+                process.kill()
 
 
 @dataclass

@@ -10,6 +10,7 @@ from service.domain.jobs.leader import Leader
 from service.domain.jobs.runner import Job, Jobs
 from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.mails.outbox import Outbox
+from service.domain.projects.data_versions import LOOK_SECONDS
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.foundation import Foundation
@@ -25,11 +26,12 @@ DELETE_SECONDS = 3.0
 def build_jobs(base: Foundation, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> Jobs:
     """They run when they are started."""
     jobs = [*_projects(base), *_records(limits, outbox, sightings, journal), *_sweeps(base.databases)]
-    return Jobs(jobs, Leader(base.leases))
+    return Jobs(jobs, Leader(base.leases), lambda: base.versions.is_newer)
 
 
 def _projects(base: Foundation) -> list[Job]:
     return [
+        Job("versions", base.versions.look, every=LOOK_SECONDS, only_reads=True),
         Job("prepare", base.migrations.migrate_system),
         Job("migrate", base.migrator.run_pending, every=MIGRATE_SECONDS),
         Job("profiles", base.databases.watch.refresh, every=PROFILE_SECONDS),

@@ -16,7 +16,7 @@ ServiceError
 ├── NotLive 422, UpgradeRequired 426
 ├── Invalid 422 ── IdempotencyKeyReused, AggregationTooLarge; RejectedByValidator 422 (translated before it is sent)
 ├── LimitExceeded 429 ── TooManySockets, TooManySubscriptions
-├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady
+├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady ── NewerData
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
 │                    FactorMissing
 └── ConfigurationError (the command line and the start; never sent over HTTP)
@@ -743,6 +743,16 @@ class NotReady(Unavailable):
     def __init__(self, cause: str) -> None:
         super().__init__()
         self.cause = cause
+
+
+class NewerData(NotReady):
+    """A newer version of the service has written the data, so this one reads at most; run the newer version."""
+
+    code = "newer_data"
+    detail = "A newer version of the service has written this data; ask the operator to run that version"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"a newer version of the service has written {what}; run that version")
 
 
 class Busy(Unavailable):

@@ -6,6 +6,7 @@ from math import inf
 from service.domain.jobs.leader import NAME as LEADER
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
+from service.domain.projects.data_versions import DataVersions
 from service.domain.projects.deletion import Deletions
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
@@ -33,6 +34,7 @@ class Foundation:
     projects: Projects
     canary: Canary
     default_tier: str
+    versions: DataVersions
 
     def build_admin(self) -> ProjectAdmin:
         return ProjectAdmin(
@@ -68,4 +70,5 @@ def build_foundation(settings: Settings) -> Foundation:
         projects=Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id),
         canary=Canary(store, secret_box),
         default_tier=settings.default_tier,
+        versions=DataVersions(databases),
     )

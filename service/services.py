@@ -64,6 +64,7 @@ from service.domain.mails.outbox import Outbox
 from service.domain.mails.routes import read_routes
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
+from service.domain.projects.data_versions import DataVersions
 from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.provider_administration import ProviderAdministration
@@ -116,6 +117,7 @@ class Services:
     admin: ProjectAdmin
     migrations: Migrations
     canary: Canary
+    versions: DataVersions
     tokens: Tokens
     sessions: Sessions
     refresh_tokens: RefreshTokens
@@ -247,6 +249,7 @@ def build_services(settings: Settings) -> Services:
         admin=admin,
         migrations=base.migrations,
         canary=base.canary,
+        versions=base.versions,
         tokens=tokens,
         sessions=sessions,
         refresh_tokens=refresh_tokens,

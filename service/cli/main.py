@@ -17,7 +17,7 @@ from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
 from service.cli.providers import provider_app
 from service.cli.rules import rules_app
-from service.cli.runtime import refuse_wrong_key, run_command
+from service.cli.runtime import refuse_data, run_command
 from service.cli.schema import schema_app
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
@@ -88,7 +88,7 @@ def serve(
     configure_logging(settings.log_level, settings.log_format)
     check_address(host, port)
     with with_database(settings) as located:
-        refuse_wrong_key(located)
+        refuse_data(located)
         about_demo = describe_demo(located.base_url, ensure_demo(located)) if demo else []
         typer.echo("\n".join([f"Serving on {located.base_url} (Ctrl-C stops)", *about_demo]))
         embedded = settings.data_dir if settings.mongodb_uri is None else None

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from service.embedded.local import with_database
-from service.errors import ConfigurationError, Unavailable
+from service.errors import ConfigurationError, NewerData, Unavailable
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
@@ -43,23 +43,34 @@ async def _run(settings: Settings, work: Callable[[Services], Awaitable[T]], onl
         await services.close()
 
 
-def refuse_wrong_key(settings: Settings) -> None:
-    """Raises ConfigurationError when SECRET_KEY does not open what is stored; says nothing where no MongoDB answers yet."""
-    asyncio.run(_refuse_wrong_key(settings))
+def refuse_data(settings: Settings) -> None:
+    """Raises ConfigurationError for data that this process cannot serve: of a newer version, or of another SECRET_KEY.
+
+    Says nothing where no MongoDB answers yet.
+    """
+    asyncio.run(_refuse_data(settings))
 
 
-async def _refuse_wrong_key(settings: Settings) -> None:
+async def _refuse_data(settings: Settings) -> None:
     services = build_services(settings)
     try:
         with suppress(Unavailable), within(KEY_SECONDS):
+            await _refuse_newer(services.versions.check)
             await services.canary.check()
     finally:
         await services.close()
 
 
-async def _prepare(step: Callable[[], Awaitable[object]]) -> None:
+async def _refuse_newer(step: Callable[[], Awaitable[object]]) -> None:
     try:
         await step()
+    except NewerData as error:
+        raise ConfigurationError(f"{error.cause}, or put back a backup that this one has written") from None
+
+
+async def _prepare(step: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await _refuse_newer(step)
     except Unavailable as error:
         if error.cause:
             raise ConfigurationError(f"MONGODB_URI: {error.cause}") from None

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from service.errors import NewerData
 from service.storage.client import Database, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.flows import ensure_flow_indexes
@@ -87,6 +88,8 @@ class Migrations:
 
         Images of changes expire from here on: MongoDB may have been exchanged since the last call.
         """
+        if await read_version(self._databases.system) > len(SYSTEM_MIGRATIONS):
+            raise NewerData("the system's database")
         await expire_images(self._databases)
         steps: list[Step] = [(step.what, partial(step.run, self._databases)) for step in SYSTEM_MIGRATIONS]
         return await self._migrate("system", self._databases.system, steps)

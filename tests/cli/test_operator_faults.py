@@ -89,7 +89,8 @@ def test_n37_a_missing_file_of_certificates_is_one_line(shell: Shell, tmp_path: 
 
 
 def test_n40_a_wrong_password_of_mongodb_is_named(shell: Shell) -> None:
-    uri = shell.environment["MONGODB_URI"].replace("mongodb://", "mongodb://nobody:hidden-word@")
+    address = shell.environment["MONGODB_URI"].rpartition("@")[2]
+    uri = f"mongodb://nobody:hidden-word@{address}"
     result = shell.run("project", "list", MONGODB_URI=uri)
     assert_one_line(result, "MONGODB_URI", "password", "18")
     assert "hidden-word" not in result.stderr

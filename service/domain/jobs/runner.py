@@ -26,7 +26,8 @@ CLOSE_SECONDS = 2.0
 class Job:
     """Work to run every so many seconds, the first time after `delay`; without `every` until it has succeeded once.
 
-    `run` may be cancelled at any moment and run again. What is `for_deployment` runs in the leading process only.
+    `run` may be cancelled at any moment and run again. What is `for_deployment` runs in the leading process only. A job that
+    `only_reads` runs also where nothing may be written.
     """
 
     name: str
@@ -34,14 +35,17 @@ class Job:
     every: float | None = None
     delay: float = 0.0
     for_deployment: bool = False
+    only_reads: bool = False
 
 
 class Jobs:
     """The jobs of one process."""
 
-    def __init__(self, jobs: Sequence[Job], leader: Leader) -> None:
+    def __init__(self, jobs: Sequence[Job], leader: Leader, is_halted: Callable[[], bool] = bool) -> None:
+        """While `is_halted()`, no job runs but those that only read."""
         self.jobs = (Job("leader", leader.renew, every=RENEW_SECONDS), *jobs)
         self._leader = leader
+        self._is_halted = is_halted
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -77,6 +81,8 @@ class Jobs:
                 failures, wait = 0, job.every
 
     async def _run(self, job: Job) -> None:
+        if self._is_halted() and not job.only_reads:
+            return
         if job.for_deployment:
             if not await self._run_while_leading(job):
                 return

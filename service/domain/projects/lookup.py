@@ -14,6 +14,7 @@ from joserfc.jwk import ECKey
 
 from service.bounds import MAX_KNOWN_ORIGINS, MAX_KNOWN_PROJECTS
 from service.domain.cache import Cache
+from service.domain.projects.data_versions import check_project
 from service.domain.projects.migrator import Migrator
 from service.domain.projects.providers import PROVIDER_SECRETS, Provider, read_provider
 from service.domain.projects.secrets import SecretBox
@@ -103,7 +104,7 @@ class Projects:
         record = await self._store.find_by_key(hash_api_key(api_key))
         if record is None:
             raise InvalidApiKey
-        return self._use(record)
+        return await self._use(record)
 
     async def by_id(self, project_id: str) -> Project:
         """Raises ProjectNotFound."""
@@ -117,16 +118,19 @@ class Projects:
         record = await self._store.find(project_id)
         if record is None:
             raise ProjectNotFound
-        return self._use(record)
+        return await self._use(record)
 
     async def check_stored(self, project: Project) -> None:
         """Asks MongoDB, not what is remembered. Raises ProjectNotFound for a project that was deleted meanwhile."""
         if await self._store.find(project.id) is None:
             raise ProjectNotFound
 
-    def _use(self, record: dict[str, Any]) -> Project:
-        self._migrator.note(record["_id"])
-        return self.opened(record)
+    async def _use(self, record: dict[str, Any]) -> Project:
+        """Raises NewerData for a project of a newer version: no request may read or change it."""
+        project = self.opened(record)
+        await check_project(project.id, project.database)
+        self._migrator.note(project.id)
+        return project
 
     def forget_all(self) -> None:
         """The next request reads what is stored now."""

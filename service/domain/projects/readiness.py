@@ -1,12 +1,13 @@
 """Whether requests can be served: what a process needs that only the database can tell."""
 
 from service.domain.projects.canary import Canary
+from service.domain.projects.data_versions import DataVersions
 from service.errors import ConfigurationError, NotReady
 from service.storage.databases import Databases
 
 
-async def check_readiness(databases: Databases, canary: Canary) -> None:
-    """Returns when MongoDB takes writes and transactions, and SECRET_KEY opens what is stored.
+async def check_readiness(databases: Databases, canary: Canary, versions: DataVersions) -> None:
+    """Returns when MongoDB takes writes and transactions, holds no newer data, and SECRET_KEY opens what is stored.
 
     Raises NotReady with the cause, Unavailable when MongoDB does not answer.
     """
@@ -17,6 +18,7 @@ async def check_readiness(databases: Databases, canary: Canary) -> None:
         )
     if not server.is_writable:
         raise NotReady("this member of MongoDB takes no writes")
+    await versions.check()
     try:
         await canary.check()
     except ConfigurationError as error:

@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
 from service.domain.limits.limiter import OF_USER, Policy, exceeded
-from service.errors import Invalid, ServiceError, Violation
+from service.errors import Invalid, NewerData, ServiceError, Violation
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.asgi.cors import Preflights
@@ -46,6 +46,7 @@ class Demands(Protocol):
     credential: Credential
     policy: Policy | None
     answer_seconds: float | None
+    is_write: bool
     refuses_query: bool
     refuses_key: bool
     refuses_if_match: bool
@@ -59,6 +60,7 @@ def make_endpoint(row: Demands) -> Endpoint:
     handler = row.handler if row.events is None else _choose(row.handler, row.events)
     authenticate, policy = AUTHENTICATE[row.credential], row.policy
     seconds, refuses_query = row.answer_seconds, row.refuses_query
+    is_write = row.is_write
     refuses_headers = row.refuses_key or row.refuses_if_match
     others = _policies(policy) if policy is not None else {}
 
@@ -67,15 +69,13 @@ def make_endpoint(row: Demands) -> Endpoint:
         if seconds is not None:
             extend_deadline(request, seconds)
         services: Services = request.scope["app"].services
+        if is_write and services.versions.is_newer:
+            raise NewerData("the system's database")
         caller = await authenticate(request, services)
         if policy is not None:
-            counted, address = others.get(type(caller), policy), ""
-            # Whose hour it is: the user's where each user has one, else that of the client's address.
-            if counted is OF_USER and isinstance(caller, UserCaller):
-                address = caller.user_id
-            elif counted.per_address:
-                address = find_client_address(request, services.trusted_proxies)
-            quotas = state["quotas"] = await services.limits.count(state["project"], counted, address)
+            counted = others.get(type(caller), policy)
+            owner = _find_owner(request, caller, counted, services)
+            quotas = state["quotas"] = await services.limits.count(state["project"], counted, owner)
             if quotas and (last := quotas[-1]).exceeded:
                 raise exceeded(last.policy, last.limit, last.reset)
         if refuses_headers or (refuses_query and request.scope["query_string"]):
@@ -84,6 +84,13 @@ def make_endpoint(row: Demands) -> Endpoint:
 
     endpoint.__name__, endpoint.__doc__ = row.handler.__name__, row.handler.__doc__
     return endpoint
+
+
+def _find_owner(request: Request, caller: Caller, policy: Policy, services: Services) -> str:
+    """The user or the address that the limit counts for; empty where it counts for the whole project."""
+    if policy is OF_USER and isinstance(caller, UserCaller):
+        return caller.user_id
+    return find_client_address(request, services.trusted_proxies) if policy.per_address else ""
 
 
 def _choose(handler: Handler, events: Handler) -> Handler:

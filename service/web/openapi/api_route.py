@@ -54,6 +54,7 @@ class ApiRoute(Route):
     ) -> None:
         self.method, self.handler, self.operation = method, handler, operation
         self.credential, self.policy, self.query, self.events = credential, policy, query, events
+        self.is_write = method != "GET" or not takes_head
         self.refuses_query = query is Query.REFUSED
         self.answer_seconds, self.max_body = answer_seconds, max_body
         self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)

@@ -24,7 +24,7 @@ async def readiness(request: Request, caller: ServiceCaller, services: Services)
     """Requests can be served, and the server does not stop; 503 otherwise, and the log has the cause."""
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
-    await check_readiness(services.databases, services.canary)
+    await check_readiness(services.databases, services.canary, services.versions)
     return json_response({"status": "ready"})
 
 

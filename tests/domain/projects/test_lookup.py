@@ -13,4 +13,5 @@ async def test_all_requests_that_wait_for_a_project_ask_once(
     assert len(set(map(id, found))) == 1
     await asyncio.gather(*(services.projects.by_id(api.project.id) for _ in range(40)))
     await asyncio.gather(*(services.projects.allow_origin("https://nowhere.example") for _ in range(40)))
-    assert commands.names == ["aggregate", "find", "find"]
+    # With each project the version of its data is read.
+    assert commands.names == ["aggregate", "find", "find", "find", "find"]
