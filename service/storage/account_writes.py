@@ -36,7 +36,11 @@ async def write_account(database: ProjectDatabase, before: Account, change: Acco
     user_id, dropped = before.user.id, dict[str, str]()
     fields = {name: value for name in (*SHOWN, "password", "recovery") if (value := getattr(change, name)) is not None}
     writes = _Writes(fields)
-    if any(name in fields for name in SHOWN):
+    if fields.get("roles") == []:
+        # A record has roles where the user has any.
+        writes.unset["roles"] = ""
+        del fields["roles"]
+    if any(getattr(change, name) is not None for name in SHOWN):
         writes.inc["version"] = 1
     if change.email is not None:
         fields["updated_at"] = now()

@@ -96,12 +96,18 @@ class Profile(OwnUser):
 
 
 class VisibleUser(TypedDict):
-    """A user with what the caller may read: `email` only where the rules give it, `roles` for servers and the user's own."""
+    """A user of a list with what the caller may read: `email` only where the rules give it."""
 
     id: Id
     email: NotRequired[EmailText]
     data: Data
     created_at: Time
+
+
+class ReadUser(VisibleUser):
+    """A single user with what the caller may read; `roles` are the caller's own, where there are any."""
+
+    updated_at: Time
     roles: NotRequired[list[str]]
 
 

@@ -28,6 +28,7 @@ from service.web.accounts.bodies import (
     Login,
     OwnUser,
     Profile,
+    ReadUser,
     RolesForm,
     SignedIn,
     Signup,
@@ -229,10 +230,12 @@ def row_view(row: Row) -> VisibleUser:
     return {"id": row["_id"], "email": row["email"], "data": row["data"], "created_at": row["created_at"]}
 
 
-def visible_view(row: Row) -> VisibleUser:
+def visible_view(row: Row) -> ReadUser:
     """A single user as the caller may see one."""
-    view = row_view(row)
-    return {**view, "roles": row["roles"]} if "roles" in row else view
+    view: Any = {**row_view(row), "updated_at": row["updated_at"]}
+    if row.get("roles"):
+        view["roles"] = row["roles"]
+    return cast(ReadUser, view)
 
 
 def account_view(row: Row) -> UserAccount:

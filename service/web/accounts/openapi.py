@@ -28,6 +28,7 @@ from service.web.accounts.bodies import (
     ProfileChanges,
     ProfileForm,
     PublicKeys,
+    ReadUser,
     RolesForm,
     SignedIn,
     Signup,
@@ -35,7 +36,6 @@ from service.web.accounts.bodies import (
     UserList,
     UserRecord,
     UserRoles,
-    VisibleUser,
 )
 from service.web.http.list_body import ListForm
 from service.web.openapi import shapes, tags
@@ -52,6 +52,7 @@ EXAMPLE_USER = {
     "data": {"name": "Ann", "age": 33, "referred_by_id": "66f0c1a2b3c4d5e6f7a8b9c1"},
     "created_at": shapes.EXAMPLE_TIME,
 }
+EXAMPLE_READ = {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}
 EXAMPLE_RECORD = {
     **EXAMPLE_USER,
     "updated_at": shapes.EXAMPLE_TIME,
@@ -204,9 +205,7 @@ READ_USER = Operation(
         SuccessResponse(
             description="The user, with what the caller may read",
             content=(
-                Content(
-                    type=UserRecord | VisibleUser, examples={"a user": EXAMPLE_USER, "by a server": EXAMPLE_RECORD}
-                ),
+                Content(type=UserRecord | ReadUser, examples={"a user": EXAMPLE_READ, "by a server": EXAMPLE_RECORD}),
             ),
         ),
     ),

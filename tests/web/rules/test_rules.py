@@ -1,12 +1,13 @@
 """Saving, reading and explaining rules over HTTP."""
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.conftest import Api
 from tests.domain.access.examples import COLLECTIONS, RULES
-from tests.web.rules.conftest import declare, save
+from tests.web.rules.conftest import declare, save, sign_up
 
 EMPTY: dict[str, Any] = {"sets": {}, "users": {}, "assign": {}, "tests": [], "collections": {}}
 TEST = {
@@ -168,3 +169,62 @@ async def test_a_refused_variable_is_answered_with_each_of_those_there_are_once(
     answer = await save(declared, {"collections": {"notes": {"read": {"owner_id_eq": "$user.name"}}}})
     (violation,) = answer.json()["detail"]
     assert violation["msg"] == "There is no variable $user.name; there are $user.id, $user.email, $user.roles, $now"
+
+
+async def test_rules_of_earlier_versions_may_have_a_set_without_entries(declared: Api) -> None:
+    sets = {"my_teams": {"from": "memberships", "where": False, "take": "team_id"}}
+    text = json.dumps({"sets": sets, "collections": {"tasks": {"read": {"not": {"team_id_in": "$sets.my_teams"}}}}})
+    declared.database["rules"].insert_one({"_id": "rules", "version": "older", "schemas": "", "text": text})
+    ann = await sign_up(declared, "ann")
+    assert (await ann.list("tasks")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("as_", "allowed"),
+    [
+        ({"roles": ["moderator"]}, True),
+        ({"roles": ["editor"]}, False),
+        ({"roles": []}, False),
+        ({}, False),
+        ("anyone", False),
+    ],
+)
+async def test_explain_judges_by_roles_of_nobody_in_particular(api: Api, as_: Any, allowed: bool) -> None:
+    await declare(api, "reports", "memberships")
+    staff = {"from": "memberships", "where": {"role_in": "$user.roles"}, "take": "team_id"}
+    mine = {"from": "memberships", "where": {"user_id_eq": "$user.id"}, "take": "team_id"}
+    reports = {"read": {"$user.roles_eq": "moderator"}, "delete": "users", "create": {"text_in": "$sets.staff"}}
+    reports["update"] = {"text_in": "$sets.mine"}
+    await save(api, {"sets": {"staff": staff, "mine": mine}, "collections": {"reports": reports}})
+    question = {"as": as_, "collection": "reports"}
+    explained = await api.request("POST", "/api/rules/explain", json={**question, "action": "read"})
+    assert explained.status_code == 200, explained.text
+    body = explained.json()
+    assert (body["allowed"], body["because"][0]["holds"]) == (allowed, allowed)
+    known = isinstance(as_, dict) and "roles" in as_
+    assert body["because"][0]["found"] == (as_["roles"] if known else None)
+    unknown = {"unknown": "missing_variable"}
+    assert body["sets"] == {"mine": unknown, "staff": [] if known else unknown}
+
+
+async def test_d14_a_user_that_a_rule_lets_be_read_shows_its_times_and_has_roles_where_there_are_any(api: Api) -> None:
+    await save(api, {"users": {"read": "users"}})
+    ann, bob = await sign_up(api, "ann"), await sign_up(api, "bob")
+    path = f"/auth-collections/users/{ann.id}"
+    seen = (await bob.ask("GET", path)).json()
+    assert seen.keys() == {"id", "data", "created_at", "updated_at"}
+    # A list shows what it is specified to show.
+    listed = (await bob.ask("GET", "/auth-collections/users")).json()["users"]
+    assert all("updated_at" not in each for each in listed)
+    for roles in (["editor"], []):
+        given = await api.request("PUT", f"{path}/roles", json={"roles": roles})
+        assert given.json() == {"id": ann.id, "roles": roles}
+        own, by_server = (await ann.ask("GET", path)).json(), (await api.request("GET", path)).json()
+        profile = (await ann.ask("GET", "/auth-collections/user")).json()
+        assert [each.get("roles") for each in (own, by_server, profile)] == [roles or None] * 3
+    stored = api.database["users"].find_one({"_id": ann.id}) or {}
+    assert "roles" not in stored
+    # Records of earlier versions have an empty list.
+    api.database["users"].update_one({"_id": ann.id}, {"$set": {"roles": []}})
+    for shown in (await ann.ask("GET", path), await api.request("GET", path)):
+        assert "roles" not in shown.json()
