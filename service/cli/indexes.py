@@ -49,7 +49,7 @@ def _remedy(query: SlowQuery) -> str:
 
 async def _check_rules(database: ProjectDatabase) -> list[Finding]:
     document = json.loads((await find_rules(database)).text)
-    checked = bind_rules(document, await find_shapes(database), is_new=False)
+    checked = await bind_rules(document, await find_shapes(database), is_new=False)
     store = CollectionStore(database)
     advice = advise_indexes(checked.rules, checked.fields)
     lacking = [each for each in advice if not await store.has_rule_index(each.collection, each.fields)]

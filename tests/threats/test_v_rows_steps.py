@@ -123,3 +123,31 @@ async def test_v5_a_list_whose_client_has_left_is_not_finished(api: Api, address
                 await asyncio.sleep(0)
     assert [each["cause"] for each in logs if each["event"] == "unavailable"] == ["the client has left"]
     assert (await api.http.get("/health/live")).status_code == 200
+
+
+async def test_v26_rules_within_every_bound_are_read_in_steps(api: Api) -> None:
+    """The conditions are those of many collections, of which each has few."""
+    names = [f"c{number}" for number in range(60)]
+    for name in names:
+        await declare(api, {"a": {"type": "integer"}, "b": {"type": "integer"}}, name)
+    rule = {"or": [{"a_eq": number} for number in range(28)]}
+    rules = {"read": rule, "create": rule, "delete": rule, "update": [{"before": rule, "after": rule}] * 4}
+    async with LoopWatch() as watch:
+        saved = await api.request("PUT", "/api/rules", json={"collections": dict.fromkeys(names, rules)})
+    assert saved.status_code == 200, saved.text
+    assert watch.longest < LONGEST_STEP, watch.longest
+
+
+async def test_v26_many_stored_transitions_do_not_hold_the_loop(things: Api) -> None:
+    """As a version without a bound has saved them: they are read once, and each refused change is judged by all."""
+    never = {"before": {"n_eq": -1}, "after": {"n_eq": 5}}
+    rules = {"things": {"read": "users", "update": [never] * 5_000}}
+    await put_rules(things.project.database, json.dumps({"collections": rules}))
+    await asyncio.sleep(5.1)
+    ann, id_ = await sign_up(things, "ann"), await added(things, {"n": 1})
+    for _ in range(2):
+        async with LoopWatch() as watch:
+            refused = await ann.merge("things", id_, n=5)
+        assert_refused(refused, 403)
+        assert watch.longest < LONGEST_STEP, watch.longest
+    assert things.database.c_things.count_documents({"_id": id_, "data.n": 1}) == 1

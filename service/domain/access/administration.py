@@ -17,6 +17,7 @@ from service.domain.access.ruleset import USERS
 from service.domain.access.verdicts import judge_tests
 from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
+from service.domain.steps import run_in_steps
 from service.errors import CollectionIndexLimit, IndexLimit, VersionConflict, Violation
 from service.storage.collections import CollectionStore, mongo_collection_name
 from service.storage.definitions import Definitions, is_live
@@ -60,12 +61,14 @@ class RulesAdministration:
 
         if dry_run:
             allow(stored := await find_rules(project.database))
-            return _saved(project, document, stored, await check_rules(document, await find_shapes(project.database)))
+            return await _saved(
+                project, document, stored, await check_rules(document, await find_shapes(project.database))
+            )
         if build_indexes:
             await self._check_indexes(project, document)
         replaced = await replace_rules(project.database, document, allow)
         await self._control.refresh(project)
-        saved = _saved(project, document, replaced.after, replaced.checked)
+        saved = await _saved(project, document, replaced.after, replaced.checked)
         await _drop_indexes(project, {*_named(replaced.before), *replaced.checked.rules.collections}, saved.advice)
         await _keep_images(project, replaced.before.sources, replaced.after.sources)
         if build_indexes:
@@ -85,7 +88,7 @@ class RulesAdministration:
 
     async def test(self, project: Project, document: Mapping[str, Any]) -> list[dict[str, str]]:
         """The verdict on each test of rules that need not be in force: [{"name", "expected", "got"}]. Raises Invalid."""
-        checked = bind_rules(document, await find_shapes(project.database))
+        checked = await bind_rules(document, await find_shapes(project.database))
         return await judge_tests(checked.rules, checked.fields)
 
     async def explain(self, project: Project, question: Question) -> Explanation:
@@ -93,8 +96,11 @@ class RulesAdministration:
         return await explain(project, self._control, question)
 
 
-def _saved(project: Project, document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules) -> SavedRules:
-    advice, warnings = advise_indexes(checked.rules, checked.fields), lint(checked.rules, checked.fields)
+async def _saved(
+    project: Project, document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules
+) -> SavedRules:
+    advice = advise_indexes(checked.rules, checked.fields)
+    warnings = await run_in_steps(project.database, lint(checked.rules, checked.fields))
     if project.settings.email_verification != "required":
         warnings += warn_of_emails(checked.rules)
     return SavedRules(fill_parts(document), _etag(stored), tuple(advice), tuple(warnings))

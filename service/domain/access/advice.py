@@ -9,6 +9,7 @@ from service.domain.access.templates import USER_EMAIL, Audience, targets_of, va
 from service.errors import Location, Violation
 from service.query.tree import All, AnyOf, Leaf, Tree, leaves
 from service.schema.fields import Fields
+from service.schema.steps import Steps
 from service.schema.values import Kind
 
 SORTED_BY = "created_at"
@@ -51,13 +52,13 @@ def _equalities(tree: Tree) -> Iterator[str]:
         )
 
 
-def lint(rules: Rules, fields: Mapping[str, Fields]) -> list[Violation]:
-    """Warnings, with their places."""
-    return [
-        violation
-        for name, each in rules.collections.items()
-        for violation in _lint_collection(name, each, rules, fields.get(name, {}))
-    ]
+def lint(rules: Rules, fields: Mapping[str, Fields]) -> Steps[list[Violation]]:
+    """Warnings, with their places. A step is one collection."""
+    found: list[Violation] = []
+    for name, each in rules.collections.items():
+        yield
+        found += _lint_collection(name, each, rules, fields.get(name, {}))
+    return found
 
 
 def find_email_rules(rules: Rules) -> list[Location]:

@@ -17,8 +17,10 @@ from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.access.rules_document import read_rules
 from service.domain.access.ruleset import Rules
 from service.domain.access.verdicts import failed_tests, judge_tests
+from service.domain.steps import run_in_steps
 from service.errors import Invalid, Location, RuleConflict, RuleTestsFailed, Violation
 from service.schema.fields import Fields
+from service.schema.steps import finish
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions
@@ -46,15 +48,16 @@ class Replacement:
 
 async def check_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
     """The rules, which are new unless they are stored already. Raises Invalid, RuleTestsFailed."""
-    checked = bind_rules(document, shapes, is_new=is_new)
+    checked = await bind_rules(document, shapes, is_new=is_new)
     if failed := failed_tests(await judge_tests(checked.rules, checked.fields)):
         raise RuleTestsFailed(failed)
     return checked
 
 
-def bind_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
+async def bind_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
     """As `check_rules`, whatever the stored tests say. Raises Invalid."""
-    rules = read_rules(document, shapes, shapes.targets, is_new=is_new)
+    reading = read_rules(document, shapes, shapes.targets, is_new=is_new)
+    rules = finish(reading) if shapes.database is None else await run_in_steps(shapes.database, reading)
     return CheckedRules(rules, {name: shapes.fields(name) for name in rules.collections})
 
 
@@ -63,7 +66,7 @@ async def find_outgrown(database: ProjectDatabase) -> list[Violation]:
     document = json.loads((await find_rules(database)).text)
     shapes = await find_shapes(database)
     try:
-        read_rules(document, shapes, shapes.targets, is_new=True)
+        await bind_rules(document, shapes)
     except Invalid as error:
         return error.violations
     return []
@@ -72,7 +75,8 @@ async def find_outgrown(database: ProjectDatabase) -> list[Violation]:
 async def find_stored_email_rules(database: ProjectDatabase) -> list[Location]:
     """The places of the rules in force that compare with `$user.email`."""
     document = json.loads((await find_rules(database)).text)
-    return find_email_rules(bind_rules(document, await find_shapes(database), is_new=False).rules)
+    checked = await bind_rules(document, await find_shapes(database), is_new=False)
+    return find_email_rules(checked.rules)
 
 
 async def replace_rules(

@@ -10,6 +10,7 @@ from service.domain.access.rules_document import read_rules
 from service.domain.access.ruleset import CollectionRules, Rules, sets_in
 from service.domain.access.templates import NOW, Values, bind, targets_of, variables_of
 from service.domain.projects.lookup import Project
+from service.domain.steps import run_in_steps
 from service.query.tree import Tree, leaves
 from service.storage.rules import StoredRules
 
@@ -46,7 +47,7 @@ async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
     if not document:
         return CompiledRules(stored.revision, Rules())
     shapes = await find_shapes(project.database.outside)
-    rules = read_rules(document, shapes, shapes.targets)
+    rules = await run_in_steps(project.database, read_rules(document, shapes, shapes.targets))
     return CompiledRules(stored.revision, rules, shapes.mongo_collections, len(stored.text))
 
 

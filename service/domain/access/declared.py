@@ -17,11 +17,12 @@ USERS_NAME = "users"
 class DeclaredShapes(Mapping[str, Shape]):
     """By name, `users` included. `targets` says of each collection where its relations lead.
 
-    `asked_for` are the collections of whose schemas something was asked.
+    `asked_for` are the collections of whose schemas something was asked; `database` is that of the project, where there is one.
     """
 
-    def __init__(self, schemas: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, schemas: Mapping[str, Mapping[str, Any]], database: ProjectDatabase | None = None) -> None:
         self._schemas = schemas
+        self.database = database
         self.asked_for: set[str] = set()
         self._fields = cache(self._read)
         self._shape = cache(self._make)
@@ -71,4 +72,4 @@ async def find_shapes(
 ) -> DeclaredShapes:
     """The shapes of the collections as they are declared now; those that `schemas` names, as it says."""
     records = filter(is_visible, await Definitions(database).list())
-    return DeclaredShapes({record["_id"]: record["schema"] for record in records} | dict(schemas or {}))
+    return DeclaredShapes({record["_id"]: record["schema"] for record in records} | dict(schemas or {}), database)

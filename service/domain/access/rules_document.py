@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from service.bounds import MAX_CAN_DEPTH, MAX_FIELD_CONDITIONS, MAX_SETS, MAX_TRANSITIONS
+from service.bounds import MAX_FIELD_CONDITIONS, MAX_SETS, MAX_TRANSITIONS
 from service.domain.access.grammar import Scope
-from service.domain.access.rules_reader import RulesReader
+from service.domain.access.rules_reader import RulesReader, check_chains
 from service.domain.access.ruleset import (
     CREATE,
     ROLE,
@@ -26,10 +26,11 @@ from service.domain.access.ruleset import (
     Transition,
 )
 from service.domain.access.stored_tests import read_tests
-from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Variable, targets_of
+from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Variable
 from service.errors import Invalid, Location
 from service.query.shapes import Shape
 from service.query.tree import Tree
+from service.schema.steps import Steps
 from service.schema.strict_json import shown
 from service.schema.values import Kind
 
@@ -44,8 +45,8 @@ def read_rules(
     targets: Mapping[str, Mapping[str, str]],
     *,
     is_new: bool = False,
-) -> Rules:
-    """The rules of a document. Raises Invalid with all that is wrong.
+) -> Steps[Rules]:
+    """The rules of a document, of which one is read in a step. Raises Invalid with all that is wrong.
 
     `shapes` are those of the declared collections and of `users`, by name; `targets` says of each collection which of its
     relations leads to which collection. A document `is_new` when it is to be saved: a stored one that exceeds a later bound
@@ -56,16 +57,20 @@ def read_rules(
     named = {name: reader.mapping(parts.get(name, {}), (*BODY, name)) for name in ("sets", "assign", "collections")}
     reader.variables |= _server_fields(parts.get(USERS))
     sets = _sets(reader, named["sets"])
+    users = (yield from _users(reader, parts[USERS])) if USERS in parts else None
+    collections: dict[str, CollectionRules] = {}
+    for name, each in named["collections"].items():
+        collections[name] = yield from _collection(reader, name, each)
     rules = Rules(
         document=document,
         sets=sets,
-        users=_users(reader, parts[USERS]) if USERS in parts else None,
+        users=users,
         assign=_assign(reader, named["assign"]),
-        collections={name: _collection(reader, name, each) for name, each in named["collections"].items()},
+        collections=collections,
         tests=read_tests(parts.get("tests", []), (*BODY, "tests"), reader.violations, shapes.keys()),
         variables=reader.variables,
     )
-    _check_chains(reader, rules)
+    yield from check_chains(reader, rules)
     if reader.violations:
         raise Invalid(reader.violations)
     return rules
@@ -125,18 +130,15 @@ def _assign(reader: RulesReader, assign: Mapping[str, Any]) -> dict[str, Tree]:
     return {role: reader.rule(rule, (*loc, role), scope) for role, rule in assign.items()}
 
 
-def _users(reader: RulesReader, value: Any) -> CollectionRules:
+def _users(reader: RulesReader, value: Any) -> Steps[CollectionRules]:
     loc: Location = (*BODY, USERS)
     parts = reader.mapping(value, loc, ("read", "fields"))
     scope = reader.scope(USERS)
-    fields = reader.mapping(parts.get("fields", {}), (*loc, "fields"))
-    rules = CollectionRules(
-        read=reader.rule(parts.get("read", False), (*loc, "read"), scope),
-        fields={
-            path.removeprefix("data."): _user_field(reader, path, each, (*loc, "fields", path))
-            for path, each in fields.items()
-        },
-    )
+    fields: dict[str, FieldRules] = {}
+    for path, each in reader.mapping(parts.get("fields", {}), (*loc, "fields")).items():
+        yield
+        fields[path.removeprefix("data.")] = _user_field(reader, path, each, (*loc, "fields", path))
+    rules = CollectionRules(read=reader.rule(parts.get("read", False), (*loc, "read"), scope), fields=fields)
     _check_field_conditions(reader, rules, (*loc, "fields"))
     return rules
 
@@ -164,36 +166,41 @@ def _user_field(reader: RulesReader, path: str, value: Any, loc: Location) -> Fi
     return FieldRules(read, parts.get("write"), protected=parts.get("protected") is True)
 
 
-def _collection(reader: RulesReader, name: str, value: Any) -> CollectionRules:
+def _collection(reader: RulesReader, name: str, value: Any) -> Steps[CollectionRules]:
     loc: Location = (*BODY, "collections", shown(name)[1:-1])
     if name not in reader.shapes or name == USERS:
         reader.refuse(loc, "There is no collection of this name", "collection_not_found")
         return CollectionRules()
     parts = reader.mapping(value, loc, ("read", "create", "update", "delete", "fields"))
     scope = reader.scope(name)
-    fields = reader.mapping(parts.get("fields", {}), (*loc, "fields"))
+    fields: dict[str, FieldRules] = {}
+    for path, each in reader.mapping(parts.get("fields", {}), (*loc, "fields")).items():
+        yield
+        fields[path.removeprefix("data.")] = _field(reader, path, each, (*loc, "fields", path), scope)
+    yield
     rules = CollectionRules(
         read=reader.rule(parts.get("read", False), (*loc, "read"), scope),
         create=reader.rule(parts.get("create", False), (*loc, "create"), scope),
         delete=reader.rule(parts.get("delete", False), (*loc, "delete"), scope),
-        updates=_updates(reader, parts.get("update", False), (*loc, "update"), scope),
-        fields={
-            path.removeprefix("data."): _field(reader, path, each, (*loc, "fields", path), scope)
-            for path, each in fields.items()
-        },
+        updates=(yield from _updates(reader, parts.get("update", False), (*loc, "update"), scope)),
+        fields=fields,
     )
     _check_field_conditions(reader, rules, (*loc, "fields"))
     return rules
 
 
-def _updates(reader: RulesReader, update: Any, loc: Location, scope: Scope) -> tuple[Transition, ...]:
+def _updates(reader: RulesReader, update: Any, loc: Location, scope: Scope) -> Steps[tuple[Transition, ...]]:
     if isinstance(update, list):
         if not update:
             reader.refuse(loc, 'Must have at least one {"before": rule, "after": rule}', "list_type")
         if reader.is_new and len(update) > MAX_TRANSITIONS:
             reader.refuse(loc, f"Must have at most {MAX_TRANSITIONS} transitions, not {len(update)}", "too_long")
             return ()
-        return tuple(_transition(reader, each, (*loc, number), scope) for number, each in enumerate(update))
+        found: list[Transition] = []
+        for number, each in enumerate(update):
+            yield
+            found.append(_transition(reader, each, (*loc, number), scope))
+        return tuple(found)
     if isinstance(update, dict) and update.keys() & {"before", "after"}:
         return (_transition(reader, update, loc, scope),)
     rule = reader.rule(update, loc, scope)
@@ -224,23 +231,3 @@ def _field(reader: RulesReader, path: str, value: Any, loc: Location, scope: Sco
     if "set" in parts and parts["set"] != f"${USER_ID}":
         reader.refuse((*loc, "set"), f'Must be "${USER_ID}"')
     return FieldRules(read, write, Variable(USER_ID) if "set" in parts else None)
-
-
-def _check_chains(reader: RulesReader, rules: Rules) -> None:
-    """A rule may need the read rules of others by `$can`, a few in a row, and never its own."""
-    needs = {name: targets_of(each.read) for name, each in rules.collections.items()}
-    needs[USERS] = targets_of(rules.users.read) if rules.users else set()
-    for name, each in (*rules.collections.items(), *([(USERS, rules.users)] if rules.users else [])):
-        place = (*BODY, USERS) if name == USERS else (*BODY, "collections", name)
-        for loc, template in each.templates():
-            own = {name} if loc == ("read",) else set[str]()
-            if _depth(targets_of(template), needs, own) > MAX_CAN_DEPTH:
-                msg = f"A rule may need {MAX_CAN_DEPTH} others in a row by $can, and never itself"
-                reader.refuse((*place, *loc), msg, "too_deep")
-
-
-def _depth(targets: set[str], needs: Mapping[str, set[str]], passed: set[str]) -> int:
-    """How many rules in a row are needed; more than are allowed where one needs itself."""
-    if targets & passed or len(passed) > MAX_CAN_DEPTH + 1:
-        return MAX_CAN_DEPTH + 1
-    return max((1 + _depth(needs.get(each, set()), needs, passed | {each}) for each in targets), default=0)

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.bounds import MAX_CAN_DEPTH
 from service.domain.access.grammar import Scope, read_rule
-from service.domain.access.ruleset import USERS
-from service.domain.access.templates import SET_PREFIX, Can
+from service.domain.access.ruleset import USERS, Rules
+from service.domain.access.templates import SET_PREFIX, Can, targets_of
 from service.errors import Location, Violation
 from service.query.shapes import Shape
 from service.query.tree import Related, Tree, leaves
+from service.schema.steps import Steps
 from service.schema.strict_json import shown
 from service.schema.values import Kind
 
@@ -76,3 +78,24 @@ def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: 
     """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
     target = USERS if collection == USERS else targets.get(relation)
     return target if target in shapes else None
+
+
+def check_chains(reader: RulesReader, rules: Rules) -> Steps[None]:
+    """A rule may need the read rules of others by `$can`, a few in a row, and never its own."""
+    needs = {name: targets_of(each.read) for name, each in rules.collections.items()}
+    needs[USERS] = targets_of(rules.users.read) if rules.users else set()
+    for name, each in (*rules.collections.items(), *([(USERS, rules.users)] if rules.users else [])):
+        place = ("body", USERS) if name == USERS else ("body", "collections", name)
+        for loc, template in each.templates():
+            yield
+            own = {name} if loc == ("read",) else set[str]()
+            if _depth(targets_of(template), needs, own) > MAX_CAN_DEPTH:
+                msg = f"A rule may need {MAX_CAN_DEPTH} others in a row by $can, and never itself"
+                reader.refuse((*place, *loc), msg, "too_deep")
+
+
+def _depth(targets: set[str], needs: Mapping[str, set[str]], passed: set[str]) -> int:
+    """How many rules in a row are needed; more than are allowed where one needs itself."""
+    if targets & passed or len(passed) > MAX_CAN_DEPTH + 1:
+        return MAX_CAN_DEPTH + 1
+    return max((1 + _depth(needs.get(each, set()), needs, passed | {each}) for each in targets), default=0)

@@ -26,6 +26,7 @@ from service.errors import Invalid, ServiceError, Violation
 from service.query.populate import Row
 from service.schema.fields import USERS
 from service.schema.operations import ORDER
+from service.schema.steps import Steps
 from service.schema.versions import Versions
 from service.storage.ids import new_id
 from service.web.batches.references import Created, resolve
@@ -121,11 +122,12 @@ class Batch:
         return sum(step.collection == USERS for step in self.steps)
 
 
-def read_batch(sent: dict[str, Any]) -> Batch:
-    """The operations of a body. Raises Invalid with all that is wrong with their form."""
+def read_batch(sent: dict[str, Any]) -> Steps[Batch]:
+    """The operations of a body, one in a step. Raises Invalid with all that is wrong with their form."""
     form = validated(BatchForm, sent)
     steps, violations, created = list[Step](), list[Violation](), Created()
     for position, operation in enumerate(form.operations):
+        yield
         try:
             steps.append(_read_step(operation, created))
         except Invalid as invalid:

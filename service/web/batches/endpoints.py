@@ -10,6 +10,7 @@ from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, Us
 from service.domain.batches.steps import Done
 from service.domain.idempotency import Answer, Keep
 from service.domain.limits.limiter import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER, Share
+from service.domain.steps import run_in_steps
 from service.errors import Invalid, ServiceError
 from service.services import Services
 from service.web.batches.bodies import Batch, locate, read_batch, read_kept, references_view, results_view
@@ -26,7 +27,7 @@ async def run_batch(request: Request, caller: ProjectCaller, services: Services)
 
     async def run(sent: Sent, keep: "Keep[Outcomes] | None") -> Outcomes:
         nonlocal writes
-        batch = read_batch(sent)
+        batch = await run_in_steps(caller.project.database, read_batch(sent))
         writes = batch.writes
         if keep is not None and not batch.is_atomic:
             msg = "Only an atomic batch takes an Idempotency-Key"
@@ -40,7 +41,7 @@ async def run_batch(request: Request, caller: ProjectCaller, services: Services)
             raise invalid if invalid.operation is None else locate(invalid, invalid.operation) from None
 
     async def review(sent: Sent, kept: Sent) -> Any:
-        batch = read_batch(sent)
+        batch = await run_in_steps(caller.project.database, read_batch(sent))
         await _count(request, caller, services, batch)
         return results_view(await services.batches.read_again(caller, batch.steps, read_kept(kept)))
 

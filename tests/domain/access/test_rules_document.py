@@ -11,6 +11,7 @@ from service.errors import Invalid, Location
 from service.query.document_shape import DocumentShape
 from service.query.shapes import USERS, Shape
 from service.schema.fields import parse, references
+from service.schema.steps import finish
 from tests.domain.access.examples import COLLECTIONS, RULES, SCHEMAS
 
 
@@ -19,7 +20,7 @@ def read(document: dict[str, Any], schemas: dict[str, Any] = SCHEMAS) -> Rules:
     fields = {name: parse(schema) for name, schema in schemas.items()}
     for name, each in fields.items():
         shapes[name] = DocumentShape(f"c_{name}", each, shapes.get)
-    return read_rules(document, shapes, {name: references(each) for name, each in fields.items()})
+    return finish(read_rules(document, shapes, {name: references(each) for name, each in fields.items()}))
 
 
 def faults(document: dict[str, Any]) -> list[Location]:
