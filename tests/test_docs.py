@@ -69,7 +69,7 @@ def test_b11_no_default_is_a_name_of_python() -> None:
     assert [page for page in NOW if found(page, r"`(Pydantic\w+|None|\(\)|\{\})`\s*\|")] == []
 
 
-async def test_b12_the_page_of_operations_lists_every_job(services: Services) -> None:
+async def test_b12_the_page_of_operations_lists_every_job(services: Services, emptied: None) -> None:
     listed = found("docs/operations.md", r"^\| `(\w+)` \| in (?:every worker|the leader)")
     assert sorted(listed) == sorted(job.name for job in services.jobs.jobs)
 
