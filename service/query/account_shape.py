@@ -8,7 +8,7 @@ identities.provider_eq=x    the user has signed in by the provider
 To everybody else no record has such a field.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -81,6 +81,9 @@ class AccountShape:
     match = UserShape.match
     view = None
     nested = UserShape.nested | {CLAIMS, "identities"}
+
+    def names(self) -> Iterable[str]:
+        return (*USERS.names(), *(path[0] for path in FIELDS if len(path) == 1))
 
     def field(self, path: tuple[str, ...]) -> Field | None:
         if path[0] not in ACCOUNT_NAMES:

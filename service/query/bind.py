@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from service.errors import Invalid, Violation
 from service.query.after import Key, check_values, find_after
-from service.query.conditions import and_match, bind_where, relation_name, to_match
+from service.query.conditions import and_match, bind_where, describe_unknown, relation_name, to_match
 from service.query.expansions import bind_expansions, choose
 from service.query.names import Path
 from service.query.nodes import BoundQuery, ListQuery, Match, SortKey, Where
@@ -52,7 +52,7 @@ def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
     match = _match(query, shape, violations)
     field = shape.sort_field(path) if relation_name(path, shape.nested) is None else None
     if field is None:
-        violations.append(Violation(("query", "field"), "There is no such field in this collection", "value_error"))
+        violations.append(Violation(("query", "field"), describe_unknown(path, shape, violations), "value_error"))
     if field is None or violations:
         raise Invalid(violations)
     return BoundDistinct(shape.collection, match, field)
@@ -71,7 +71,8 @@ def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) ->
     for wanted in sort:
         field = _sort_field(wanted.path, shape)
         if field is None or (keys and field.path in {key.field.path for key in keys}):
-            msg = "Not a field that can be sorted by" if field is None else "A field may be sorted by once"
+            unsorted = describe_unknown(wanted.path, shape, violations, "Not a field that can be sorted by")
+            msg = unsorted if field is None else "A field may be sorted by once"
             violations.append(Violation(("query", "sort_by"), msg, "value_error"))
             continue
         keys.append(Key(field, wanted.descending))

@@ -7,11 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from service.errors import Violation
+from service.query.names import Path, describe_nearest
 from service.query.nodes import AnyCondition, Condition, Joined, Match, RelationMatch, Where
 from service.query.operators import OPERATORS
 from service.query.shapes import Shape
 from service.query.tree import All, Related, Tree, all_of, any_of, negate
 from service.schema.values import BadValue
+
+NO_FIELD = "There is no such field in this collection"
 
 
 def bind_where(where: Where, shape: Shape, violations: list[Violation], *, negated: bool = False) -> Tree:
@@ -61,9 +64,10 @@ def relation_name(path: tuple[str, ...], nested: frozenset[str], depth: int = 0)
 
 
 def _bind_own(condition: AnyCondition, shape: Shape, depth: int, violations: list[Violation], *, negated: bool) -> Tree:
-    field = shape.field(condition.path[depth:])
+    path = condition.path[depth:]
+    field = shape.field(path)
     if field is None:
-        violations.append(Violation(condition.place, "There is no such field in this collection", "value_error"))
+        violations.append(Violation(condition.place, describe_unknown(path, shape, violations), "value_error"))
         return True
     operator = (field.operators or OPERATORS).get(condition.operator)
     if operator is None:
@@ -80,6 +84,11 @@ def _bind_own(condition: AnyCondition, shape: Shape, depth: int, violations: lis
         return True
     found = negate(found) if negated else found
     return found if field.guard is True else all_of((field.guard, found))
+
+
+def describe_unknown(path: Path, shape: Shape, violations: Sequence[Violation], msg: str = NO_FIELD) -> str:
+    """The sentence about a field that there is not; the first one of a refusal proposes the nearest name."""
+    return msg if violations or len(path) > 1 else msg + describe_nearest(path[0], shape.names())
 
 
 def _bind_relation(

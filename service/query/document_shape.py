@@ -1,6 +1,6 @@
 """The names of a query on a collection's documents: what its schema declares, typed, and nothing else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from service.query.nodes import Match
 from service.query.shapes import ID, NESTED, Field, Shape
@@ -30,6 +30,9 @@ class DocumentShape:
         self._fields = fields
         self._targets = declared.references(fields)
         self._shapes = shapes
+
+    def names(self) -> Iterable[str]:
+        return (*self._fields, *NAMED)
 
     def field(self, path: tuple[str, ...]) -> Field | None:
         """A declared field hides none of the record's own: `data.id` is the one inside `data`."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from service.errors import Violation
 from service.query.conditions import relation_name
-from service.query.names import Path
+from service.query.names import Path, describe_nearest
 from service.query.nodes import EVERY_RELATION, Expansion
 from service.query.selection import Selection, select
 from service.query.shapes import Shape
@@ -86,7 +86,8 @@ def _data_path(path: Path, shape: Shape, violations: list[Violation]) -> list[Pa
     """Where a field stands in `data`; nowhere what always comes, or what nobody sees."""
     field = shape.field(path)
     if field is None:
-        msg = f"There is no such field in this collection: {shown('.'.join(path))}"
+        nearest = describe_nearest(path[0], shape.names()) if len(path) == 1 and not violations else ""
+        msg = f"There is no such field in this collection: {shown('.'.join(path))}{nearest}"
         violations.append(Violation(("query", "fields"), msg, "value_error"))
     if field is None or not field.path.startswith("data."):
         return []

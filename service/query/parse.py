@@ -25,6 +25,7 @@ from service.query.options import BODY, OPTIONS
 WRAPPED = re.compile(r"filters\[([^\[\]]+)\]")
 # At most some megabytes, even of the longest queries.
 CACHED_QUERIES = 256
+OTHERS = f"; the other parameters are {', '.join(OPTIONS)}"
 
 
 @lru_cache(CACHED_QUERIES)
@@ -33,7 +34,7 @@ def parse_query(query_string: bytes) -> ListQuery:
 
     Remembered, because clients repeat themselves: the same list is polled, the same page is opened by everyone.
     """
-    return parse(parse_pairs(query_string))
+    return parse(parse_pairs(query_string), OTHERS)
 
 
 def parse_pairs(query_string: bytes) -> list[tuple[str, str]]:
@@ -72,8 +73,11 @@ def parse_filters(pairs: Iterable[tuple[str, str]]) -> ListQuery:
     return parse(found)
 
 
-def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
-    """The query that `pairs` spell. Raises Invalid that names every parameter it cannot read."""
+def parse(pairs: Iterable[tuple[str, str]], others: str = "") -> ListQuery:
+    """The query that `pairs` spell. Raises Invalid that names every parameter it cannot read.
+
+    `others` is what a refusal says of the parameters that are no filters, where the endpoint takes them.
+    """
     options, conditions, violations = dict[str, Any](), list[Condition](), list[Violation]()
     for name, text in pairs:
         try:
@@ -83,7 +87,7 @@ def parse(pairs: Iterable[tuple[str, str]]) -> ListQuery:
                 options[option[0]] = option[1](text)
             else:
                 filter_name = _unwrap(name)
-                conditions.append(Condition(filter_name, *read_name(filter_name), text))
+                conditions.append(Condition(filter_name, *read_name(filter_name, others), text))
         except Fault as fault:
             violations.append(Violation(("query", name), str(fault), "value_error"))
         except Invalid as invalid:

@@ -5,7 +5,7 @@ or a time is looked for inside `data`, where no hidden field is kept. So it answ
 every hop.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -74,6 +74,9 @@ class Shape(Protocol):
     def view(self) -> View | None:
         """What may be shown of a record, where that is not all of it."""
 
+    def names(self) -> Iterable[str]:
+        """The names of fields that a refusal may propose: none that is hidden."""
+
     def field(self, path: tuple[str, ...]) -> Field | None:
         """The field `("email",)`, or `("data", "address", "city")`; None where there is no such field."""
 
@@ -102,6 +105,9 @@ class UserShape:
         "created_at": Field("created_at", Kind.DATETIME, single=True),
         "updated_at": Field("updated_at", Kind.DATETIME, single=True),
     }
+
+    def names(self) -> Iterable[str]:
+        return self.named
 
     def field(self, path: tuple[str, ...]) -> Field:
         named = self.named.get(path[0]) if len(path) == 1 else None

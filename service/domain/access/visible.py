@@ -4,7 +4,7 @@ What a caller may not read has no name: it answers as what does not exist. In co
 data is free-form, any name may be asked for, so a hidden field behaves as one that no user has.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,9 @@ class VisibleDocuments:
         self.nested = shape.nested
         self.match = permissions.match
         self.view = self._view if permissions.readable else None
+
+    def names(self) -> Iterable[str]:
+        return (name for name in self._shape.names() if self.field((name,)) is not None)
 
     def field(self, path: tuple[str, ...]) -> Field | None:
         found = self._shape.field(path)
@@ -71,6 +74,9 @@ class VisibleUsers:
         self._permissions = permissions
         self.match = permissions.match
         self.view = self._view
+
+    def names(self) -> Iterable[str]:
+        return self._shape.named
 
     def field(self, path: tuple[str, ...]) -> Field:
         return _guarded(self._shape.field(path), self._permissions) or hidden_field(path)

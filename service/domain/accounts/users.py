@@ -91,7 +91,7 @@ class Accounts:
         """The account, which `signup` can store; `email` is normalized. Raises EmailTaken, Invalid."""
         project = caller.project
         violations = check_password(password, project.settings, project.name, email)
-        violations += check_profile(data, reserved=RESERVED)
+        violations += [*check_profile(data, reserved=RESERVED), *_refuse_wrapped(data)]
         if isinstance(caller, PublishableKeyCaller):
             violations += await self._not_writable(project, data)
         if violations:
@@ -290,6 +290,14 @@ def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Lo
         *(Violation((*loc, name), f"{name} cannot be set here", "reserved") for name in reserved if name in data),
         *check_data(data, loc),
     ]
+
+
+def _refuse_wrapped(data: Mapping[str, Any]) -> list[Violation]:
+    """An object `data` in the body of a signup would become `data.data`."""
+    if not isinstance(data.get("data"), dict):
+        return []
+    msg = "Put profile fields beside email and password; the service itself keeps them under data"
+    return [Violation(("body", "data"), msg, "wrapped")]
 
 
 def _comparable(email: Any) -> str:

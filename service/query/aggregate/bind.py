@@ -4,6 +4,7 @@ A key or a value looks at fields that can be seen in all records, as sorting doe
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from service.errors import Invalid, Location, Violation
@@ -20,7 +21,7 @@ from service.query.aggregate.nodes import (
     Path,
     Value,
 )
-from service.query.conditions import and_match, bind_where, relation_name, to_match
+from service.query.conditions import NO_FIELD, and_match, bind_where, describe_unknown, relation_name, to_match
 from service.query.nodes import Match, Where
 from service.query.shapes import NESTED, USERS, Field, Shape
 from service.query.tree import Tree
@@ -28,7 +29,6 @@ from service.schema.values import Kind
 
 NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER})
 SUMS = frozenset({"sum", "avg"})
-NO_FIELD = "There is no such field in this collection"
 NO_RELATION = "There is no such relation in this collection"
 NO_COLUMN = "There is no such column; name a key or a value of this aggregation"
 
@@ -110,7 +110,7 @@ def _follow(path: Path, shape: Shape) -> tuple[tuple[Hop, ...], Shape, Path]:
 def _field(path: Path, shape: Shape) -> Field:
     field = shape.sort_field(path)
     if field is None:
-        raise _Misfit(NO_FIELD)
+        raise _Misfit(describe_unknown(path, shape, ()))
     return field
 
 
@@ -156,6 +156,9 @@ class _Columns:
             **{value.name: Field(f"v{number}", _kind_of_value(value)) for number, value in enumerate(values)},
         }
 
+    def names(self) -> Iterable[str]:
+        return self.fields
+
     def field(self, path: Path) -> Field | None:
         return self.fields.get(path[0]) if len(path) == 1 else None
 
@@ -188,7 +191,7 @@ def _having(having: Where, columns: _Columns) -> Tree:
     tree = bind_where(having, columns, violations)
     if violations:
         raise Invalid(
-            Violation(each.loc, NO_COLUMN if each.msg in {NO_FIELD, NO_RELATION} else each.msg, each.type)
+            replace(each, msg=each.msg.replace(NO_FIELD, NO_COLUMN).replace(NO_RELATION, NO_COLUMN))
             for each in violations
         )
     return tree

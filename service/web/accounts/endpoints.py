@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.status import HTTP_202_ACCEPTED
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, ProjectCaller, SecretKeyCaller, UserCaller
+from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.users import Accounts, NewAccount
 from service.domain.accounts.users import SignedIn as SignIn
 from service.domain.confirmations.signups import UNASKED, Registered, must_prove
@@ -16,7 +17,7 @@ from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
 from service.domain.lists import Listing
 from service.domain.sessions.access_tokens import public_keys
-from service.errors import UnsupportedMedia
+from service.errors import Invalid, UnsupportedMedia, Violation
 from service.query.account_shape import show_account
 from service.query.parse import parse_distinct, parse_query
 from service.query.populate import Row
@@ -80,8 +81,19 @@ async def _registered_response(
 
 
 async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str, Any]) -> NewAccount:
-    form = validated(Signup, fields)
+    try:
+        form = validated(Signup, fields)
+    except Invalid as error:
+        raise Invalid([*error.violations, *_judge_password(caller, fields, error)], omitted=error.omitted) from None
     return await accounts.check_signup(caller, form.email, form.password, form.model_extra or {})
+
+
+def _judge_password(caller: KeyCaller, fields: dict[str, Any], error: Invalid) -> list[Violation]:
+    """The rules that the password breaks, where nothing was found wrong with it yet: a bad address does not hide them."""
+    password, project = fields.get("password"), caller.project
+    if not isinstance(password, str) or any(each.loc[:2] == ("body", "password") for each in error.violations):
+        return []
+    return check_password(password, project.settings, project.name)
 
 
 async def _signup_once(request: Request, caller: KeyCaller, services: Services, key: str) -> Response:

@@ -19,7 +19,7 @@ from service.domain.access.caller import (
     ServiceCaller,
     UserCaller,
 )
-from service.domain.projects.lookup import PUBLISHABLE_PREFIX, Project
+from service.domain.projects.lookup import PUBLISHABLE_PREFIX, SECRET_PREFIX, Project
 from service.domain.sessions.step_up import require_recent
 from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, SecretKeyRequired
 from service.query.parse import parse_pairs
@@ -30,6 +30,7 @@ Authenticate = Callable[[Request, Services], Awaitable[Caller]]
 
 BEARER = "bearer"
 MAX_PROJECT_ID = 40
+KEY_AS_BEARER = "Invalid API key: send it in the header x-api-key, not as a bearer token"
 SERVICE_CALLER = ServiceCaller()
 
 
@@ -77,9 +78,17 @@ async def authenticate_any_key(request: Request, services: Services) -> SecretKe
 async def _read_key(request: Request, services: Services) -> tuple[str, Project]:
     """The one `x-api-key` and its project. Raises InvalidApiKey."""
     keys = headers_of(request, b"x-api-key")
+    if not keys and _bears_key(request):
+        raise InvalidApiKey(KEY_AS_BEARER)
     if len(keys) != 1:
         raise InvalidApiKey
     return keys[0], await services.projects.by_api_key(keys[0])
+
+
+def _bears_key(request: Request) -> bool:
+    """Whether an API key is sent as a bearer token."""
+    sent = headers_of(request, b"authorization")
+    return len(sent) == 1 and sent[0].partition(" ")[2].startswith((SECRET_PREFIX, PUBLISHABLE_PREFIX))
 
 
 async def _require_key_of(project_id: str, request: Request, services: Services) -> None:
@@ -95,7 +104,8 @@ async def authenticate_by_rule(request: Request, services: Services) -> ProjectC
     """
     if not headers_of(request, b"authorization"):
         return await authenticate_any_key(request, services)
-    keyed = await authenticate_any_key(request, services) if headers_of(request, b"x-api-key") else None
+    has_key = headers_of(request, b"x-api-key") or _bears_key(request)
+    keyed = await authenticate_any_key(request, services) if has_key else None
     return keyed if isinstance(keyed, SecretKeyCaller) else await authenticate_user(request, services)
 
 

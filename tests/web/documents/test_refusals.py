@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from service.query.operators import OPERATORS
+from service.query.parse import OTHERS
 from tests.conftest import Api
 from tests.declared import added, declare
 
@@ -30,7 +31,7 @@ UNKNOWN = f"Unknown parameter; a filter is <field>_<operator> with one of {', '.
 Rows = list[tuple[str, str, Any, list[tuple[Any, ...]]]]
 
 QUERY_STRINGS: Rows = [
-    ('GET', DOCUMENTS + '?nope=1', None, [(('query', 'nope'), 'value_error', UNKNOWN)]),
+    ('GET', DOCUMENTS + '?nope=1', None, [(('query', 'nope'), 'value_error', UNKNOWN + OTHERS)]),
     ('GET', DOCUMENTS + '?a..b_eq=1', None, [(('query', 'a..b_eq'), 'value_error', 'Not the name of a field')]),
     ('GET', DOCUMENTS + '?a.b.c.d.e_eq=1', None,
      [(('query', 'a.b.c.d.e_eq'), 'value_error', 'A filter may follow at most 3 relations')]),

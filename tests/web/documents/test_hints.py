@@ -1,0 +1,114 @@
+"""F28 and F29: refusals that say what the sender meant, and never name what the sender may not see."""
+
+import time
+from typing import Any
+
+import pytest
+
+from service.query.names import HINTED_CHARACTERS, HINTED_NAMES, describe_nearest
+from tests.conftest import Api
+from tests.declared import declare
+from tests.web.rules.conftest import save
+
+PATH, SIGNUP, USERS = "/api/collections/books/documents", "/auth-collections/signup", "/auth-collections/users"
+SCHEMA = {"Title": {"type": "string"}, "secret_plan": {"type": "string"}, "pages": {"type": "integer"}}
+OTHERS = "the other parameters are limit, offset, count, sort_by, sort_order, populate, where, fields, cursor"
+
+
+def messages(answer: Any) -> list[str]:
+    assert answer.status_code == 422, answer.text
+    return [each["msg"] for each in answer.json()["detail"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("title_eq=x", 'There is no such field in this collection; did you mean "Title"?'),
+        ("pagse_eq=1", 'There is no such field in this collection; did you mean "pages"?'),
+        ("createdat_gt=2026-01-01", 'There is no such field in this collection; did you mean "created_at"?'),
+        ('where={"not":{"titel_eq":"x"}}', 'There is no such field in this collection; did you mean "Title"?'),
+        ("sort_by=title", 'Not a field that can be sorted by; did you mean "Title"?'),
+        ("fields=title", 'There is no such field in this collection: "title"; did you mean "Title"?'),
+        ("zzz_eq=1", "There is no such field in this collection"),
+    ],
+)
+async def test_f28_an_unknown_field_is_refused_with_the_nearest_one(api: Api, query: str, expected: str) -> None:
+    await declare(api, SCHEMA, "books")
+    assert messages(await api.request("GET", f"{PATH}?{query}")) == [expected]
+
+
+async def test_f28_an_aggregation_and_distinct_name_the_nearest_field_too(api: Api) -> None:
+    await declare(api, SCHEMA, "books")
+    assert "did you mean" in messages(await api.request("GET", "/api/collections/books/distinct?field=title"))[0]
+    body: dict[str, Any] = {"group": {"t": "title"}, "values": {"sum": {"sum": "pages"}}}
+    assert "did you mean" in messages(await api.request("POST", "/api/collections/books/aggregate", json=body))[0]
+    body = {"group": {"t": "Title"}, "values": {"total": {"sum": "pages"}}, "having": {"totel_gt": 1}}
+    (msg,) = messages(await api.request("POST", "/api/collections/books/aggregate", json=body))
+    assert msg.startswith("There is no such column")
+    assert msg.endswith('did you mean "total"?')
+
+
+@pytest.mark.parametrize("query", ["sort=Title", "page=2", "per_page=10", "sort_by=Title&pagesize=5"])
+async def test_f28_an_unknown_parameter_is_refused_with_those_that_there_are(api: Api, query: str) -> None:
+    await declare(api, SCHEMA, "books")
+    for path in (PATH, USERS):
+        (msg,) = messages(await api.request("GET", f"{path}?{query}"))
+        assert msg.endswith(OTHERS)
+    # An export takes filters alone, and conditions in a body have no such parameters.
+    assert OTHERS not in messages(await api.request("GET", "/api/collections/books/export?title=5"))[0]
+    body = {"where": {"page": 2}}
+    assert OTHERS not in messages(await api.request("POST", "/api/collections/books/query", json=body))[0]
+
+
+async def test_f28_a_hidden_field_is_never_proposed(api: Api) -> None:
+    await declare(api, SCHEMA, "books")
+    fields = {name: {"read": {"Title_eq": "$user.id"}} for name in ("secret_plan", "pages")}
+    rules = {"collections": {"books": {"read": "anyone", "fields": fields}}}
+    assert (await save(api, rules)).status_code == 200
+    key = {"x-api-key": api.publishable_key}
+    for query in ("pagse_eq=1", "secretplan_eq=x", "sort_by=pagse", "sort_by=secretplan", "fields=pagse"):
+        refused = await api.http.get(f"{PATH}?{query}", headers=key)
+        assert "did you mean" not in messages(refused)[0], refused.text
+        assert "pages" not in refused.text
+        assert "secret_plan" not in refused.text
+    assert "Title" in messages(await api.http.get(f"{PATH}?title_eq=x", headers=key))[0]
+
+
+def test_f28_a_hint_costs_little_whatever_the_names_are() -> None:
+    name = "ab" * (HINTED_CHARACTERS // 2)
+    known = [f"{number:03}{'ba' * 60}"[:HINTED_CHARACTERS] for number in range(10 * HINTED_NAMES)]
+    begin = time.thread_time()
+    describe_nearest(name, known)
+    describe_nearest("a" * 128, known)
+    assert time.thread_time() - begin < 0.05
+
+
+async def test_f28_an_api_key_as_a_bearer_token_is_refused_with_the_header_to_use(api: Api) -> None:
+    await declare(api, SCHEMA, "books")
+    for key in (api.key, api.publishable_key):
+        for method, path in (("GET", PATH), ("GET", USERS), ("POST", SIGNUP), ("GET", "/api/collections")):
+            answer = await api.as_user(key, method, path)
+            assert (answer.status_code, answer.json()["code"]) == (401, "invalid_api_key")
+            assert "send it in the header x-api-key" in answer.json()["detail"]
+    answer = await api.as_user("no-token", "GET", PATH)
+    assert (answer.json()["code"], answer.json()["detail"]) == ("invalid_token", "Invalid token or token expired")
+
+
+async def test_f28_a_bad_address_hides_no_bad_password(api: Api) -> None:
+    answer = await api.request("POST", SIGNUP, json={"email": "ann", "password": "short"})
+    assert [each["loc"] for each in answer.json()["detail"]] == [["body", "email"], ["body", "password"]]
+    answer = await api.request("POST", SIGNUP, json={"email": "ann", "password": 5})
+    assert [each["loc"] for each in answer.json()["detail"]] == [["body", "email"], ["body", "password"]]
+    answer = await api.request("POST", SIGNUP, json={"password": "correct horse"})
+    assert [each["loc"] for each in answer.json()["detail"]] == [["body", "email"]]
+
+
+async def test_f29_a_signup_with_an_object_of_data_is_refused_with_where_fields_stand(api: Api) -> None:
+    body = {"email": "ann@example.com", "password": "correct horse"}
+    refused = await api.request("POST", SIGNUP, json={**body, "data": {"name": "Ann"}})
+    assert refused.json()["detail"][0]["loc"] == ["body", "data"]
+    assert messages(refused) == [
+        "Put profile fields beside email and password; the service itself keeps them under data"
+    ]
+    assert api.database["users"].count_documents({}) == 0
+    assert (await api.request("POST", SIGNUP, json={**body, "data": "text"})).status_code == 201
