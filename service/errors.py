@@ -713,9 +713,9 @@ class LimitExceeded(ServiceError):
 
 
 class TooManySockets(LimitExceeded):
-    """The user follows something over so many sockets to this worker already."""
+    """The user has 10 sockets and event streams to this worker already."""
 
-    detail = "This user has too many sockets already"
+    detail = "This user has 10 sockets already; close one first"
 
 
 class TooManySubscriptions(LimitExceeded):

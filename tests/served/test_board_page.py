@@ -1,13 +1,14 @@
 """The page docs/examples/board in two browsers at once: each shows what the other does, and what it missed."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Browser, Locator, Page, WebSocket, WebSocketRoute, expect
 
 from tests.chromium import needs_chromium
 from tests.demo import DEMO
@@ -17,6 +18,7 @@ from tests.served.conftest import MakeSite
 SCRIPT = "<img src=x onerror=alert(1)>"
 BOARD = DEMO.collections["cards"]
 pytestmark = needs_chromium
+Lists = list[dict[str, Any]]
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -154,6 +156,111 @@ def test_the_page_asks_where_the_service_is_and_says_what_it_refuses(ann: Page, 
     ann.goto(site.url + "x")
     expect(ann.get_by_role("status")).to_have_text("Not connected")
     expect(ann.get_by_role("alert")).not_to_be_empty()
+
+
+THREE_LISTS = """async ({module, service, token}) => {
+  const {follow} = await import(module);
+  const seen = window.seen = [{}, {}, {}];
+  for (const [at, limit] of [100, 50, 1].entries()) follow({
+    service, credential: () => ({token}), query: {collection: "cards", limit},
+    show: (records) => { seen[at].count = records.size; },
+    report: (state, detail, code) => { Object.assign(seen[at], {state, detail, code}); },
+  });
+}"""
+TEN_SOCKETS = """async ({service, token}) => {
+  window.held = [];
+  for (let number = 0; number < 10; number++) await new Promise((ready) => {
+    const socket = new WebSocket(service.replace(/^http/, "ws") + "/realtime");
+    window.held.push(socket);
+    socket.onopen = () => socket.send(JSON.stringify({type: "hello", token}));
+    socket.onmessage = ready;
+  });
+}"""
+
+
+def sign_up(site: Site, email: str) -> str:
+    body = {"email": email, "password": "correct horse"}
+    answer = httpx2.post(
+        f"{site.service}/auth-collections/signup", json=body, headers={"x-api-key": site.publishable_key}
+    )
+    return str(answer.json()["access_token"])
+
+
+def watch_sockets(page: Page) -> list[str]:
+    """The URLs of the sockets that the page opens from now on."""
+    found: list[str] = []
+
+    def note(socket: WebSocket) -> None:
+        found.append(socket.url)
+
+    page.on("websocket", note)
+    return found
+
+
+def await_lists(page: Page, is_reached: Callable[[Lists], bool]) -> Lists:
+    """What the page's lists report, once it is as wanted. (The page's policy forbids what waits inside it.)"""
+    for _ in range(PATIENCE_MS // 100):
+        seen: Lists = page.evaluate("seen")
+        if is_reached(seen):
+            return seen
+        page.wait_for_timeout(100)
+    raise AssertionError(seen)
+
+
+def begin_three_lists(page: Page, site: Site, token: str) -> None:
+    module = f"{site.url.partition('?')[0]}live.js"
+    page.goto(site.url.partition("?")[0])
+    page.evaluate(THREE_LISTS, {"module": module, "service": site.service, "token": token})
+
+
+def test_b4_four_tabs_of_three_lists_show_data_over_one_socket_each(browser: Browser, site: Site) -> None:
+    token, count = sign_up(site, "tabs@example.com"), len(BOARD.documents[0].rows or ())
+    with ExitStack() as stack:
+        tabs = [stack.enter_context(window(browser)) for _ in range(4)]
+        for tab in tabs:
+            sockets = watch_sockets(tab)
+            begin_three_lists(tab, site, token)
+            seen = await_lists(tab, lambda lists: all(each.get("count") for each in lists))
+            assert {each["state"] for each in seen} == {"live"}
+            assert seen[0]["count"] >= count - 1
+            assert seen[2]["count"] == 1
+            assert len(sockets) == 1
+        body = {"data": {"text": "Seen in four tabs", "column": "todo"}}
+        made = httpx2.post(
+            f"{site.service}/api/collections/cards/documents", json=body, headers={"x-api-key": site.key}
+        )
+        assert made.status_code == 201, made.text
+        for tab in tabs:
+            await_lists(tab, lambda lists: lists[0]["count"] > seen[0]["count"])
+        url = f"{site.service}/api/collections/cards/documents/{made.json()['id']}"
+        assert httpx2.delete(url, headers={"x-api-key": site.key}).status_code == 204
+
+
+def test_b4_a_page_past_the_sockets_of_its_user_says_so_and_asks_no_more(browser: Browser, site: Site) -> None:
+    token = sign_up(site, "full@example.com")
+    with window(browser) as holder, window(browser) as page:
+        holder.goto(site.url.partition("?")[0])
+        holder.evaluate(TEN_SOCKETS, {"service": site.service, "token": token})
+        sockets = watch_sockets(page)
+        begin_three_lists(page, site, token)
+        lists = await_lists(page, lambda lists: all(each["state"] == "refused" for each in lists))
+        reasons = [(each["code"], each["detail"]) for each in lists]
+        assert reasons == [(4429, "This user has 10 sockets already; close one first")] * 3
+        page.wait_for_timeout(3_000)
+        assert len(sockets) == 1
+
+
+def test_b4_the_board_says_why_it_is_refused_and_keeps_its_user(browser: Browser, site: Site) -> None:
+    with window(browser) as holder, window(browser) as page:
+        enter(page, site, "kept@example.com")
+        token = page.evaluate("JSON.parse(sessionStorage.getItem('board.signed-in')).token")
+        page.goto("about:blank")
+        holder.goto(site.url.partition("?")[0])
+        holder.evaluate(TEN_SOCKETS, {"service": site.service, "token": token})
+        page.goto(site.url)
+        expect(page.get_by_role("status")).to_have_text("Not connected")
+        expect(page.get_by_role("alert")).to_have_text("This user has 10 sockets already; close one first")
+        expect(page.get_by_text("kept@example.com")).to_be_visible()
 
 
 def test_the_page_has_no_script_but_its_own() -> None:

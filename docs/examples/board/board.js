@@ -29,11 +29,12 @@ const followed = (who) => follow({
   query: {collection: "cards", sort_by: "created_at", limit: 100},
   credential: () => who ? {token: who.token} : {key: settings.key},
   show: draw,
-  report: (state, detail) => {
+  report: (state, detail, code) => {
     byId("state").dataset.state = byId("board").dataset.state = state;
     byId("state").textContent = SAID[state];
     if (state === "refused") byId("problem").textContent = detail;
-    if (state === "refused" && who) signOut();
+    // Another credential does not help a user who has too many pages open.
+    if (state === "refused" && who && code !== 4429) signOut();
   },
 });
 

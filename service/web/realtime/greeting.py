@@ -20,11 +20,15 @@ UNAUTHENTIC, WRONG_ORIGIN, LIMITED = 4401, 4403, 4429
 UNAVAILABLE = 1013
 
 
-class Refused(Exception):
-    """A socket that is closed, with the code."""
+DAY_USED_UP = f"The limit of {DAILY.what} is reached"
 
-    def __init__(self, code: int) -> None:
+
+class Refused(Exception):
+    """A socket that is closed, with the code and the reason."""
+
+    def __init__(self, code: int, reason: str = "") -> None:
         self.code = code
+        self.reason = reason
         super().__init__(code)
 
 
@@ -38,8 +42,8 @@ async def greet(hello: Hello, scope: Scope, sink: Sink, services: Services) -> C
     connection = Connection(sink, caller, credential, expiry(credential) if isinstance(caller, UserCaller) else None)
     try:
         await services.realtime.join(connection)
-    except TooManySockets:
-        raise Refused(LIMITED) from None
+    except TooManySockets as error:
+        raise Refused(LIMITED, error.detail) from None
     except ServiceError:
         raise Refused(UNAVAILABLE) from None
     return connection
@@ -81,7 +85,7 @@ async def count(caller: ProjectCaller, services: Services) -> None:
     except ServiceError:
         raise Refused(UNAVAILABLE) from None
     if quotas and quotas[-1].exceeded:
-        raise Refused(LIMITED)
+        raise Refused(LIMITED, DAY_USED_UP)
 
 
 def origin_of(scope: Scope) -> str | None:

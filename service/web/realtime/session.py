@@ -35,6 +35,7 @@ log = structlog.get_logger()
 HELLO_SECONDS = 5.0
 MESSAGES_A_SECOND = 20.0
 WRONG = 4400
+TOO_MANY_MESSAGES = f"More than {int(MAX_MESSAGES)} messages at once, or more than 20 a second"
 FAILED = 1011
 DISCONNECTED = "websocket.disconnect"
 
@@ -56,7 +57,7 @@ class Session:
         try:
             connection = await self._greet()
         except Refused as refused:
-            self._sink.close(refused.code)
+            self._sink.close(refused.code, refused.reason)
             return
         if connection is None:
             return
@@ -67,7 +68,7 @@ class Session:
                 await connection.room()
                 await self._read(connection, message)
         except Refused as refused:
-            connection.close(refused.code)
+            connection.close(refused.code, refused.reason)
         except Exception:
             log.exception("socket_failed")
             connection.close(FAILED)
@@ -97,7 +98,7 @@ class Session:
         if event["type"] == DISCONNECTED:
             return None
         if not self._bucket.take():
-            raise Refused(LIMITED)
+            raise Refused(LIMITED, TOO_MANY_MESSAGES)
         text: str | None = event.get("text")
         return text if text is not None else ""
 

@@ -9,7 +9,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from service.bounds import MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
+from service.bounds import MAX_MESSAGES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
 from service.domain.projects.admin import ProjectAdmin
 from tests.conftest import Api, MakeApi
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
@@ -269,3 +269,38 @@ async def test_who_says_no_hello_is_closed_and_who_stays_is_not(
     await live.expect("ready")
     await asyncio.sleep(0.3)
     await live.nothing()
+
+
+@pytest.mark.parametrize("collection", [None, 1, ["messages"], {"name": "messages"}])
+async def test_a_subscription_whose_collection_is_no_text_is_closed(
+    messages: Api, open_socket: Open, collection: object
+) -> None:
+    """It has an id, so `closed` answers it as any other refusal of a subscription."""
+    live: Live = await open_socket()
+    await live.hello(key=messages.key)
+    closed = await live.refused(collection)  # type: ignore[arg-type]
+    assert closed["code"] == "validation_error"
+    assert [each["loc"] for each in closed["detail"]] == [["body", "collection"]]
+    await live.subscribe("messages")
+
+
+async def test_b4_ready_names_how_many_sockets_and_subscriptions_there_may_be(messages: Api, open_socket: Open) -> None:
+    live: Live = await open_socket()
+    limits = (await live.hello(key=messages.key))["limits"]
+    assert (limits["sockets"], limits["subscriptions"]) == (MAX_USER_SOCKETS, MAX_SUBSCRIPTIONS)
+
+
+async def test_b4_the_reason_of_4429_says_what_there_is_too_much_of(messages: Api, open_socket: Open) -> None:
+    await put_rules(messages, {"collections": {"messages": {"read": "users"}}})
+    _, token = await sign_up(messages, "ann@example.com")
+    for _ in range(MAX_USER_SOCKETS):
+        await (await open_socket()).hello(token=token)
+    live: Live = await open_socket()
+    await live.send(type="hello", token=token)
+    assert await live.closed() == (4429, "This user has 10 sockets already; close one first")
+    talker: Live = await open_socket()
+    await talker.hello(key=messages.key)
+    for _ in range(MAX_MESSAGES + 20):
+        await talker.send(type="ping")
+    code, reason = await talker.closed()
+    assert (code, reason.partition(" ")[0]) == (4429, "More")
