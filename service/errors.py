@@ -77,6 +77,12 @@ class ServiceError(Exception):
         error.args, error.__cause__ = self.args, self.__cause__
         return error
 
+    def kept(self) -> Self:
+        """The same error as a value to keep: another object, without the frames that raised it and all they hold."""
+        error = self.at(self.operation or 0)
+        error.operation, error.__cause__ = self.operation, None
+        return error
+
 
 class BadRequest(ServiceError):
     """The request cannot be served as it is."""

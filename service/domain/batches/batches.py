@@ -115,7 +115,7 @@ class Batches:
                 room.take([done])
                 outcomes.append(done)
             except ServiceError as error:
-                outcomes.append(error)
+                outcomes.append(error.kept())
         return outcomes
 
     async def _do_alone(self, caller: ProjectCaller, position: int, step: Step, *, left: float, began: float) -> Done:
