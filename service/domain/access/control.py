@@ -11,11 +11,11 @@ from typing import Any
 from service.bounds import MAX_KNOWN_PERMISSIONS, MAX_KNOWN_RULES
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.compiled import CompiledRules, compile_rules, make_values, read_needs
-from service.domain.access.known_users import KnownUsers, known_values, name_principal
+from service.domain.access.known_users import KnownUsers, name_principal, own_values, present_values
 from service.domain.access.permissions import Permissions
 from service.domain.access.ruleset import SERVER, CollectionRules
 from service.domain.access.sets import KnownSets, Sets, weigh_set
-from service.domain.access.templates import SET_PREFIX, USER_ROLES, Values, bind
+from service.domain.access.templates import USER_ROLES, Values, bind
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized
@@ -88,8 +88,7 @@ class AccessControl:
         facts = await self._users.find(caller, compiled.rules.user_fields)
         sets: Sets = {}
         if needs.sets:
-            own = Values(known_values(caller, facts), is_user=facts is not None)
-            sets = await self._read_sets(caller, compiled, needs.sets, own, since=since)
+            sets = await self._read_sets(caller, compiled, needs.sets, own_values(caller, facts), since=since)
         return self._bind(caller, compiled, name, facts, sets)
 
     async def permit(
@@ -127,7 +126,8 @@ class AccessControl:
         if bound is not None and bound.is_made_of(compiled, facts, sets):
             return bound.permissions
         rules = compiled.rules.of(name) or CollectionRules()
-        values = make_values(compiled, _with_sets(known_values(caller, facts), sets), is_user=facts is not None)
+        known = present_values(own_values(caller, facts), sets)
+        values = make_values(compiled, known, is_user=facts is not None)
         permissions = Permissions(rules, values, is_users=name == USERS, sets=sets)
         needs = compiled.needs_of(name, rules)
         if not needs.moment:
@@ -153,8 +153,8 @@ class AccessControl:
     async def set_condition(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> Tree:
         """Which records the values of a set come from, for this caller; false where the set is unknown."""
         facts = await self._users.find(caller, compiled.rules.user_fields)
-        known = Values(known_values(caller, facts), is_user=facts is not None)
-        return bind(compiled.rules.sets[name].where, known)
+        values = Values(present_values(own_values(caller, facts)), is_user=facts is not None)
+        return bind(compiled.rules.sets[name].where, values)
 
     async def require_user(self, caller: UserCaller) -> None:
         """Raises InvalidToken where the caller's token is not good any more."""
@@ -209,26 +209,21 @@ class AccessControl:
         `roles`, where they are given, stand in for the caller's own; with them a guest is a user of no known id.
         """
         facts = await self._users.find(caller, compiled.rules.user_fields)
-        known = known_values(caller, facts) | ({} if roles is None else {USER_ROLES: roles})
-        own = Values(known, is_user=USER_ROLES in known)
+        own = own_values(caller, facts) | ({} if roles is None else {USER_ROLES: roles})
         sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, own)
-        return make_values(compiled, _with_sets(known, sets), is_user=own.is_user)
+        return make_values(compiled, present_values(own, sets), is_user=USER_ROLES in own)
 
     async def _read_sets(
         self,
         caller: ProjectCaller,
         compiled: CompiledRules,
         names: Iterable[str],
-        own: Values,
+        own: Mapping[str, Any],
         *,
         since: float = -inf,
     ) -> Sets:
         project, principal, rules = caller.project, name_principal(caller), compiled.rules.sets
         return {name: await self._sets.find(project, principal, rules[name], own, since=since) for name in names}
-
-
-def _with_sets(known: Mapping[str, Any], sets: Sets) -> dict[str, Any]:
-    return {**known} | {f"{SET_PREFIX}{name}": values for name, values in sets.items() if values is not None}
 
 
 def _weigh_rules(compiled: CompiledRules) -> int:

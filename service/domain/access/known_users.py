@@ -1,12 +1,13 @@
 """What rules know of the user who asks, remembered for some seconds, and the values that this gives to variables."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from service.bounds import MAX_KNOWN_USERS
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.ruleset import USER_DATA
-from service.domain.access.templates import NOW, USER_EMAIL, USER_ID, USER_ROLES
+from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import InvalidToken
@@ -15,6 +16,7 @@ from service.storage.users import UserFacts, Users
 
 # Bytes in memory for each letter of the text of facts: at most four for the letter itself, and the heads of the objects.
 BYTES_OF_LETTER = 6
+NO_SETS: Mapping[str, Any] = {}
 
 
 class KnownUsers:
@@ -63,11 +65,19 @@ def name_principal(caller: ProjectCaller) -> str:
     return _key(caller.project, caller.user_id if isinstance(caller, UserCaller) else "")
 
 
-def known_values(caller: ProjectCaller, facts: UserFacts | None) -> dict[str, Any]:
-    """The values of the variables that are known, sets apart. An address that is not proven is not known."""
-    known: dict[str, Any] = {NOW: now()}
+def own_values(caller: ProjectCaller, facts: UserFacts | None) -> dict[str, Any]:
+    """The values of the variables about the caller, none of a guest. An address that is not proven is not known."""
     if facts is None or not isinstance(caller, UserCaller):
-        return known
-    known |= {f"{USER_DATA}{name}": value for name, value in facts.data.items()}
-    known |= {USER_ID: caller.user_id, USER_ROLES: facts.roles}
-    return known if facts.email is None else known | {USER_EMAIL: facts.email}
+        return {}
+    own: dict[str, Any] = {USER_ID: caller.user_id, USER_ROLES: facts.roles}
+    if facts.email is not None:
+        own[USER_EMAIL] = facts.email
+    for name, value in facts.data.items():
+        own[f"{USER_DATA}{name}"] = value
+    return own
+
+
+def present_values(own: Mapping[str, Any], sets: Mapping[str, Any] = NO_SETS) -> dict[str, Any]:
+    """The values of all variables that are known at this moment; sets that are unknown have None."""
+    known = {f"{SET_PREFIX}{name}": values for name, values in sets.items() if values is not None}
+    return {NOW: now(), **own, **known}

@@ -1,15 +1,16 @@
 """The values of sets, each remembered for some seconds. Callers for whom its variables have the same values share them."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from math import inf
 from sys import getsizeof
 from typing import Any
 
 from service.bounds import MAX_KNOWN_CALLERS, MAX_KNOWN_SETS, MAX_SET_READS
+from service.domain.access.known_users import present_values
 from service.domain.access.ruleset import SetRule
-from service.domain.access.templates import Values, bind
+from service.domain.access.templates import USER_ROLES, Values, bind
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.query.tree import to_filter
@@ -38,29 +39,31 @@ class KnownSets:
         self._since.put(principal, moment())
 
     async def find(
-        self, project: Project, principal: str, rule: SetRule, values: Values, *, since: float = -inf
+        self, project: Project, principal: str, rule: SetRule, own: Mapping[str, Any], *, since: float = -inf
     ) -> SetValues:
-        """The values of a set for a caller, where those that were read before `since` are read again.
+        """The values of a set for a caller of these `own` values, where those that were read before `since` are read again.
 
         A principal has so many sets read again in a second. In a transaction that wrote to the source of the set, they are
         those that the transaction sees.
         """
-        key = _key(project, rule, [values.known.get(name) for name in rule.variables])
+        key = _key(project, rule, own)
         database = project.database
         if rule.collection in database.written:
             if key not in database.remembered:
-                database.remembered[key] = await _load(database, rule, values)
+                database.remembered[key] = await _load(database, rule, own)
             return database.remembered[key]  # type: ignore[no-any-return]
-        load = partial(_load, database.outside, rule, values)
-        if self._is_outdated(principal, self._known.read_at(key) or -inf, since):
-            return await self._known.reload(key, load)
-        return await self._known.get_or_load(key, load)
+        if self._is_outdated(principal, key, since):
+            return await self._known.reload(key, partial(_load, database.outside, rule, own))
+        # Most are remembered and known: of these nothing is prepared to load them.
+        known = self._known.get(key)
+        return known or await self._known.get_or_load(key, partial(_load, database.outside, rule, own))
 
-    def _is_outdated(self, principal: str, read_at: float, since: float) -> bool:
-        written_at = self._since.get(principal)
-        if written_at is not None and read_at <= written_at:
-            return True
-        return read_at < since and self._may_read_again(principal)
+    def _is_outdated(self, principal: str, key: str, since: float) -> bool:
+        wanted = self._since.get(principal)
+        if wanted is None and since == -inf:
+            return False
+        read_at = self._known.read_at(key) or -inf
+        return (wanted is not None and read_at <= wanted) or (read_at < since and self._may_read_again(principal))
 
     def _may_read_again(self, principal: str) -> bool:
         count = self._reads.get(principal) or self._reads.put(principal, [0])
@@ -68,14 +71,14 @@ class KnownSets:
         return count[0] <= MAX_SET_READS
 
 
-def _key(project: Project, rule: SetRule, values: Sequence[Any]) -> str:
-    said = repr(values)
+def _key(project: Project, rule: SetRule, own: Mapping[str, Any]) -> str:
+    said = repr([own.get(name) for name in rule.variables])
     said = said if len(said) <= MAX_KEY else hashlib.sha256(said.encode()).hexdigest()
     return f"{project.id}/{rule.digest}/{said}"
 
 
-async def _load(database: ProjectDatabase, rule: SetRule, values: Values) -> SetValues:
-    where = bind(rule.where, values)
+async def _load(database: ProjectDatabase, rule: SetRule, own: Mapping[str, Any]) -> SetValues:
+    where = bind(rule.where, Values(present_values(own), is_user=USER_ROLES in own))
     return None if where is False else await find_values(database, rule.collection, rule.take, to_filter(where))
 
 
