@@ -215,7 +215,7 @@ def _account(pattern: str, method: str, chance: random.Random) -> Any:
         case "PATCH", "/auth-collections/users/{id}":
             return {"data": {"name": "Di"}, "claims": {"plan": ["free"]}, "disabled": chance.random() < 0.5}
         case "POST", "/auth-collections/users/{id}/links":
-            return {"purpose": chance.choice(("invite", "reset_password", "verify_email"))}
+            return {"purpose": chance.choice(("invite", "reset_password", "sign_in", "verify_email"))}
         case "PUT", "/auth-collections/users/{id}/password":
             return {"password": "correct horse battery"}
         case "PUT", "/auth-collections/user":

@@ -15,7 +15,7 @@ from service.domain.factors.recovery_codes import hash_codes, new_codes
 from service.domain.flows.flows import TRIES
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
-from service.domain.sessions.admission import SECOND
+from service.domain.sessions.admission import SECOND, is_current
 from service.domain.sessions.pending import ENROLMENT, LIFE, NEW_PASSKEY, Pending, PendingSignIns, Recognized
 from service.domain.sessions.sessions import Client, Sessions
 from service.errors import (
@@ -129,7 +129,9 @@ class Enrolment:
             raise InvalidCode
         recognized = pending.recognized
         owner = await find_owner(project.database, recognized.user_id)
-        if owner is None or owner.user.version != recognized.version or owner.state.factors:
+        if owner is None or owner.state.factors:
+            raise InvalidCode
+        if not is_current(owner.state, owner.user.version, since=recognized.version):
             raise InvalidCode
         return Enrollee(project, owner, recognized.version, recognized.amr, pending=pending)
 
@@ -245,10 +247,10 @@ class Enrolment:
 def _check_place(enrollee: Enrollee, account: Account, added: AddedTotp | AddedPasskey) -> None:
     """By the account as the transaction that adds a factor reads it. Raises as `Enrolment.confirm_totp`."""
     state, caller, kind = account.state, enrollee.caller, added.factor.type
-    if account.user.version != enrollee.version or (enrollee.pending is not None and state.factors):
-        raise InvalidCode
     if state.disabled:
         raise AccountDisabled
+    if account.user.version != enrollee.version or (enrollee.pending is not None and state.factors):
+        raise InvalidCode
     _check_new(state, kind)
     if caller is not None and caller.aal < 2 and state.factors:
         raise StepUpRequired

@@ -7,6 +7,7 @@ from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.factors.passkeys import Asked, Passkeys, find_party
 from service.domain.factors.proofs import Also, Attempt, PasskeyAnswer, Proof, Proofs
 from service.domain.projects.lookup import Project
+from service.domain.sessions.admission import is_current
 from service.domain.sessions.pending import SECOND_FACTOR, STEP_UP, PendingSignIns, Recognized
 from service.domain.sessions.sessions import PASSWORD, Client, Sessions
 from service.errors import InvalidFactor, InvalidToken
@@ -38,7 +39,9 @@ class SecondSteps:
             raise InvalidFactor
         recognized = pending.recognized
         credentials = await project.users.find_own_credentials(recognized.user_id)
-        if credentials is None or not _still_waits(credentials, recognized):
+        if credentials is None:
+            raise InvalidFactor
+        if not is_current(credentials.state, credentials.user.version, since=recognized.version):
             raise InvalidFactor
 
         async def spend(database: ProjectDatabase) -> None:
@@ -117,11 +120,3 @@ class SecondSteps:
         await self._sessions.admit(project, recognized, client, state)
         user = replace(credentials.user, version=await self._sessions.end_own(caller))
         return await self._accounts.sign_in(project, user, client, state, amr=amr)
-
-
-def _still_waits(credentials: Credentials, recognized: Recognized) -> bool:
-    """False once all sessions of the user have ended since, as another password ends them.
-
-    Disabling alone ends them too: then the factor is judged first, and its owner alone learns that the account is disabled.
-    """
-    return credentials.user.version <= recognized.version + int(credentials.state.disabled)

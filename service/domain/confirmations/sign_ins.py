@@ -9,6 +9,7 @@ from service.domain.confirmations.verification import MailRequest
 from service.domain.flows.flows import Flows
 from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
+from service.domain.sessions.admission import is_current
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
@@ -112,7 +113,7 @@ class SignIns:
             flow = await self._flows.find(project, found.flow_id, (SIGN_IN,))
             return await self.finish(project, flow, client)
         credentials = await _read(project.database, found.user_id)
-        if credentials.user.version != found.version:
+        if not is_current(credentials.state, credentials.user.version, since=found.version):
             raise InvalidCode
         return await self._accounts.sign_in(project, credentials.user, client, credentials.state, amr=found.amr)
 

@@ -55,6 +55,15 @@ def decide(settings: ProjectSettings, state: AccountState, amr: Iterable[str]) -
     return NeedsEnrolment() if must_enrol(settings, state) else Admitted(1)
 
 
+def is_current(state: AccountState, version: int, *, since: int) -> bool:
+    """Whether a user who was recognized at the version `since`, and has `version` now, may still go on to a session.
+
+    Another password ends all that waits. Disabling raises the version as well: then the next credential is judged first, so
+    that its owner alone learns that the account is disabled.
+    """
+    return version <= since + int(state.disabled)
+
+
 def level_of(amr: Iterable[str]) -> int:
     """2 for a passkey, or for something else and a second factor: whoever has shown one has shown something else before."""
     return 1 if set(SECOND.values()).isdisjoint(amr) else 2

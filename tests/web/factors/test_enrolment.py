@@ -79,6 +79,19 @@ async def test_a_flow_dies_with_the_password_and_the_account(strict: Api) -> Non
     assert told(await guest(strict, TOTP, flow_id=flow_id)) == INVALID
 
 
+async def test_d3_a_user_disabled_during_an_enrolment_learns_it_by_a_right_code_only(strict: Api) -> None:
+    await strict.signup()
+    flow_id = await wait(strict)
+    path, app = await begin_app(strict, flow_id)
+    user_id = (await strict.users()).json()["users"][0]["id"]
+    changed = await strict.request("PATCH", f"/auth-collections/users/{user_id}", json={"disabled": True})
+    assert changed.status_code == 200
+    assert told(await guest(strict, path, flow_id=flow_id, code=app.wrong())) == INVALID
+    disabled = await guest(strict, path, flow_id=flow_id, code=app.code())
+    assert (disabled.status_code, disabled.json()["code"]) == (403, "account_disabled")
+    assert "totp" not in (strict.database["users"].find_one() or {})
+
+
 async def test_a_role_can_ask_for_a_factor(make_api: MakeApi) -> None:
     api = await make_api(MFA_ROLES="admin, editor")
     user = (await api.signup()).json()["user"]

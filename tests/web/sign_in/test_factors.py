@@ -122,7 +122,9 @@ async def test_d3_the_disabled_are_told_so_in_every_way_with_a_right_credential(
 async def test_d3_a_code_from_before_the_account_was_disabled_opens_nothing(staff: Providers) -> None:
     await become_member(staff)
     code = await code_of(staff)
-    staff.api.database["users"].update_one({}, {"$set": {"disabled": True}})
+    user_id = (await staff.api.users()).json()["users"][0]["id"]
+    changed = await staff.api.request("PATCH", f"/auth-collections/users/{user_id}", json={"disabled": True})
+    assert changed.status_code == 200
     answer = await exchange(staff, code)
     assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
 
