@@ -150,6 +150,12 @@ MAX_DOCUMENT_BYTES = Bound(
     protects=LOOP,
     past="413 too_large",
 )
+MAX_FILLED_BYTES = Bound(
+    1_048_576,
+    "bytes that defaults add to one document, 16 for each value beside its text",
+    protects=MEMORY,
+    past=INVALID,
+)
 MAX_BATCH = Bound(100, "operations of a batch", protects=MONGODB, past=INVALID)
 MAX_BATCH_ANSWER_BYTES = Bound(
     16_777_216,

@@ -304,11 +304,41 @@ def writes(site: Site) -> Iterator[Input]:
         body = encode({operator: {"value.list": {"each": elements}}})
         yield Input(f"elements to {operator}", "MAX_ELEMENTS", "PATCH", path, key, body)
     yield from large_documents(key, path)
+    yield from filled_documents(key)
     create = {"op": "create", "collection": "things", "data": {"value": "x" * 10_000}}
     yield Input("batch", "MAX_BATCH", "POST", "/api/batch", key, encode({"operations": [create] * bounds.MAX_BATCH}))
     change = {"op": "update", "collection": "things", "id": site.document, "increment": {"value.f0": 1}}
     each = encode({"operations": [change] * bounds.MAX_BATCH, "atomic": False})
     yield Input("batch, each for itself", "MAX_BATCH", "POST", "/api/batch", key, each)
+
+
+def filled_documents(key: dict[str, str]) -> Iterator[Input]:
+    """Objects that lack a field, as many as their defaults may fill, and as many as a body may have."""
+    count = bounds.MAX_FILLED_BYTES // 16 // 2
+    item = {
+        "type": "object",
+        "properties": {"n": {"type": "integer", "default": 1}, "m": {"type": "any", "default": 1}},
+    }
+    schema = {"list": {"type": "array", "items": item}}
+    yield Input(
+        "defaults of objects",
+        "MAX_FILLED_BYTES",
+        "POST",
+        "/api/collections",
+        key,
+        encode({"name": "filled", "schema": schema}),
+    )
+    for objects, allowed in ((count, (201,)), (bounds.MAX_VALUES - 10, (422,))):
+        body = encode({"data": {"list": [{}] * objects}})
+        yield Input(
+            f"{objects} objects to fill",
+            "MAX_FILLED_BYTES",
+            "POST",
+            "/api/collections/filled/documents",
+            key,
+            body,
+            allowed,
+        )
 
 
 def large_documents(key: dict[str, str], path: str) -> Iterator[Input]:

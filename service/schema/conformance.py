@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from datetime import datetime
 from typing import Any
 
-from service.errors import Violation
+from service.errors import Invalid, Violation
 from service.schema.documents import read_value
 from service.schema.fields import Fields, defaults
 from service.schema.json_schema import JsonSchema, value_schema
@@ -48,7 +48,12 @@ def judge_defaults(fields: Fields) -> Violations:
     found: list[Violation] = []
     for loc, field, default in defaults(fields):
         yield
-        rules = yield from find_broken_rules(read_value(default, field), value_schema(field))
+        try:
+            value = read_value(default, field)
+        except Invalid as error:
+            found += [Violation(loc, each.msg, each.type) for each in error.violations]
+            continue
+        rules = yield from find_broken_rules(value, value_schema(field))
         found += translate_rules(rules, loc)
     return found
 

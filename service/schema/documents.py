@@ -7,44 +7,89 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from service.bounds import MAX_FILLED_BYTES
+from service.errors import Invalid, Location, Violation
 from service.schema.fields import ABSENT, Field, Fields
 from service.schema.file_urls import named_file
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 from service.schema.values import BadValue, Kind, read_time
 
+DATA: Location = ("body", "data")
+TOO_MUCH = (
+    f"The defaults of absent fields would add more than {MAX_FILLED_BYTES:,} bytes; send these fields, or fewer objects"
+)
+
+
+class Room:
+    """The bytes that defaults may still add to one document: each object of an array may lack fields with large ones."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = int(MAX_FILLED_BYTES)
+
+    def take(self, size: int) -> None:
+        """Raises Invalid where nothing is left."""
+        self._left -= size
+        if self._left < 0:
+            raise Invalid.one(DATA, TOO_MUCH, type_="too_long")
+
 
 def complete(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
     """`data` as it is stored: read like `read`, and the defaults of absent fields filled in at every depth.
 
-    The order of `data` is kept; filled fields follow in the order of their declaration.
+    The order of `data` is kept; filled fields follow in the order of their declaration. Raises Invalid where the defaults
+    would add too much.
     """
-    result = read(data, fields)
-    for name, field in fields.items():
+    return _complete(data, fields, fields, Room())
+
+
+def try_complete(data: Mapping[str, Any], fields: Fields) -> tuple[dict[str, Any], list[Violation]]:
+    """As `complete`; in place of raising, it returns no data, and what is wrong."""
+    try:
+        return complete(data, fields), []
+    except Invalid as error:
+        return {}, error.violations
+
+
+def _complete(data: Mapping[str, Any], fields: Fields, defaulted: Fields, room: Room) -> dict[str, Any]:
+    result = _read(data, fields, room)
+    for name, field in defaulted.items():
         if field.default is not ABSENT and name not in result:
-            result[name] = read_value(deepcopy(field.default), field)
+            room.take(field.default_size)
+            result[name] = _read_value(deepcopy(field.default), field, room)
     return result
 
 
 def read(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
     """`data` with texts of datetime fields as datetimes, whole numbers of integer fields as integers, URLs of files as names.
 
-    Top-level fields that are absent stay absent, as in a change of a few fields; objects further in are completed.
+    Top-level fields that are absent stay absent, as in a change of a few fields; objects further in are completed. Raises
+    Invalid as `complete`.
     """
-    result = dict(data)
-    for name, value in data.items():
-        field = fields.get(name)
-        if field is not None and field.works:
-            result[name] = read_value(value, field)
-    return result
+    return _read(data, fields, Room())
 
 
 def read_value(value: Any, field: Field) -> Any:
     """One value of `field`, read as `read` does."""
+    return _read_value(value, field, Room())
+
+
+def _read(data: Mapping[str, Any], fields: Fields, room: Room) -> dict[str, Any]:
+    result = dict(data)
+    for name, value in data.items():
+        field = fields.get(name)
+        if field is not None and field.works:
+            result[name] = _read_value(value, field, room)
+    return result
+
+
+def _read_value(value: Any, field: Field, room: Room) -> Any:
     match value:
         case dict() if field.properties is not None:
-            return complete(value, field.properties)
+            return _complete(value, field.properties, field.defaulted or {}, room)
         case list() if field.items is not None and field.items.works:
-            return [read_value(each, field.items) for each in value]
+            return [_read_value(each, field.items, room) for each in value]
         case str() if field.kind is Kind.DATETIME:
             return _time(value)
         case str() if field.kind is Kind.FILE:

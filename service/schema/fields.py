@@ -21,6 +21,8 @@ from service.schema.variants import Variants, build_variants
 LOC: Location = ("body", "schema")
 RELATION_SUFFIX = "_id"
 USERS = "users"
+# A value, its type and its name or its position.
+VALUE_BYTES = 16
 # How long the place of an array's items is that stands at the top level.
 ELEMENT = len(LOC) + 2
 
@@ -40,6 +42,7 @@ class Field:
 
     `collection` is what a reference points at: the name of a collection, or `users`. `types` are the extensions of files, and
     `max_bytes` their length; those that are `protected` are read by signed URLs only, and `variants` are made of images.
+    `default_size` is about the bytes of the default, and `defaulted` are those of the `properties` that have one.
     `works` is true where reading a value means more than checking it: a date, a whole number, a file, a default, here or
     further in.
     """
@@ -64,6 +67,8 @@ class Field:
     protected: bool = False
     variants: Variants | None = None
     works: bool = False
+    default_size: int = 0
+    defaulted: "Fields | None" = None
 
 
 Fields = Mapping[str, Field]
@@ -239,7 +244,15 @@ def _field(definition: Mapping[str, Any]) -> Field:
         protected=definition.get("protected", False),
         variants=build_variants(definition["variants"]) if "variants" in definition else None,
         works=_works(kind, items, properties),
+        default_size=_size(definition.get("default")),
+        defaulted={name: each for name, each in (properties or {}).items() if each.default is not ABSENT},
     )
+
+
+def _size(value: Any) -> int:
+    """About the bytes that MongoDB keeps of a value of JSON."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return VALUE_BYTES + sum(map(_size, inner)) + (len(value.encode()) if isinstance(value, str) else 0)
 
 
 def _works(kind: Kind, items: Field | None, properties: Fields | None) -> bool:

@@ -8,7 +8,7 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Violation
 from service.schema.conformance import judge_defaults
-from service.schema.documents import complete
+from service.schema.documents import try_complete
 from service.schema.fields import LOC, USERS, Fields, defaults, parse, references
 from service.schema.patterns import patterned
 from service.storage.definitions import Definitions
@@ -53,9 +53,13 @@ async def _check_defaults(project: Project, fields: Fields, judge: PatternJudge)
     found = list(defaults(fields))
     keys = {str(number): field for number, (_, field, _) in enumerate(found)}
     values = {str(number): value for number, (_, _, value) in enumerate(found)}
-    mismatches = await judge.judge(project.id, complete(values, keys), patterned(keys), ())
+    completed, overfull = try_complete(values, keys)
+    violations = await judge.run(project.id, judge_defaults(fields))
+    if overfull:
+        return violations or [Violation(LOC, each.msg, each.type) for each in overfull]
+    mismatches = await judge.judge(project.id, completed, patterned(keys), ())
     # The loc of a mismatch is the key, and the way into the value.
     return [
-        *await judge.run(project.id, judge_defaults(fields)),
+        *violations,
         *(Violation((*found[int(each.loc[0])][0], *each.loc[1:]), each.msg, each.type) for each in mismatches),
     ]

@@ -36,7 +36,7 @@ from service.errors import (
 from service.query.bind import bind, bind_distinct
 from service.query.names import Path
 from service.query.nodes import Expansion, ListQuery
-from service.schema.documents import complete
+from service.schema.documents import complete, try_complete
 from service.schema.fields import Fields
 from service.schema.values import Kind, check_data, now
 from service.schema.versions import Versions
@@ -45,6 +45,7 @@ from service.storage.documents import Document as Document
 from service.storage.documents import DocumentStore, read_document
 from service.storage.documents import ReplaceData as ReplaceData
 from service.storage.documents import SetFields as SetFields
+from service.storage.ids import new_id
 from service.storage.validator_migrations import renew_validator
 
 Data = Mapping[str, Any]
@@ -84,8 +85,10 @@ class Documents:
         It asks twice of the database, whatever the number of rows.
         """
         target = await self._target(project, name)
-        documents = await map_in_turns(lambda row: _new_document(Create(row), target.collection), rows)
-        faults = await self._faults(target, rows, documents)
+        completed = await map_in_turns(lambda row: try_complete(row, target.collection.fields), rows)
+        documents = [_document(new_id(), data) for data, _ in completed]
+        named = await self._faults(target, rows, documents)
+        faults = [overfull or each for (_, overfull), each in zip(completed, named, strict=True)]
         sent = [number for number, fault in enumerate(faults) if not fault]
         refused = await target.store.insert_each([documents[number] for number in sent]) if sent else {}
         if any(lacks_version(error) for error in refused.values()) and await self._renew(target):
@@ -102,7 +105,7 @@ class Documents:
     async def create_all(self, project: Project, name: str, creates: Sequence[Create]) -> Sequence[Document]:
         """Creates all in one command, within a transaction. Raises as `create`, with the position in `operation`."""
         target = await self._target(project, name)
-        documents = [_new_document(create, target.collection) for create in creates]
+        documents = [_new_at(position, create, target.collection) for position, create in enumerate(creates)]
         rows = [create.data for create in creates]
         faults = await self._faults(target, rows, documents)
         for position, fault in enumerate(faults):
@@ -268,8 +271,20 @@ class Documents:
 
 
 def _new_document(create: Create, collection: Collection) -> Document:
+    return _document(create.id, complete(create.data, collection.fields))
+
+
+def _new_at(position: int, create: Create, collection: Collection) -> Document:
+    """Raises Invalid with the position in `operation`."""
+    try:
+        return _new_document(create, collection)
+    except Invalid as error:
+        raise error.at(position) from None
+
+
+def _document(id_: str, data: dict[str, Any]) -> Document:
     moment = now()
-    return Document(create.id, complete(create.data, collection.fields), moment, moment)
+    return Document(id_, data, moment, moment)
 
 
 def lacks_version(error: Exception) -> bool:

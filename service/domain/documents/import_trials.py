@@ -17,7 +17,7 @@ from service.domain.documents.import_target import ImportTarget, find_ids, key, 
 from service.domain.documents.references import LOC, Target, faults_of, map_in_turns
 from service.errors import DuplicateValue, Violation
 from service.schema.conformance import Rule, find_broken_rules
-from service.schema.documents import complete
+from service.schema.documents import try_complete
 from service.schema.indexes import Index, indexes
 from service.schema.json_schema import JSON_SCHEMA, JsonSchema, validator
 from service.schema.violations import translate_rules
@@ -69,10 +69,12 @@ class Trial:
     async def _judge_rows(self, rows: Sequence[ImportRow], holders: Sequence[str | None]) -> list[list[Violation]]:
         """For each row the first kind of faults that it has, in the order in which a write finds them."""
         collection = self._target.collection
-        completed = await map_in_turns(lambda row: complete(row.data, collection.fields), rows)
+        drafts = await map_in_turns(lambda row: try_complete(row.data, collection.fields), rows)
+        completed = [data for data, _ in drafts]
         faults = await faults_of(self._target, [row.data for row in rows], completed, self._judge)
         broken = await self._judge.run(self._target.project.id, _judge_all(completed, self._schema))
         for position, data in enumerate(completed):
+            faults[position] = drafts[position][1] or faults[position]
             if holders[position] is None:
                 faults[position] += list_foreign(data, collection.files)
             faults[position] = faults[position] or translate_rules(broken[position], LOC)
