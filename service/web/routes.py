@@ -259,6 +259,7 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", "/mailbox", mails.mailbox, NOBODY, None, describe_mails.MAILBOX, query=IGNORED),
     ApiRoute("GET", "/mailbox/messages", mails.messages, NOBODY, None, describe_mails.MESSAGES, query=IGNORED),
     ApiRoute("GET", "/mailbox/{asset}", mails.asset, NOBODY, None, describe_mails.ASSET, query=IGNORED),
+    ApiRoute("GET", "/", operations.landing, NOBODY, None, describe_operations.LANDING, query=IGNORED),
     ApiRoute("GET", "/health/live", operations.liveness, NOBODY, None, describe_operations.LIVE, query=IGNORED),
     ApiRoute("GET", "/health/ready", operations.readiness, NOBODY, None, describe_operations.READY, query=IGNORED),
     ApiRoute("GET", "/metrics", operations.metrics, METRICS_TOKEN, None, describe_operations.METRICS, query=IGNORED),

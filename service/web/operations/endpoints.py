@@ -2,17 +2,22 @@
 
 import asyncio
 
+import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller
 from service.domain.projects.readiness import check_readiness
-from service.errors import Unavailable
+from service.errors import ServiceError, Unavailable
 from service.observe.metrics import exposition
 from service.services import Services
 from service.web.asgi.deadlines import is_stopping
+from service.web.auth.local import is_from_here
 from service.web.http.render import json_response
+from service.web.operations.landing import answer_landing
+
+log = structlog.get_logger()
 
 
 async def liveness(request: Request, caller: ServiceCaller, services: Services) -> Response:
@@ -26,6 +31,18 @@ async def readiness(request: Request, caller: ServiceCaller, services: Services)
         raise Unavailable("The service is stopping; try again")
     await check_readiness(services.databases, services.canary, services.versions)
     return json_response({"status": "ready"})
+
+
+async def landing(request: Request, caller: ServiceCaller, services: Services) -> Response:
+    """What this service is, whether it is ready, and links: a page for browsers, JSON for others."""
+    try:
+        await readiness(request, caller, services)
+        is_ready = True
+    except ServiceError as error:
+        log.warning("not_ready", cause=getattr(error, "cause", None) or error.code)
+        is_ready = False
+    has_mailbox = request.app.shows_mailbox and is_from_here(request, services.trusted_proxies)
+    return answer_landing(request.headers.get("accept", ""), is_ready=is_ready, has_mailbox=has_mailbox)
 
 
 async def metrics(request: Request, caller: ServiceCaller, services: Services) -> Response:

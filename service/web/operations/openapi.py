@@ -19,6 +19,18 @@ class Ready(TypedDict):
     status: Literal["ready"]
 
 
+class LandingLink(TypedDict):
+    path: str
+    name: str
+    meaning: str
+
+
+class Landing(TypedDict):
+    service: Literal["auth-collections"]
+    status: Literal["ready", "not ready"]
+    links: list[LandingLink]
+
+
 LIVE = Operation(
     id="live",
     tag=tags.OPERATIONS,
@@ -38,6 +50,26 @@ READY = Operation(
         ),
     ),
     errors=(Unavailable,),
+)
+EXAMPLE_LINK = {"path": "/docs", "name": "API documentation", "meaning": "Every endpoint, with a form to try it"}
+LANDING = Operation(
+    id="landing",
+    tag=tags.OPERATIONS,
+    description="A page where `Accept` has `text/html`, JSON otherwise. Ready or not, the status is 200.",
+    answers=(
+        SuccessResponse(
+            description="What the service is, and where to go on",
+            content=(
+                Content(
+                    type=Landing,
+                    examples={
+                        "ready": {"service": "auth-collections", "status": "ready", "links": [EXAMPLE_LINK]},
+                    },
+                ),
+                Content(schema=TEXT, media_type="text/html"),
+            ),
+        ),
+    ),
 )
 METRICS = Operation(
     id="metrics",
