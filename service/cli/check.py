@@ -1,6 +1,7 @@
 """What `auth-collections check` looks at, and how to mend what it finds."""
 
 import json
+import os
 
 from service.cli.check_mongodb import check_mongodb
 from service.cli.findings import Finding
@@ -23,6 +24,7 @@ async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]
     files = raise_file_limit()
     findings = [
         Finding(files >= ENOUGH_FILES, f"open files: at most {files:,} ({ENOUGH_FILES:,} are enough; {RAISE_FILES})"),
+        _check_images(),
         *await check_mongodb(databases),
     ]
     for project in await admin.list():
@@ -36,6 +38,16 @@ async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]
             for name, drift in (await find_drift(project.database)).items()
         ]
     return findings
+
+
+def _check_images() -> Finding:
+    """Linux has Landlock and seccomp as well, for which Python needs a library; none is kept up."""
+    limits = (
+        "images are decoded without the service's environment, and can open neither files nor sockets (RLIMIT_NOFILE)"
+    )
+    if os.geteuid() == 0:
+        return Finding(None, f"{limits}; run the service as another user than root, who may raise that limit")
+    return Finding(True, limits)
 
 
 def _remedy(drift: Drift) -> str:

@@ -39,9 +39,25 @@ def main() -> None:
 
 
 def import_decoders() -> None:
-    from PIL import GifImagePlugin, ImageCms, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+    """Imports all that a fork needs, for it can open no file. Pillow imports some of its modules when it first uses them."""
+    from PIL import (
+        GifImagePlugin,
+        Image,
+        ImageCms,
+        ImageColor,
+        ImagePalette,
+        JpegImagePlugin,
+        MpoImagePlugin,
+        PngImagePlugin,
+        TiffImagePlugin,
+        WebPImagePlugin,
+    )
 
+    from service.images import draw
+
+    Image.preinit()
     _ = GifImagePlugin, ImageCms, JpegImagePlugin, PngImagePlugin, WebPImagePlugin
+    _ = ImageColor, ImagePalette, MpoImagePlugin, TiffImagePlugin, draw
 
 
 def draw_in_fork(wanted: dict[str, Any], length: int) -> tuple[int, bytes]:
@@ -66,12 +82,22 @@ def draw_and_exit(wanted: dict[str, Any], length: int, target: int) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
         content, status = read(length), REFUSED
+        close_doors()
         from service.images.draw import draw
 
         write(target, draw(content, wanted))
         status = 0
     finally:
         os._exit(status)
+
+
+def close_doors() -> None:
+    """From here on the kernel gives this process no file, no socket and no pipe beside those that it has (getrlimit(2)).
+
+    A process that has CAP_SYS_RESOURCE, as root has, could raise the limit again.
+    """
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 def read(length: int) -> bytes:

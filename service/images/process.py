@@ -71,8 +71,9 @@ class ImageProcess:
 
     async def _ask(self, content: AsyncIterator[bytes], length: int, wanted: Mapping[str, Any]) -> tuple[int, bytes]:
         if self._process is None or self._process.returncode is not None:
+            # The service's environment has its secrets, and a decoder needs nothing of it.
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-c", CODE, ROOT, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
+                sys.executable, "-I", "-c", CODE, ROOT, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
             )
         stdin, stdout = cast(StreamWriter, self._process.stdin), cast(StreamReader, self._process.stdout)
         head = json.dumps(wanted).encode()

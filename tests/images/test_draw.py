@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,6 +161,33 @@ async def test_a_process_is_kept_and_draws(kept: ImageProcess) -> None:
     for image in images:
         assert_upright(image)
     assert kept.pid == pid
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a process is looked at under /proc")
+async def test_v29_the_process_knows_nothing_of_the_environment(
+    kept: ImageProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECRET_KEY", "MONGODB_URI", "SMTP_URL"):
+        monkeypatch.setenv(name, "hidden-word")
+    assert (await ask(kept, saved(Image.new("RGB", WIDE)))).width
+    # Some locale that Python sets for itself may stand there.
+    environment = await asyncio.to_thread(Path(f"/proc/{kept.pid}/environ").read_bytes)
+    assert environment.replace(b"LC_CTYPE=C.UTF-8\0", b"") == b""
+
+
+def test_v29_what_decodes_can_open_neither_a_file_nor_a_socket() -> None:
+    program = (
+        "import socket\n"
+        "from service.images.forks import close_doors\n"
+        "close_doors()\n"
+        "for look in (lambda: open('/etc/passwd'), socket.socket, lambda: open('/tmp/new', 'w')):\n"
+        "    try:\n"
+        "        print(look())\n"
+        "    except OSError as error:\n"
+        "        print(error.strerror)\n"
+    )
+    seen = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
+    assert seen.stdout.splitlines() == ["Too many open files"] * 3
 
 
 async def test_a_process_that_died_is_replaced(kept: ImageProcess) -> None:
