@@ -124,6 +124,9 @@ MAX_DELIVERIES = Bound(16, "mails that a worker hands over at once", protects=ME
 MAX_HOST_DELIVERIES = Bound(
     4, "mails that a worker hands to one server at once", protects="mails elsewhere", past="the others wait"
 )
+MAX_KNOWN_MAIL_HOSTS = Bound(
+    1_000, "mail servers whose pace a worker remembers", protects=MEMORY, past="the oldest is forgotten"
+)
 MAX_FORM_BYTES = Bound(8_192, "bytes of the form behind the link of a mail", protects=MEMORY, past="413 too_large")
 MAX_MAILBOX = Bound(100, "mails that the mailbox shows", protects=MEMORY, past="the newest are shown")
 

@@ -11,6 +11,8 @@ from service.mail.servers import MailServer
 
 # Each step, and all of them: a lease of a mail outlives this.
 STEP_SECONDS = 15.0
+# From the connection to the end of the login: a server that sends a line now and then never lets a step run out.
+GREETING_SECONDS = 15.0
 DELIVERY_SECONDS = 60.0
 # Whose refusal is about the mail or its address, not about the server or who we are to it.
 OF_THE_MAIL = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
@@ -28,11 +30,17 @@ class Postponed(Exception):
         self.is_away = is_away
 
 
-async def deliver(server: MailServer, message: EmailMessage, *, seconds: float = DELIVERY_SECONDS) -> None:
+async def deliver(
+    server: MailServer,
+    message: EmailMessage,
+    *,
+    seconds: float = DELIVERY_SECONDS,
+    greeting_seconds: float = GREETING_SECONDS,
+) -> None:
     """Returns when the server has taken the message, with its 250. Raises Refused, Postponed."""
     try:
         async with asyncio.timeout(seconds):
-            await _send(server, message)
+            await _send(server, message, greeting_seconds)
     except aiosmtplib.SMTPRecipientsRefused as error:
         raise _judge(error.recipients[0]) from None
     except aiosmtplib.SMTPResponseException as error:
@@ -41,7 +49,7 @@ async def deliver(server: MailServer, message: EmailMessage, *, seconds: float =
         raise Postponed(type(error).__name__, is_away=True) from None
 
 
-async def _send(server: MailServer, message: EmailMessage) -> None:
+async def _send(server: MailServer, message: EmailMessage, greeting_seconds: float) -> None:
     context = _context(checked=server.needs_tls)
     client = aiosmtplib.SMTP(
         hostname=server.host,
@@ -55,6 +63,8 @@ async def _send(server: MailServer, message: EmailMessage) -> None:
         tls_context=context,
         local_hostname="localhost",
     )
+    async with asyncio.timeout(greeting_seconds):
+        await client.connect()
     async with client:
         await client.send_message(message)
 

@@ -12,7 +12,7 @@ from time import monotonic
 
 import structlog
 
-from service.bounds import MAX_DELIVERIES, MAX_HOST_DELIVERIES
+from service.bounds import MAX_DELIVERIES, MAX_HOST_DELIVERIES, MAX_KNOWN_MAIL_HOSTS
 from service.domain.mails.contents import Contents, open_contents, write_mail
 from service.domain.mails.routes import MailRoutes, give_up_after, life_of
 from service.domain.projects.lookup import Project, Projects
@@ -35,6 +35,8 @@ class Timing:
 
     lease: float = 120.0
     delivery: float = DELIVERY_SECONDS
+    # A host is slow from a delivery on that takes longer, until its next one that does not.
+    quick: float = 5.0
     poll: float = 1.0
     first_retry: float = 30.0
     longest_retry: float = 3_600.0
@@ -64,7 +66,10 @@ class Outbox:
         self._box = secret_box
         self._timing = timing
         self._woken = asyncio.Event()
-        self._under_way: dict[asyncio.Task[None], str] = {}
+        # Task → the host that it speaks to, and since when.
+        self._under_way: dict[asyncio.Task[None], tuple[str, float]] = {}
+        # Host → whether its last delivery was quick; the latest is the last.
+        self._was_quick: dict[str, bool] = {}
         # Host → until when no further mail is offered to it.
         self._paused: dict[str, float] = {}
 
@@ -101,20 +106,33 @@ class Outbox:
         if flow is None:
             return False
         task = asyncio.create_task(self._finish(flow), name="background: mail")
-        self._under_way[task] = flow["mail"].get("host", "")
+        self._under_way[task] = flow["mail"].get("host", ""), monotonic()
         task.add_done_callback(self._ended)
         return True
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        del self._under_way[task]
+        host, began = self._under_way.pop(task)
+        self._was_quick.pop(host, None)
+        self._was_quick[host] = monotonic() - began <= self._timing.quick
+        if len(self._was_quick) > MAX_KNOWN_MAIL_HOSTS:
+            del self._was_quick[next(iter(self._was_quick))]
         # One more of its host may begin.
         self._woken.set()
 
     def _unavailable(self) -> set[str]:
-        """The hosts that are away, and those that have as many mails under way as each may: none waits for another."""
-        self._paused = {host: until for host, until in self._paused.items() if until > monotonic()}
-        hosts = list(self._under_way.values())
-        return {host for host in hosts if hosts.count(host) >= MAX_HOST_DELIVERIES} | self._paused.keys()
+        """The hosts that are away, and those that have as many mails under way as each may: none waits for another.
+
+        A host has half of its places until it was quick once. All slow hosts together have half of the places of the worker.
+        """
+        moment = monotonic()
+        self._paused = {host: until for host, until in self._paused.items() if until > moment}
+        hosts = [host for host, _ in self._under_way.values()]
+        late = {host for host, began in self._under_way.values() if moment - began > self._timing.quick}
+        slow = late | {host for host, was_quick in self._was_quick.items() if not was_quick}
+        proven = self._was_quick.keys() - slow
+        full = {host for host in hosts if hosts.count(host) >= MAX_HOST_DELIVERIES // (1 if host in proven else 2)}
+        crowd = sum(host in slow for host in hosts) >= MAX_DELIVERIES // 2
+        return full | self._paused.keys() | (slow if crowd else set())
 
     async def _finish(self, flow: Document) -> None:
         """One try. Whatever goes wrong here is tried again after the lease."""

@@ -4,9 +4,12 @@ import asyncio
 import datetime as dt
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from email.message import EmailMessage
 from ipaddress import ip_address
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -25,6 +28,8 @@ from service.domain.mails.outbox import Outbox, Timing
 from service.domain.mails.routes import read_routes
 from service.domain.projects.secrets import SecretBox
 from service.mail import smtp
+from service.mail.servers import MailServer
+from service.mail.smtp import Postponed
 from service.services import Services
 from service.settings import Settings
 from service.storage.counters import Counters
@@ -171,6 +176,62 @@ async def test_e11_a_server_that_is_away_or_hangs_holds_up_no_other(
         async with mail_server(port=unused_tcp_port) as (back, _):
             await until(lambda: back.recipients == ["away@example.com"])
     assert flows.count_documents({"mail.status": "sent"}) == 6
+
+
+@asynccontextmanager
+async def dribbling_server() -> AsyncIterator[tuple[list[asyncio.StreamWriter], int]]:
+    """An SMTP server that goes on greeting, a line a second, so that no step ever takes long."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        with suppress(OSError):
+            while True:
+                writer.write(b"220-wait\r\n")
+                await writer.drain()
+                await asyncio.sleep(1)
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    try:
+        yield writers, server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for writer in writers:
+            writer.close()
+
+
+async def test_v20_four_dribbling_servers_leave_another_projects_mail_its_place(
+    services: Services, make_api: MakeApi, make_outbox: MakeOutbox
+) -> None:
+    """From the first moment on, when nothing is known of any server, and again when they are known to be slow."""
+    outbox = make_outbox(replace(QUICK, delivery=60.0, quick=1.0))
+    async with AsyncExitStack() as stack:
+        slow = [await stack.enter_async_context(dribbling_server()) for _ in range(4)]
+        handed, port = await stack.enter_async_context(mail_server())
+        await stack.enter_async_context(running(outbox))
+        for number, (_, slow_port) in enumerate(slow):
+            project = await make_api(SMTP_URL=f"smtp://127.0.0.1:{slow_port}")
+            await queue(services, outbox, project, *(f"s{number}-{each}@example.com" for each in range(6)))
+        good = await make_api(SMTP_URL=f"smtp://127.0.0.1:{port}")
+        await until(lambda: all(writers for writers, _ in slow))
+        for count in (1, 2):
+            started = monotonic()
+            await queue(services, outbox, good, f"g{count}@example.com")
+            await until(lambda expected=count: len(handed.messages) == expected)  # type: ignore[misc]
+            assert monotonic() - started < 2
+            await asyncio.sleep(1.5)
+        assert sum(len(writers) for writers, _ in slow) <= 8
+
+
+async def test_v20_a_greeting_that_never_ends_is_cut_after_15_seconds() -> None:
+    assert smtp.GREETING_SECONDS == 15
+    message = EmailMessage()
+    message["From"], message["To"] = "a@example.com", "b@example.com"
+    async with dribbling_server() as (_, port):
+        started = monotonic()
+        with pytest.raises(Postponed):
+            await smtp.deliver(MailServer("127.0.0.1", port, needs_tls=False), message, greeting_seconds=2.5)
+        assert 2 < monotonic() - started < 10
 
 
 async def test_a_mail_is_given_up_when_nobody_waits_for_it_any_more(
