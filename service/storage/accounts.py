@@ -48,6 +48,11 @@ class Account:
         # A provider made the account, before identities had addresses.
         return self.subject is not None and not self.has_password
 
+    @property
+    def was_ever_proven(self) -> bool:
+        """True where this address, or an earlier one that the account had, was proven: the record has the field since."""
+        return self.is_proven or "email_verified" in self.stored
+
 
 @dataclass(frozen=True, slots=True)
 class AddedTotp:

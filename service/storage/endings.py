@@ -19,16 +19,11 @@ from service.storage.sessions import LIST_SECONDS
 SLACK = timedelta(minutes=10)
 
 
-async def end_all(database: ProjectDatabase, user_id: str, except_sid: str | None = None) -> int | None:
+async def end_others(database: ProjectDatabase, user_id: str, except_sid: str) -> int | None:
     """Ends a user's sessions, but for `except_sid`. Returns the user's version afterwards; None where there is no user.
 
-    Without `except_sid` every token dies, also those that belong to no session. New tokens are made with that version.
+    `account_writes` ends all sessions, and every token with them.
     """
-    if except_sid is None:
-        changes: Document = {"$inc": {"token_version": 1}, "$set": {"ended": []}}
-        user = await database.records("users").update({"_id": user_id}, changes, {"token_version": 1})
-        await database.records(SESSIONS).delete_many({"user_id": user_id})
-        return None if user is None else user["token_version"]
     match: Document = {"user_id": user_id, "_id": {"$ne": except_sid}}
     command: Document = {"find": SESSIONS, "filter": match, "projection": {"tokens_until": 1}}
     command |= {"limit": MAX_ENDED + 1, "batchSize": MAX_ENDED + 2}

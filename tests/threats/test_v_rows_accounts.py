@@ -173,6 +173,27 @@ async def test_v11_an_account_that_a_provider_made_keeps_its_identity_at_a_reset
     assert (stored["oauth_id"], "totp" in stored, stored["email_verified"]) == ("mallory", True, True)
 
 
+async def test_v11_a_server_that_changes_a_proven_address_does_not_undo_the_second_factor(
+    api: Api, services: Services
+) -> None:
+    squatter = await squat(api)
+    path = f"{USERS}/{squatter.user_id}"
+    api.database["users"].update_one({"_id": squatter.user_id}, {"$set": {"email_verified": True}})
+    for email in ("other@example.com", EMAIL):
+        changed = await api.request("PATCH", path, json={"email": email})
+        assert (changed.status_code, changed.json()["email_verified"]) == (200, False)
+    answer = await reset(services, api)
+    assert (answer.status_code, answer.json()["code"]) == (401, "mfa_required")
+    answer = await ask(api, "confirm", **await by_mail(services, api, "login-email"))
+    assert (answer.status_code, answer.json()["code"]) == (401, "mfa_required")
+    # An account that was never proven stays so, whatever address the server gives it.
+    api.database["users"].update_one({"_id": squatter.user_id}, {"$unset": {"email_verified": ""}})
+    for fields in ({"email": "other@example.com"}, {"email": EMAIL}, {"email_verified": False}):
+        assert (await api.request("PATCH", path, json=fields)).status_code == 200
+    assert (await reset(services, api)).status_code == 204
+    await squatter.is_out(api)
+
+
 async def test_v27_a_reset_by_mail_leaves_its_event(api: Api, services: Services) -> None:
     await api.signup()
     assert (await reset(services, api)).status_code == 204

@@ -113,7 +113,10 @@ class UserAdministration:
 
         def decide(account: Account) -> AccountChange:
             is_moved = change.email is not None and change.email != account.user.email
-            return replace(change, email_verified=False) if is_moved and change.email_verified is None else change
+            verified = False if is_moved and change.email_verified is None else change.email_verified
+            # The field stays absent until an address is proven for the first time.
+            is_same = verified is False and not account.state.email_verified
+            return replace(change, email_verified=None if is_same else verified)
 
         try:
             changed = await self._changes.apply(project, user_id, decide, SERVER)

@@ -20,13 +20,16 @@ BY_MAIL = Author(by="mail")
 def take_over(account: Account, password: str | None = None) -> AccountChange:
     """Proves the address, and sets the `password`, a hash.
 
-    Of an account whose address was never proven the password, the sessions, the factors and the identities go.
+    Of an account that never had a proven address the password, the sessions, the factors and the identities go; of one whose
+    address a server has changed since, the password and the sessions.
     """
     if account.is_proven or not (account.has_password or account.factors or account.identities):
         return AccountChange(email_verified=True, password=password)
-    identities = tuple(each.identity for each in account.identities)
     # The address matches no password, and another password ends all sessions.
     void = password or account.user.email
+    if account.was_ever_proven:
+        return AccountChange(email_verified=True, password=void)
+    identities = tuple(each.identity for each in account.identities)
     return AccountChange(
         email_verified=True, password=void, removed_factors=account.factors, removed_identities=identities
     )
@@ -34,7 +37,7 @@ def take_over(account: Account, password: str | None = None) -> AccountChange:
 
 def asks_factor(settings: ProjectSettings, account: Account) -> bool:
     """Whether a mail is not enough: the reader of the mails may have nothing but the mails."""
-    return account.is_proven and has_factors(settings, account.state)
+    return account.was_ever_proven and has_factors(settings, account.state)
 
 
 def require_address(account: Account, flow: Flow) -> None:

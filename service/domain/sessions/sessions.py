@@ -23,7 +23,7 @@ from service.errors import (
 )
 from service.schema.values import now
 from service.storage.account_states import AccountState
-from service.storage.endings import end_all, end_session
+from service.storage.endings import end_others, end_session
 from service.storage.events import Actor, Event, EventType
 from service.storage.ids import new_id
 from service.storage.sessions import Session, SessionRecords
@@ -166,7 +166,7 @@ class Sessions:
     async def end_others(self, caller: UserCaller, client: Client) -> None:
         """Raises InvalidToken."""
         await _find_user(caller)
-        await end_all(caller.project.database, caller.user_id, caller.sid or "")
+        await end_others(caller.project.database, caller.user_id, caller.sid or "")
         self._access.forget_user(caller.project, caller.user_id)
         self._note(caller.project, EventType.SESSIONS_ENDED, caller.user_id, client, caller.sid)
 
