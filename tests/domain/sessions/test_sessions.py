@@ -12,7 +12,7 @@ from service.domain.sessions.sessions import PASSWORD, Client
 from service.schema.values import now
 from service.services import Services
 from service.storage.account_states import NEW_ACCOUNT
-from service.storage.endings import end_all, end_session
+from service.storage.endings import end_others, end_session
 from service.storage.sessions import SessionRecords
 from tests.conftest import Api
 
@@ -81,11 +81,12 @@ async def test_s6_an_ended_session_is_refused_at_the_next_request_and_others_are
     assert api.database["sessions"].find_one({"_id": claims_of(ended)["sid"]}) is None
 
 
-async def test_s6_all_sessions_end_with_one_call_also_inside_a_transaction(api: Api) -> None:
+async def test_s6_all_sessions_end_with_one_call(api: Api, services: Services) -> None:
     first = (await api.signup()).json()
     later = await sign_in(api)
     user_id = first["user"]["id"]
-    assert await api.project.database.in_transaction(lambda database: end_all(database, user_id)) == 2
+    await services.session_administration.end_all(api.project, user_id)
+    assert (api.database["users"].find_one() or {})["token_version"] == 2
     assert [await status(api, token) for token in (first["access_token"], later)] == [401, 401]
     assert api.database["sessions"].count_documents({}) == 0
     assert await status(api, await sign_in(api)) == 200
@@ -95,15 +96,14 @@ async def test_s6_all_but_one_end(api: Api) -> None:
     user_id = (await api.signup()).json()["user"]["id"]
     kept, *others = [await sign_in(api) for _ in range(3)]
     await api.signup("bob@example.com")
-    assert await end_all(api.project.database, user_id, claims_of(kept)["sid"]) == 1
+    assert await end_others(api.project.database, user_id, claims_of(kept)["sid"]) == 1
     assert [await status(api, token) for token in (kept, *others)] == [200, 401, 401]
     assert api.database["sessions"].count_documents({"user_id": user_id}) == 1
     assert api.database["sessions"].count_documents({}) == 2
 
 
 async def test_nobody_has_no_sessions_to_end(api: Api) -> None:
-    assert await end_all(api.project.database, "0" * 24) is None
-    assert await end_all(api.project.database, "0" * 24, "x") is None
+    assert await end_others(api.project.database, "0" * 24, "x") is None
     assert await end_session(api.project.database, "0" * 24, "x", now()) is None
 
 
@@ -124,7 +124,7 @@ async def test_past_a_hundred_ended_sessions_all_tokens_die_and_sessions_live_on
     kept, ended = await sign_in(api), await sign_in(api)
     api.database["users"].update_one({}, {"$set": {"ended": live}})
     if by_list:
-        version = await end_all(api.project.database, user_id, claims_of(kept)["sid"])
+        version = await end_others(api.project.database, user_id, claims_of(kept)["sid"])
     else:
         version = await end_session(api.project.database, user_id, claims_of(ended)["sid"], now())
     assert version == 2
@@ -147,6 +147,6 @@ async def test_of_many_ends_at_once_none_is_lost(api: Api) -> None:
 async def test_who_is_recognized_by_what_has_changed_meanwhile_gets_a_dead_token(api: Api, services: Services) -> None:
     """A login that read the user before all sessions ended, and opens its session after that."""
     user_id = (await api.signup()).json()["user"]["id"]
-    await end_all(api.project.database, user_id)
+    await services.session_administration.end_all(api.project, user_id)
     grant = await services.sessions.open(api.project, user_id, 1, CLIENT, state=NEW_ACCOUNT, amr=PASSWORD)
     assert await status(api, grant.access_token) == 401
