@@ -15,7 +15,7 @@ from service.web.realtime.sockets import EXTENSION
 # What the kernel takes from us before the client has read it: of thousands who read nothing, this much each.
 SEND_BUFFER_BYTES = 131_072
 # A client that is closed as too slow is cut off within 35 seconds: 30 until then, and these.
-CLOSE_SECONDS = 4.0
+CLOSE_SECONDS = 3.0
 RESTART, KEEPALIVE = 1012, 1011
 # Clients come back within this time, and not all at once.
 RETRY_SECONDS = 20.0

@@ -119,7 +119,8 @@ def test_v25_a_resume_whose_filter_finds_nothing_takes_little_memory(worker: Ser
     cursor = missed(worker, "history", where, changes=400)
     with opened(worker) as socket, peak(worker) as grown:
         socket.say(type="subscribe", id="m", collection="history", where=where, after=cursor)
-        assert socket.next("changes")["changes"] == []
+        # On a busy machine MongoDB looks through 320 MB of images for longer than a list may take.
+        assert not socket.next("changes", "snapshot").get("changes")
     assert grown[0] <= 30, f"{grown[0]:.1f} MiB"
 
 

@@ -91,7 +91,8 @@ class Connection:
     def write(self, frame: bytes, cursor: str | None = None) -> None:
         if not self.is_open:
             return
-        if self._sink.waiting() + len(frame) > MAX_SOCKET_BYTES:
+        # Smaller frames are written only where no more than MAX_UNSENT_BYTES wait, and a delivery is dear.
+        if len(frame) > MAX_UNSENT_BYTES and self._sink.waiting() + len(frame) > MAX_SOCKET_BYTES:
             self.close(TOO_SLOW)
         else:
             self._sink.write(frame, cursor)
@@ -101,8 +102,8 @@ class Connection:
         self._snapshot_end = self._sink.written
 
     def is_behind(self) -> bool:
-        behind = min(self._sink.waiting(), self._sink.written - self._snapshot_end)
-        return behind > MAX_UNSENT_BYTES
+        is_far = self._sink.written - self._snapshot_end > MAX_UNSENT_BYTES
+        return is_far and self._sink.waiting() > MAX_UNSENT_BYTES
 
     async def room(self) -> None:
         await self._sink.room()

@@ -25,7 +25,7 @@ from service.domain.realtime.following import Following
 from service.domain.realtime.rights import Rights
 from service.domain.realtime.snapshots import Snapshots
 from service.domain.realtime.stale import Stale
-from service.domain.realtime.subscriptions import Render, Subscription, frame
+from service.domain.realtime.subscriptions import Render, State, Subscription, frame
 from service.domain.realtime.upkeep import Upkeep, start_forever
 from service.domain.sessions.access_tokens import Tokens
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
@@ -170,6 +170,9 @@ class Realtime:
 
     def unsubscribe(self, connection: Connection, subscription: Subscription) -> None:
         self._following.end(connection, subscription)
+        if subscription.state is State.QUEUED and subscription.task is not None:
+            # It waits for its turn, and keeps its filter in memory. A read that is under way ends by itself.
+            subscription.task.cancel()
 
     def _deliver(self, moment: Moment) -> None:
         """Who may read is looked at before the next moment; what this one tells was written before."""

@@ -111,6 +111,8 @@ class Snapshots:
         async with self._turn(connection, subscription):
             # What is later than this comes by the feed.
             position = self._feed.position
+            if subscription.bound is not bound:
+                return False
             missed = await self._read_missed(bound, channel, at, position)
             if missed is None or subscription.bound is not bound or subscription.spoilt is not None:
                 return False

@@ -192,3 +192,29 @@ async def test_v16_a_cursor_does_not_stay_with_its_subscription(
     subscription = connection.subscriptions["m"]
     assert subscription.after is None
     assert inspect.getclosurevars(subscription.parse).nonlocals["message"]["after"] == ""
+
+
+async def test_v16_an_ended_subscription_that_waits_for_its_turn_leaves_nothing(
+    messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that subscribes and unsubscribes while one read is slow keeps no filters in memory."""
+    find_at, may_read, reading = moments.find_at, asyncio.Event(), list[int]()
+
+    async def finding(*arguments: Any, **options: Any) -> Any:
+        reading.append(1)
+        await may_read.wait()
+        return await find_at(*arguments, **options)
+
+    monkeypatch.setattr(FIND_AT, finding)
+    live = await greeted(messages, open_socket)
+    await live.send(type="subscribe", id="slow", collection="messages")
+    await until(lambda: reading)
+    (connection,) = [each for each in services.realtime.connections if each.subscriptions]
+    for number in range(20):
+        await live.send(type="subscribe", id=str(number), collection="messages", where=where_of(30_000))
+        await live.send(type="unsubscribe", id=str(number))
+        await live.expect("closed", str(number))
+    await until(lambda: len(connection.tasks) == 1)
+    may_read.set()
+    await live.expect("snapshot", "slow")
+    await live.subscribe("messages", "next")

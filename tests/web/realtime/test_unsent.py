@@ -19,6 +19,12 @@ from tests.web.realtime.test_limits import until
 MIB = 1_048_576
 
 
+@pytest.fixture(autouse=True)
+async def alone(services: Services) -> None:
+    """Sockets of tests before this one have ended: some of them read nothing, in the same database."""
+    await until(lambda: not services.realtime.connections)
+
+
 @pytest.fixture
 async def large(messages: Api) -> Api:
     """A snapshot of these documents has almost 4 MiB."""
@@ -28,7 +34,7 @@ async def large(messages: Api) -> Api:
 
 
 async def subscribed(api: Api, services: Services) -> Connection:
-    """The project's connection, once it has a subscription."""
+    """The connection of the test, once it has a subscription."""
 
     def find() -> list[Connection]:
         found = [each for each in services.realtime.connections if each.database_name == api.database.name]
