@@ -20,6 +20,7 @@ from service.cli.rules import rules_app
 from service.cli.runtime import refuse_data, run_command
 from service.cli.schema import schema_app
 from service.cli.seed import seed
+from service.cli.users import user_app
 from service.domain.files.sweep import sweep_projects
 from service.embedded.local import locate, with_database
 from service.errors import ServiceError
@@ -43,6 +44,7 @@ app.add_typer(provider_app, name="provider")
 app.add_typer(rules_app, name="rules")
 app.add_typer(schema_app, name="schema")
 app.add_typer(mail_app, name="mail")
+app.add_typer(user_app, name="user")
 app.command()(seed)
 
 

@@ -3,6 +3,7 @@
 import sys
 from typing import Annotated, Any
 
+import orjson
 import typer
 from typer.exceptions import TyperException
 
@@ -17,6 +18,14 @@ from service.schema.values import write_time
 project_app = typer.Typer(help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None)
 
 ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
+
+# Values of settings that say nothing.
+EMPTY: tuple[Any, ...] = (None, (), [], {})
+# A request that a worker has begun may still write; see domain/projects/deletion.
+WAITS = (
+    "auth-collections: {} is closed; where a server runs, its data is gone in about half a minute, once no request can "
+    "write to it any more. Ctrl-C leaves the rest to the server"
+)
 
 
 @project_app.command()
@@ -53,12 +62,38 @@ def show(project_id: ProjectId, as_json: AsJson = False) -> None:
 @project_app.command("set")
 def set_settings(
     project_id: ProjectId,
-    settings: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="Settings; KEY= is the default again.")],
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...", help="Settings, which `project settings` lists; KEY= is the default again."
+        ),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Change settings; in force within five seconds."""
     values = read_pairs(settings)
     print_values(_described(run_command(lambda services: services.admin.change(project_id, values))), as_json=as_json)
+
+
+@project_app.command("settings")
+def list_settings(
+    project_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The project's id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List every setting with its default and meaning, and with its value in a project where one is named."""
+    from service.domain.projects.settings import describe_settings
+
+    given = None
+    if project_id is not None:
+        given = _described(run_command(lambda services: services.admin.find(project_id)))["settings"]
+    rows = describe_settings(given)
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        value = row.get("value", row["default"])
+        shown = value if isinstance(value, str) else orjson.dumps(value).decode() if value not in EMPTY else "(not set)"
+        typer.echo(f"{row['name']} = {shown}\n    {row['meaning']}")
 
 
 @project_app.command("rotate-key")
@@ -91,6 +126,7 @@ def delete(
     """Delete a project with all its users, files and documents. Asks for the id once more, at a terminal."""
     if not yes:
         _ask_again(project_id)
+    typer.echo(WAITS.format(project_id), err=True)
     run_command(lambda services: services.admin.delete(project_id))
     print_values({"project_id": project_id, "deleted": True}, as_json=as_json)
 

@@ -229,6 +229,16 @@ def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
         raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
 
 
+def describe_settings(given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """Every setting: `{name, default, meaning}`, and its `value` where the settings that a project was `given` are known."""
+    rows = []
+    for field, info in ProjectSettings.model_fields.items():
+        name, default = field.upper(), info.get_default(call_default_factory=True)
+        row = {"name": name, "default": default, "meaning": " ".join((info.description or "").split())}
+        rows.append(row if given is None else {**row, "value": given.get(name, default)})
+    return rows
+
+
 def check_together(settings: ProjectSettings) -> None:
     """Raises ConfigurationError for a setting that another one must go with."""
     if settings.private_accounts and not settings.hides_accounts:

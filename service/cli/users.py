@@ -1,0 +1,139 @@
+"""`auth-collections user ...`: a project's users, as the secret key sees them."""
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from typer.exceptions import TyperException
+
+from service.cli.output import AsJson, print_json, print_values, read_pairs
+
+if TYPE_CHECKING:
+    from service.domain.projects.lookup import Project
+    from service.services import Services
+
+user_app = typer.Typer(
+    help="List, show, disable and delete the users of a project.", no_args_is_help=True, rich_markup_mode=None
+)
+
+ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
+UserName = Annotated[str, typer.Argument(metavar="USER", help="The user's id or e-mail address.")]
+T = TypeVar("T")
+Work = Callable[["Services", "Project", str], Awaitable[T]]
+
+
+@user_app.command("list")
+def list_users(
+    project_id: ProjectId,
+    filters: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILTER...]", help="As in a list over HTTP: roles_eq=admin limit=100."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List users, by filters such as roles_eq=admin, disabled_eq=true or email_verified_eq=false."""
+    from service.cli.runtime import run_command
+    from service.domain.access.caller import SecretKeyCaller
+    from service.errors import ConfigurationError, Invalid
+    from service.query.parse import OTHERS, parse
+
+    async def read(services: "Services") -> Any:
+        project = await services.admin.find(project_id)
+        try:
+            query = parse(read_pairs(filters or []).items(), OTHERS)
+            return await services.directory.list(SecretKeyCaller(project), query)
+        except Invalid as error:
+            raise ConfigurationError("; ".join(f"{each.loc[-1]}: {each.msg}" for each in error.violations)) from None
+
+    listing = run_command(read)
+    users = [_view(row) for row in listing.rows]
+    if as_json:
+        print_json({"users": users, "total": listing.total})
+        return
+    for user in users:
+        typer.echo("\t".join([user["id"], user["email"], user["created_at"], *_marks(user)]))
+    typer.echo(f"{len(users)} of {listing.total}", err=True)
+
+
+@user_app.command()
+def show(project_id: ProjectId, user: UserName, as_json: AsJson = False) -> None:
+    """Show a user."""
+
+    async def read(services: "Services", project: "Project", user_id: str) -> Mapping[str, Any]:
+        from service.domain.access.caller import SecretKeyCaller
+
+        return await services.directory.find(SecretKeyCaller(project), user_id)
+
+    row = _run(project_id, user, read)
+    print_values(_view(row), as_json=as_json)
+
+
+@user_app.command()
+def disable(project_id: ProjectId, user: UserName, as_json: AsJson = False) -> None:
+    """Disable an account: its sessions end, and nobody signs in to it."""
+    _set_disabled(project_id, user, True, as_json=as_json)
+
+
+@user_app.command()
+def enable(project_id: ProjectId, user: UserName, as_json: AsJson = False) -> None:
+    """Enable an account that was disabled."""
+    _set_disabled(project_id, user, False, as_json=as_json)
+
+
+@user_app.command()
+def delete(
+    project_id: ProjectId,
+    user: UserName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a user with the sessions, files and mails; records that name the user stay. Asks first, at a terminal."""
+    if not yes and not sys.stdin.isatty():
+        raise TyperException(f"This deletes the user {user}; add --yes to say so")
+    if not yes:
+        typer.confirm(f"Delete the user {user} of {project_id}?", abort=True, err=True)
+
+    async def remove(services: "Services", project: "Project", user_id: str) -> str:
+        await services.user_administration.delete(project, user_id)
+        return user_id
+
+    print_values({"id": _run(project_id, user, remove), "deleted": True}, as_json=as_json)
+
+
+def _set_disabled(project_id: str, user: str, disabled: bool, *, as_json: bool) -> None:
+    async def change(services: "Services", project: "Project", user_id: str) -> Mapping[str, Any]:
+        from service.storage.accounts import AccountChange
+
+        return await services.user_administration.change(project, user_id, AccountChange(disabled=disabled))
+
+    print_values(_view(_run(project_id, user, change)), as_json=as_json)
+
+
+def _run(project_id: str, user: str, work: Work[T]) -> T:
+    """Runs `work` on the user of that id or address. Raises ProjectNotFound, UserNotFound."""
+    from service.cli.runtime import run_command
+    from service.errors import UserNotFound
+
+    async def find_and_work(services: "Services") -> T:
+        project = await services.admin.find(project_id)
+        found = await project.users.find_by_email(user.lower()) if "@" in user else None
+        if found is None and "@" in user:
+            raise UserNotFound
+        return await work(services, project, found.id if found else user)
+
+    return run_command(find_and_work)
+
+
+def _view(row: Mapping[str, Any]) -> dict[str, Any]:
+    from service.query.account_shape import show_account
+    from service.schema.values import write_time
+
+    times = {name: write_time(row[name]) for name in ("created_at", "updated_at") if name in row}
+    return {"id": row["_id"], "email": row["email"], "data": row["data"], **times, **show_account(row)}
+
+
+def _marks(user: Mapping[str, Any]) -> list[str]:
+    """What is worth a word in a list."""
+    state = [*(["disabled"] if user["disabled"] else []), "verified" if user["email_verified"] else "unverified"]
+    return [",".join(state), ",".join(user.get("roles", ()))]
