@@ -39,6 +39,16 @@ def list_differences(before: Any, after: Any, project_id: str, file: Path) -> li
     return list(difflib.unified_diff(one, other, f"{project_id} (in force)", str(file), lineterm=""))
 
 
+def print_differences(lines: list[str], *, as_json: bool) -> None:
+    """Prints a diff, and ends the command with status 1 where there is one."""
+    if as_json:
+        print_json({"changed": bool(lines), "diff": lines})
+    elif lines:
+        typer.echo("\n".join(lines))
+    if lines:
+        raise typer.Exit(1)
+
+
 def read_pairs(texts: Sequence[str]) -> dict[str, str]:
     """What KEY=VALUE arguments say. Raises ConfigurationError."""
     pairs = [text.partition("=") for text in texts]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.exceptions import TyperException
 
-from service.cli.output import AsJson, list_differences, print_json
+from service.cli.output import AsJson, list_differences, print_differences, print_json
 from service.cli.runtime import run_command
 from service.domain.access.administration import RulesAdministration, SavedRules, fill_parts
 from service.domain.projects.lookup import Project
@@ -46,13 +46,7 @@ def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
         saved = _run(project_id, lambda rules, project: rules.read(project), as_json=as_json)
     except ServiceError as error:
         raise TyperException(error.detail) from None
-    lines = _differences(saved.document, document, project_id, file)
-    if as_json:
-        print_json({"changed": bool(lines), "diff": lines})
-    elif lines:
-        typer.echo("\n".join(lines))
-    if lines:
-        raise typer.Exit(1)
+    print_differences(_differences(saved.document, document, project_id, file), as_json=as_json)
 
 
 @rules_app.command()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.exceptions import TyperException
 
-from service.cli.output import AsJson, list_differences, print_json
+from service.cli.output import AsJson, list_differences, print_differences, print_json
 from service.cli.runtime import run_command
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, SchemaConflict, ServiceError
@@ -51,13 +51,7 @@ def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
         raise TyperException(error.detail) from None
     before = {each.name: each.before for each in found if each.collection is not None}
     after = {each.name: each.after for each in found}
-    lines = list_differences(before, after, project_id, file)
-    if as_json:
-        print_json({"changed": bool(lines), "diff": lines})
-    elif lines:
-        typer.echo("\n".join(lines))
-    if lines:
-        raise typer.Exit(1)
+    print_differences(list_differences(before, after, project_id, file), as_json=as_json)
 
 
 @schema_app.command()
