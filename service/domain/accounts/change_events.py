@@ -10,7 +10,7 @@ from service.storage.events import EventType
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What an event says, beside who did it. `detail` has no secrets."""
+    """One event of a change, without its actor. `detail` has no secrets."""
 
     type: EventType
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -23,7 +23,7 @@ def find_facts(before: Account, after: Account, change: AccountChange) -> list[F
 
 
 def _compare_email(before: Account, after: Account) -> Iterator[Fact]:
-    """An address that became unproven because it is another one is told by that."""
+    """`email_changed` alone stands for an address that is unproven because it is another one."""
     old, new = before.user.email, after.user.email
     was, is_ = before.state.email_verified, after.state.email_verified
     if old != new:

@@ -1,4 +1,4 @@
-"""Adding second factors: by somebody who is signed in, or on the way to a session where the project asks for one."""
+"""Adds second factors: for a signed-in user, or on the way to a session where the project asks for one."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ TOTP_NAME, PASSKEY_NAME = "Authenticator app", "Passkey"
 
 @dataclass(frozen=True, slots=True)
 class Enrollee:
-    """Whoever may add a factor: the `caller`, who was recognized a short while ago, or whose sign-in is `pending` for that.
+    """A user who may add a factor: a `caller` who was recognized a short while ago, or one whose sign-in is `pending`.
 
     `amr` are the ways in which the user was recognized, `version` is the user's, as it was then.
     """
@@ -65,7 +65,7 @@ class Enrollee:
 
 @dataclass(frozen=True, slots=True)
 class NewTotp:
-    """A secret that its user's app is to be told, which is good once a code of it came back."""
+    """A secret for the user's app. It counts as a factor once the user has sent one of its codes."""
 
     id: str
     secret: str = field(repr=False)
@@ -74,7 +74,7 @@ class NewTotp:
 
 @dataclass(frozen=True, slots=True)
 class NewPasskey:
-    """What the user's browser answers, and what the user calls the device."""
+    """The answer of the user's browser, and the user's name for the device."""
 
     registration: Registration
     name: str | None = None

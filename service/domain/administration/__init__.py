@@ -1,1 +1,1 @@
-"""What a project's servers do to its users."""
+"""Changes that a project's servers make to its users."""

@@ -27,7 +27,7 @@ class HandedLink:
 
 
 class LinkAdministration:
-    """Makes links. Whoever has one has what the user's mailbox would have."""
+    """Makes links. The holder of one can do what the user's mailbox could."""
 
     def __init__(self, flows: Flows, store: FlowStore, secret_box: SecretBox) -> None:
         self._flows = flows
@@ -50,7 +50,7 @@ class LinkAdministration:
             record = self._flows.record(project, wanted)
             carried = open_contents(self._box, record) or Contents(wanted.to)
             record["expires_at"] = record["created_at"] + life_of(purpose)
-            # It is a flow like those that were mailed, but nobody is mailed, and no list of mails has it.
+            # The flow is good like a mailed one. Without a mail, no list of mails shows it.
             del record["mail"]
             await self._store.insert(record, database.session)
             await record_event(database, event, project.settings.event_days)

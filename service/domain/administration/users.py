@@ -29,7 +29,7 @@ NAMES = (*RESERVED, "email", "password")
 
 @dataclass(frozen=True, slots=True)
 class NewPassword:
-    """A password, or the hash of one that another program made; neither where nobody is to sign in by password."""
+    """A password, or a hash that another program made. With neither the user cannot sign in by password."""
 
     password: str | None = field(default=None, repr=False)
     hashed: str | None = field(default=None, repr=False)

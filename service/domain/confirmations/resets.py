@@ -1,4 +1,4 @@
-"""A new password for who proves the address of an account: by the code or the link of a mail."""
+"""A new password for a user who proves the address of the account by the code or the link of a mail."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -35,7 +35,7 @@ class NewSecret:
 
 
 class Resets:
-    """Of the passwords of a project's users, also of those who never had one."""
+    """Replaces passwords of a project's users, and gives one to a user who has none."""
 
     def __init__(self, flows: Flows, passwords: Passwords, changes: Changes, proofs: Proofs) -> None:
         self._proofs = proofs
@@ -44,7 +44,7 @@ class Resets:
         self._changes = changes
 
     async def request(self, project: Project, request: MailRequest) -> Ticket:
-        """Mails whoever has the address. The same for everybody else, but no mail."""
+        """Mails the user with the address. For every other address the same is done, without a mail."""
         redirect_to = choose_redirect(project, request.redirect_to)
         account = await find_address_owner(project.database, request.email)
         user_id = account.id if account is not None else None

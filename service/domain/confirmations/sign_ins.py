@@ -27,7 +27,7 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class SignInRequest:
-    """Whom to mail. With a `challenge` the mail has a link, with `create` also whoever has no account."""
+    """A request for a mail that signs in. A `challenge` adds a link; `create` mails an address without an account too."""
 
     mail: MailRequest
     challenge: str | None = None
@@ -35,7 +35,7 @@ class SignInRequest:
 
 
 class SignIns:
-    """Whoever reads the mail has the address. Signing in by it proves that as well, and that nobody else had it before."""
+    """Signs in the reader of a mail, which proves the address as well."""
 
     def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts, changes: Changes) -> None:
         self._flows = flows
@@ -44,7 +44,7 @@ class SignIns:
         self._changes = changes
 
     async def request(self, project: Project, request: SignInRequest) -> Ticket:
-        """Mails whoever has the address. The same for everybody else, but no mail unless an account is to be made."""
+        """Mails the user with the address. For every other address the same is done, with a mail only where `create` is set."""
         mail = request.mail
         redirect_to = choose_redirect(project, mail.redirect_to)
         account = await find_address_owner(project.database, mail.email)

@@ -43,7 +43,7 @@ class Ownership:
 
 
 class Verification:
-    """Of the addresses of a project's users."""
+    """Proves the addresses of a project's users."""
 
     def __init__(self, flows: Flows, changes: Changes, accounts: Accounts) -> None:
         self._flows = flows

@@ -1,4 +1,4 @@
-"""Joining an identity to an account that is there: only to its owner's, and nobody who knew its password stays signed in."""
+"""Joins an identity to an account that is there. The account's old password and sessions end with that."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ NOTICE = "password_changed"
 
 
 class Joining:
-    """What follows where a provider's authority for an address, and our own proof of it, say who owns an account."""
+    """Joins where the provider is the authority for the address, and the address was proven to this service as well."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes

@@ -28,7 +28,7 @@ NOTICE = "identity_changed"
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who asks, from where, and in which language the notice is to be."""
+    """The caller, the client that asks, and the language of the notice."""
 
     caller: UserCaller
     client: Client
@@ -37,7 +37,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class LinkProof:
-    """What the browser brought back to the page that began to link, and what that page kept."""
+    """The code that the browser brought back to the page that began to link, and the verifier that the page kept."""
 
     code: str = field(repr=False)
     verifier: str = field(repr=False)
