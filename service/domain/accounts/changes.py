@@ -1,7 +1,7 @@
 """The one way to change an account. Each change is one transaction, with its event and with all that follows from it.
 
-`apply` goes these steps: is the caller's token still in force? the change, the end of sessions, the end of codes and links of
-mails, the notice, the events. After the commit the worker forgets the user, and wakes the outbox.
+`apply` goes these steps: it checks that the caller's token is still in force, writes the change, ends sessions, voids codes and
+links of mails, stores the notice and the events. After the commit the worker forgets the user, and wakes the outbox.
 """
 
 from collections.abc import Awaitable, Callable
@@ -126,6 +126,8 @@ class Changes:
             await self._flows.insert(project, purpose, database)
         await self._record(database, project, user_id, find_facts(before, after, change), author)
         self._finish_later(database, project, user_id, written.condemned)
+        if notice is not None:
+            database.after_commit.append(self._wake)
         return Changed(before, after)
 
     async def create(self, project: Project, new: NewUser, author: Author, also: First | None = None) -> Account:
@@ -166,11 +168,13 @@ class Changes:
 
         async def finish() -> None:
             self._access.forget_user(project, user_id)
-            self._flows.wake()
             if condemned is not None:
                 await remove(database.outside, condemned)
 
         database.after_commit.append(finish)
+
+    async def _wake(self) -> None:
+        self._flows.wake()
 
 
 async def _find(database: ProjectDatabase, user_id: str, author: Author) -> Account:
