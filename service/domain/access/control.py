@@ -3,7 +3,7 @@
 Rules, users and sets are remembered by a worker for at most five seconds.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -19,6 +19,7 @@ from service.domain.access.templates import USER_ROLES, Values, bind
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized
+from service.observe.requests import note_refusal
 from service.query.tree import Tree
 from service.storage.databases import ProjectDatabase
 from service.storage.rules import find_rules
@@ -92,17 +93,19 @@ class AccessControl:
         return self._bind(caller, compiled, name, facts, sets)
 
     async def permit(
-        self, caller: ProjectCaller, name: str, allows: Callable[[Permissions], Tree], *, since: float | None = None
+        self, caller: ProjectCaller, name: str, action: str = "read", *, since: float | None = None
     ) -> Permissions:
-        """The permissions of a caller to whom they allow something, in some record at least.
+        """The permissions of a caller to whom they allow an action, on some record at least.
 
-        Raises as `permissions`; Unauthorized for guests and Forbidden for users where `allows` gives false of them.
+        Raises as `permissions`; Unauthorized for guests and Forbidden for users where they refuse the action.
         """
         started = moment() if since is None else since
         permissions = await self.permissions(caller, name)
-        if allows(permissions) is False:
+        if permissions.allows(action) is False:
             permissions = await self.renew(caller, name, permissions, since=started) or permissions
-            require(allows(permissions), caller)
+            if permissions.allows(action) is False:
+                note_refusal(name_rule(name, action))
+            require(permissions.allows(action), caller)
         return permissions
 
     async def renew(
@@ -232,6 +235,11 @@ def _weigh_rules(compiled: CompiledRules) -> int:
 
 def _weigh_bound(bound: BoundRules) -> int:
     return BYTES_OF_RULES + BYTES_OF_CONDITION * bound.conditions + sum(map(weigh_set, bound.sets.values()))
+
+
+def name_rule(name: str, action: str) -> str:
+    """The path of a rule in the project's document."""
+    return f"{name}.{action}" if name == USERS else f"collections.{name}.{action}"
 
 
 def require(tree: Tree, caller: ProjectCaller) -> None:

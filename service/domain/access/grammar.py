@@ -18,6 +18,7 @@ from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS
 from service.domain.access.templates import NOW, Audience, Can, Variable, VariableLeaf
 from service.errors import Location, Violation
 from service.query import operands
+from service.query.operators import OPERATORS as OF_QUERIES
 from service.query.shapes import Field, Shape
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
 from service.query.where import Outline, WhereLimits, WhereReader
@@ -25,7 +26,9 @@ from service.schema.strict_json import shown
 from service.schema.values import BadValue, Kind
 
 WORDS = ("anyone", "users")
-OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "isnull")
+OPERATORS = ("eq", "ne", "gt", "gte", "lt", "lte", "in", "hasall", "startswith", "isnull")
+# These take literals, and fields of the record alone.
+OF_FIELDS = frozenset({"hasall", "startswith"})
 ORDERED = frozenset({"gt", "gte", "lt", "lte"})
 CAN = "$can"
 SHIFTED_NOW = re.compile(r"now(?:([+-]\d{1,6})([smhd]))?")
@@ -98,6 +101,8 @@ def _entry(reading: Reading, key: str, value: Any, loc: Location) -> Tree:
         known = ", ".join(f"_{each}" for each in OPERATORS)
         return reading.refuse(loc, f"Not a condition: <field>_<operator> with one of {known}; or and, or, not")
     if name.startswith("$"):
+        if operator in OF_FIELDS:
+            return reading.refuse(loc, f"_{operator} compares a field of the record, and no variable")
         return _on_variable(reading, name[1:], operator, value, loc=loc)
     return _on_field(reading, tuple(name.split(".")), operator, value, loc=loc)
 
@@ -152,6 +157,9 @@ def _operand(reading: Reading, text: str, operator: str, kind: Kind, *, loc: Loc
     variable = _variable(reading, text[1:], loc)
     if variable is None:
         return None
+    if operator in OF_FIELDS:
+        reading.refuse(loc, f"_{operator} takes no variable; $$ stands for a text that begins with $")
+        return None
     if operator == "isnull" or variable.is_list is not (operator == "in"):
         reading.refuse(loc, "A list stands at _in only, and only a list; _isnull takes true or false")
         return None
@@ -182,6 +190,8 @@ def _literal(reading: Reading, value: Any, operator: str, kind: Kind, *, loc: Lo
     try:
         if operator == "isnull":
             return _typed(value, Kind.BOOLEAN)
+        if operator in OF_FIELDS:
+            return _searched(value, operator, kind)
         if operator != "in":
             return _ordered(value, kind) if operator in ORDERED else _typed(value, kind)
         if not isinstance(value, list) or not 1 <= len(value) <= MAX_IN:
@@ -190,6 +200,14 @@ def _literal(reading: Reading, value: Any, operator: str, kind: Kind, *, loc: Lo
     except BadValue as error:
         reading.refuse(loc, f"The value {error}")
         return None
+
+
+def _searched(value: Any, operator: str, kind: Kind) -> Any:
+    """The value as a query takes it. Raises BadValue."""
+    if value == []:
+        raise BadValue("must be a list of at least one value")
+    plain = [_plain(each) for each in value] if isinstance(value, list) else _plain(value)
+    return getattr(OF_QUERIES[operator].from_json("", kind, plain), "value", None)
 
 
 def _ordered(value: Any, kind: Kind) -> Any:

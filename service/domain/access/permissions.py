@@ -61,6 +61,17 @@ class Permissions:
         bound = ((bind(each.before, self._values), bind(each.after, self._values)) for each in self._rules.updates)
         return tuple(pair for pair in bound if False not in pair)
 
+    def allows(self, action: str) -> Tree:
+        """False where the action is refused whatever the record."""
+        match action:
+            case "create":
+                return self.create
+            case "update":
+                return self.may_update
+            case "delete":
+                return self.delete
+        return self.read
+
     @property
     def may_update(self) -> bool:
         return self.read is not False and bool(self.transitions)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
@@ -70,7 +69,7 @@ class Directory:
         return row
 
     async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
-        return VisibleUsers(PROFILES, await self._access.permit(caller, USERS.collection, attrgetter("read")))
+        return VisibleUsers(PROFILES, await self._access.permit(caller, USERS.collection))
 
     async def server_fields(self, project: Project) -> frozenset[str]:
         """The fields of users' data that only servers write."""

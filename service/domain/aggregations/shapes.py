@@ -1,7 +1,6 @@
 """The records that an aggregation looks at, as whoever runs it sees them."""
 
 from collections.abc import Sequence
-from operator import attrgetter
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl
@@ -26,7 +25,7 @@ class AggregationShapes:
         if isinstance(caller, SecretKeyCaller):
             see = None
         else:
-            permissions = await self._access.permit(caller, name, attrgetter("read"))
+            permissions = await self._access.permit(caller, name)
             if name == USERS.collection:
                 return see_shape(USERS, permissions)
             see = self._see(caller, name, permissions)

@@ -4,12 +4,10 @@ Whoever may not do what is asked whatever the document is refused before the que
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol
 
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller
 from service.domain.access.control import USERS, AccessControl
-from service.domain.access.permissions import Permissions
 from service.domain.cache import moment
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
@@ -20,7 +18,6 @@ from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
 from service.errors import InvalidApiKey, NotFound, Unauthorized
 from service.query.nodes import ListQuery
-from service.query.tree import Tree
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document
@@ -93,8 +90,7 @@ class DocumentPermits:
         if isinstance(caller, SecretKeyCaller):
             return AllDocuments(self._documents, caller.project, name)
         began = moment() if began is None else began
-        allows = partial(_whatever_the_document, action=action)
-        permissions = await self._access.permit(caller, name, allows, since=began)
+        permissions = await self._access.permit(caller, name, action, since=began)
         return PermittedDocuments(
             self._documents, self._access, self._conflicts, caller, caller.project, name, permissions, began
         )
@@ -108,21 +104,9 @@ class DocumentPermits:
             raise InvalidApiKey
         for name in (*rules.collections, USERS):
             permissions = await self._access.find_permissions(caller, name)
-            if permissions and any(_whatever_the_document(permissions, action=each) is not False for each in ACTIONS):
+            if permissions and any(permissions.allows(each) is not False for each in ACTIONS):
                 return
         raise Unauthorized
-
-
-def _whatever_the_document(permissions: Permissions, *, action: str) -> Tree:
-    """False where the action is refused whatever the document."""
-    match action:
-        case "create":
-            return permissions.create
-        case "update":
-            return permissions.may_update
-        case "delete":
-            return permissions.delete
-    return permissions.read
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """Documents as a user or a guest may use them: by the project's rules."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from math import inf
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.control import AccessControl, require
@@ -15,6 +14,7 @@ from service.domain.collections.catalog import Seen
 from service.domain.documents.approval import CHANGED, Approval, Record, as_record
 from service.domain.documents.conflicts import ConflictLimit
 from service.domain.documents.documents import Create, Data, Documents, Page, Update
+from service.domain.documents.judging import judged_again
 from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.documents.upserts import ATTEMPTS, check_key, match_key
 from service.domain.documents.writes import OnConflict, Upsert, Upserted
@@ -49,24 +49,6 @@ class HiddenDocument:
 
 Written = Document | HiddenDocument
 Change = ReplaceData | SetFields
-Sent = ParamSpec("Sent")
-Result = TypeVar("Result")
-Attempt = Callable[Concatenate["PermittedDocuments", Sent], Coroutine[Any, Any, Result]]
-
-
-def _judged_again(attempt: Attempt[Sent, Result]) -> Attempt[Sent, Result]:
-    """A refusal stands only by sets that were read during the request; what is refused has written nothing."""
-
-    @wraps(attempt)
-    async def attempt_twice(documents: "PermittedDocuments", /, *args: Sent.args, **kwargs: Sent.kwargs) -> Result:
-        try:
-            return await attempt(documents, *args, **kwargs)
-        except (DocumentNotFound, Forbidden, Unauthorized):
-            if (newer := await documents.renewed()) is None:
-                raise
-        return await attempt(newer, *args, **kwargs)
-
-    return attempt_twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +83,7 @@ class PermittedDocuments:
         newer = await self.access.renew(self.caller, self.name, self.permissions, since=self.began)
         return None if newer is None else replace(self, permissions=newer, since=self.began)
 
-    @_judged_again
+    @judged_again
     async def create(
         self,
         data: Data,
@@ -118,12 +100,12 @@ class PermittedDocuments:
     async def list(self, query: ListQuery) -> Page:
         return await self.documents.list(self.project, self.name, query, self._see)
 
-    @_judged_again
+    @judged_again
     async def get(self, id_: str) -> Document:
         document = await self.documents.get(self.project, self.name, id_, self._see)
         return await self.documents.show(self.project, self.name, document)
 
-    @_judged_again
+    @judged_again
     async def change(
         self,
         id_: str,
@@ -137,7 +119,7 @@ class PermittedDocuments:
         kept = self._as_seen(keep)
         return await self._write(Update(id_, change, approval, precondition, kept, upload))
 
-    @_judged_again
+    @judged_again
     async def upsert(self, upsert: Upsert) -> Upserted[Written]:
         """Of the documents that the caller may read one is changed; else one is made, whose value may be taken.
 
@@ -174,7 +156,7 @@ class PermittedDocuments:
         change = ReplaceData(upsert.data) if is_whole else SetFields(upsert.data)
         return await self.change(found.id, change, Precondition(where=where), upload=upsert.upload)
 
-    @_judged_again
+    @judged_again
     async def delete(self, id_: str, versions: Versions = None) -> None:
         await self.documents.delete_approved(self.project, self.name, id_, self._approval(), versions=versions)
         await self.access.note_write(self.caller, self.project.database, self.name)

@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
@@ -78,7 +77,7 @@ class Binder:
         """Raises what a list raises for the same caller, collection and query; and NotLive."""
         permissions = None
         if not isinstance(caller, SecretKeyCaller):
-            permissions = await self._access.permit(caller, name, attrgetter("read"))
+            permissions = await self._access.permit(caller, name)
         if name == USERS.collection:
             return await self._bind_users(caller, parse, permissions)
         collection = await self._catalogs.get(caller.project, name)

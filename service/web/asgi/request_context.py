@@ -80,6 +80,8 @@ class RequestContext:
             seconds, method, route = state.get(BEGUN, time.perf_counter()) - started, scope["method"], _route(scope)
             request_series(method, route, status).observe(seconds)
             more = _known(scope) | ({"slow": notes.slow} if notes.slow else {})
+            if notes.refused_by is not None:
+                more["refused_by"] = notes.refused_by
             log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **more)
 
 

@@ -1,13 +1,15 @@
 """Saving, reading and explaining rules over HTTP."""
 
 import json
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.conftest import Api
 from tests.domain.access.examples import COLLECTIONS, RULES
-from tests.web.rules.conftest import declare, save, sign_up
+from tests.web.rules.conftest import declare, save, server_of, sign_up
 
 EMPTY: dict[str, Any] = {"sets": {}, "users": {}, "assign": {}, "tests": [], "collections": {}}
 TEST = {
@@ -228,3 +230,76 @@ async def test_d14_a_user_that_a_rule_lets_be_read_shows_its_times_and_has_roles
     api.database["users"].update_one({"_id": ann.id}, {"$set": {"roles": []}})
     for shown in (await ann.ask("GET", path), await api.request("GET", path)):
         assert "roles" not in shown.json()
+
+
+async def test_rules_take_the_operators_of_queries_on_fields(api: Api) -> None:
+    tagged = {"tags": {"type": "array", "items": {"type": "string"}}, "path": {"type": "string"}}
+    assert (await api.request("POST", "/api/collections", json={"name": "pages", "schema": tagged})).status_code == 201
+    wanted = {"path_startswith": "/public/", "tags_hasall": ["a", "$$b"]}
+    create = {"not": {"path_startswith": "/draft/"}}
+    saved = await save(api, {"collections": {"pages": {"read": wanted, "create": create, "update": wanted}}})
+    assert saved.status_code == 200, saved.text
+    for path, tags in (("/public/1", ["$b", "c", "a"]), ("/public/2", ["a"]), ("/private/", ["a", "$b"])):
+        await server_of(api).create("pages", path=path, tags=tags)
+    ann = await sign_up(api, "ann")
+    (page,) = (await ann.list("pages")).json()["documents"]
+    assert page["data"]["path"] == "/public/1"
+    assert (await ann.create("pages", path="/draft/1")).status_code == 403
+    assert (await ann.create("pages", path="/other/1")).status_code == 201
+    assert (await ann.merge("pages", page["id"], path="/away/")).status_code == 403
+    assert (await ann.merge("pages", page["id"], path="/public/3")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"text_startswith": ""},
+        {"text_startswith": 5},
+        {"text_startswith": ["x"]},
+        {"text_startswith": "x" * 257},
+        {"text_startswith": "$user.id"},
+        {"text_hasall": []},
+        {"text_hasall": "x"},
+        {"text_hasall": ["x"] * 51},
+        {"text_hasall": ["$user.id"]},
+        {"text_hasall": "$user.roles"},
+        {"text_hasall": [5]},
+        {"owner_id_startswith": 1},
+        {"created_at_startswith": "2020"},
+        {"$user.email_startswith": "boss@"},
+        {"$user.roles_hasall": ["a", "b"]},
+    ],
+)
+async def test_rules_refuse_what_such_an_operator_does_not_take(declared: Api, rule: Any) -> None:
+    answer = await save(declared, {"collections": {"notes": {"read": rule}}})
+    (violation,) = answer.json()["detail"]
+    assert (answer.status_code, violation["loc"]) == (422, ["body", "collections", "notes", "read", next(iter(rule))])
+
+
+async def test_the_log_names_the_rule_that_refused(api: Api) -> None:
+    await declare(api, "notes", "reports", "tasks")
+    rules = {
+        "notes": {"read": "users", "create": "users", "update": {"text_eq": "open"}, "delete": {"text_eq": "open"}},
+        "reports": {},
+        "tasks": {"read": "users", "create": {"team_id_eq": "t"}},
+    }
+    await save(api, {"collections": rules, "users": {"read": {"$user.roles_eq": "admin"}}})
+    ann = await sign_up(api, "ann")
+    note = (await ann.create("notes", text="closed")).json()["id"]
+    operations = [{"op": "create", "collection": "tasks", "data": {"team_id": "x"}}]
+    asked: dict[str, Callable[[], Awaitable[Any]]] = {
+        "collections.notes.update": lambda: ann.merge("notes", note, text="x"),
+        "collections.notes.delete": lambda: ann.delete("notes", note),
+        "collections.reports.read": lambda: ann.list("reports"),
+        "collections.tasks.create": lambda: ann.create("tasks", team_id="x"),
+        "users.read": lambda: ann.ask("GET", "/auth-collections/users"),
+    }
+    for rule, ask in asked.items():
+        with capture_logs() as logs:
+            assert (await ask()).status_code == 403
+        (line,) = [each for each in logs if each["event"] == "request"]
+        assert line["refused_by"] == rule
+    with capture_logs() as logs:
+        assert (await ann.ask("POST", "/api/batch", json={"operations": operations})).status_code == 403
+        assert (await ann.get("notes", "0" * 24)).status_code == 404
+    assert [each.get("refused_by") for each in logs if each["event"] == "request"] == ["collections.tasks.create", None]
