@@ -164,8 +164,8 @@ class Users:
 
     async def find_facts(self, user_id: str, fields: tuple[str, ...] = ()) -> UserFacts | None:
         """With those `fields` of the user's `data`, which are names at its top level."""
-        # No record has a field whose name begins with $, and MongoDB takes none such for a field.
-        wanted = [f"data.{name}" for name in fields if not name.startswith("$")]
+        # No record has a field of such a name, and MongoDB takes none for one.
+        wanted = [f"data.{name}" for name in fields if not name.startswith("$") and "\0" not in name]
         record = await self._records.find({"_id": user_id}, {**FACTS, **dict.fromkeys(wanted, 1)})
         if record is None:
             return None

@@ -259,6 +259,23 @@ async def test_v3_sets_that_are_bound_to_the_same_are_one_entry(api: Api, servic
     assert count_remembered(services) - before == 1 + 1 + len(people)
 
 
+async def test_v3_of_a_users_data_only_what_rules_name_is_remembered(api: Api, services: Services) -> None:
+    await make(api, {"items": {"plan": TEXT}}, {"collections": {"items": {"read": "users"}}})
+    ann = await sign_up(api, "ann", blob="x" * 500_000)
+    await api.request("PATCH", f"/auth-collections/users/{ann.id}", json={"data": {"plan": "pro"}})
+    assert await found(ann, "items") == []
+    item = await stored(api, "items", plan="pro")
+    await stored(api, "items", plan="free")
+    # Rules that name a field are followed at once, whatever is remembered of the user.
+    odd = {"data.$x": {"write": "server"}, "data.a\0b": {"write": "server"}, "data.plan": {"write": "server"}}
+    rules = {"users": {"fields": odd}, "collections": {"items": {"read": {"plan_eq": "$user.data.plan"}}}}
+    assert (await save(api, rules)).status_code == 200
+    assert await found(ann, "items") == [item]
+    facts = services.access._users._facts  # noqa: SLF001 - nothing else tells
+    (remembered,) = [entry[1] for name, entry in facts._entries.items() if name.endswith(ann.id)]  # noqa: SLF001
+    assert remembered.data == {"plan": "pro"}
+
+
 # V28
 
 
