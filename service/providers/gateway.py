@@ -145,7 +145,7 @@ class Gateway:
             return odd_oauth_profile(found, await exchange.addresses(tokens.access_token), registration)
         keys = partial(issuer.keys, str(endpoints.jwks), deadline=deadline)
         claims = await exchange.claims(tokens.id_token, issuer.name, keys, accepted)
-        if is_complete(claims) or endpoints.userinfo is None or not quirks.has_userinfo:
+        if is_complete(claims, registration) or endpoints.userinfo is None or not quirks.has_userinfo:
             userinfo = None
         else:
             userinfo = await exchange.userinfo(tokens.access_token)

@@ -43,7 +43,7 @@ class Profile:
     """`subject` names the person at the provider for ever. `email_verified` is what was sent, of whatever type.
 
     `issuer` is whose subject it is, where the provider is several. An `is_authoritative` provider is the one that gives and
-    takes the address.
+    takes the address. `claims` are all that the provider said, of which a project may keep some.
     """
 
     subject: str
@@ -52,6 +52,7 @@ class Profile:
     name: str | None
     issuer: str | None = None
     is_authoritative: bool = False
+    claims: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +201,9 @@ def _basic(registration: Registration) -> str:
     return "Basic " + b64encode(pair.encode()).decode()
 
 
-def is_complete(claims: Mapping[str, Any]) -> bool:
+def is_complete(claims: Mapping[str, Any], registration: Registration) -> bool:
     """Whether an ID token already says what the userinfo endpoint would be asked for."""
-    return claims.keys() >= WANTED
+    return claims.keys() >= {*WANTED, *registration.kept_claims.values()}
 
 
 def openid_profile(claims: Mapping[str, Any], userinfo: Mapping[str, Any] | None) -> Profile:
@@ -219,7 +220,9 @@ def openid_profile(claims: Mapping[str, Any], userinfo: Mapping[str, Any] | None
         raise SignInFailed("the userinfo answer is about another subject")
     # An address and the word on it must come from one document, else one could vouch for the other's address.
     source = userinfo if userinfo.get("email") else claims
-    return Profile(subject, _text(source.get("email")), source.get("email_verified"), _name(userinfo) or _name(claims))
+    name = _name(userinfo) or _name(claims)
+    said = {**claims, **userinfo}
+    return Profile(subject, _text(source.get("email")), source.get("email_verified"), name, claims=said)
 
 
 def oauth_profile(userinfo: Mapping[str, Any]) -> Profile:
@@ -230,7 +233,8 @@ def oauth_profile(userinfo: Mapping[str, Any]) -> Profile:
     subject = _subject(userinfo.get("sub", userinfo.get("id")))
     if subject is None:
         raise ProfileNotFetched("the profile has no subject")
-    return Profile(subject, _text(userinfo.get("email")), userinfo.get("email_verified"), _name(userinfo))
+    email, is_verified = _text(userinfo.get("email")), userinfo.get("email_verified")
+    return Profile(subject, email, is_verified, _name(userinfo), claims=userinfo)
 
 
 def _subject(value: object) -> str | None:

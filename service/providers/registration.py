@@ -72,7 +72,7 @@ class Registration:
     """A client at a provider, which is an OpenID issuer's name, or the endpoints of a plain OAuth 2.0 provider.
 
     `client_auth` forces one of CLIENT_AUTH_METHODS; without it the provider's own list decides. `name` is what the project
-    calls the provider, None that of its IDP settings.
+    calls the provider, None that of its IDP settings. `kept_claims` are fields of a new user's data, each with its claim.
     """
 
     client_id: str
@@ -83,6 +83,7 @@ class Registration:
     client_auth: str | None = None
     name: str | None = None
     quirks: Quirks = NO_QUIRKS
+    kept_claims: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def client_binding(self) -> str:

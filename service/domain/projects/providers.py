@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 
-from service.domain.projects.settings import IN_CAPITALS, ProviderUrl, describe_fault, split_list
+from service.domain.projects.settings import IN_CAPITALS, ProfileClaims, ProviderUrl, describe_fault, split_list
 from service.errors import ConfigurationError
 from service.providers.id_token import TENANT_ID
 from service.providers.presets import Preset, presets
@@ -60,6 +60,8 @@ class ProviderSettings(BaseModel):
     """The scopes asked for."""
     client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
     """How the service names itself to the provider; by default as the provider publishes."""
+    profile_claims: ProfileClaims = ()
+    """What a new user gets in `data`, as PROFILE_CLAIMS of the project, in the place of that."""
     response_mode: Literal["query", "form_post"] | None = None
     """How the browser brings the answer back."""
     audiences: Texts = ()

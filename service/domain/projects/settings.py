@@ -13,6 +13,7 @@ from service.errors import ConfigurationError
 from service.mail.servers import read_sender, read_server
 from service.mail.texts import Text, read_texts
 from service.providers import is_allowed_url
+from service.schema.values import check_name
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
 # Browsers have passkeys in secure contexts only; an Android app says the hash of its certificate.
@@ -22,6 +23,8 @@ WEBAUTHN_ORIGIN = re.compile(
 # Claimed https pages, pages of this machine, and private schemes of apps (RFC 8252 section 7).
 REDIRECT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9!$%&()*+./:=?@_~\[\]-]+")
 UNSAFE_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
+# Fields that a claim of a provider is not kept in: the service's own, and the one that it makes.
+TAKEN = frozenset({"id", "email", "password", "created_at", "updated_at", "oauth_id", "username"})
 TIER_LIMITS = {"free": 1_000, "pro": 100_000}
 # 30 days, the lifetime of the specification, in seconds.
 LONGEST_TOKEN = 2_592_000
@@ -86,6 +89,21 @@ def _texts(value: object) -> object:
     return found
 
 
+def _is_profile_claim(value: str) -> str:
+    name, _, claim = value.partition("=")
+    if check_name(name) or name in TAKEN or (claim or name) != (claim or name).strip():
+        raise ValueError("must be claims such as picture, or fields with claims such as avatar=picture, between commas")
+    return value
+
+
+def read_kept_claims(claims: Iterable[str]) -> dict[str, str]:
+    """Field → claim: `avatar=picture` is the claim `picture` in the field `avatar`."""
+    pairs = (each.partition("=") for each in claims)
+    return {name: claim or name for name, _, claim in pairs}
+
+
+ProfileClaim = Annotated[str, Field(max_length=256), AfterValidator(_is_profile_claim)]
+ProfileClaims = Annotated[tuple[ProfileClaim, ...], Field(max_length=20), BeforeValidator(split_list)]
 SmtpUrl = Annotated[SecretStr, AfterValidator(_is_smtp_url)]
 Sender = Annotated[str, AfterValidator(_is_sender)]
 RedirectUrl = Annotated[str, Field(max_length=2048), AfterValidator(_is_redirect_url)]
@@ -127,6 +145,8 @@ class ProjectSettings(BaseModel):
     """How the service names itself to the provider; the default is what the provider publishes."""
     idp_bind_browser: bool = False
     """Whether only the browser that asked for a sign-in can finish it."""
+    profile_claims: ProfileClaims = ()
+    """What a new user of a provider gets in `data`: claims such as `picture`, or `avatar=picture`, separated by commas."""
     linking: Literal["never", "verified"] = "never"
     """`verified`: a provider that is the authority for a proven address signs in to the account that has it."""
     password_min_length: int = Field(default=8, ge=1, le=72)
@@ -213,6 +233,11 @@ class ProjectSettings(BaseModel):
     def requests_per_day(self) -> int:
         """The tier's daily limit; 0 is no limit."""
         return TIER_LIMITS.get(self.tier, self.daily_limit)
+
+    @cached_property
+    def kept_claims(self) -> Mapping[str, str]:
+        """`profile_claims`, as field → claim."""
+        return read_kept_claims(self.profile_claims)
 
     def describe_tier(self) -> str:
         """The tier and its daily limit, for people."""

@@ -1,12 +1,15 @@
 """Who may come in through an identity provider, and as which user: the decision, and the action that follows it."""
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
 from service.domain.projects.providers import DEFAULT
 from service.domain.sign_in.joining import Joining
+from service.domain.sign_in.kept_claims import keep_claims
 from service.domain.sign_in.usernames import username
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
 from service.providers import Profile, Registration
@@ -38,6 +41,7 @@ class Create:
     email: str
     oauth_id: str
     name: str | None
+    claims: Mapping[str, Any] = field(default_factory=dict)
 
 
 def verified_email(profile: Profile) -> str:
@@ -73,7 +77,7 @@ def decide(
     if by_subject is not None:
         return UseExisting(by_subject)
     if by_email is None:
-        return Create(email, profile.subject, profile.name)
+        return Create(email, profile.subject, profile.name, profile.claims)
     if links and profile.is_authoritative and by_email.oauth_id is None and by_email.state.email_verified:
         if by_email.state.disabled:
             raise SignInFailed("the account is disabled")
@@ -112,7 +116,7 @@ async def link_or_create(
                 if joined is not None:
                     return joined
                 continue
-            return await _create(project.users, decision, identity)
+            return await _create(project.users, decision, identity, registration.kept_claims)
     # Most likely an account with a second factor, of which the provider knows nothing.
     if isinstance(decision, Join):
         raise EmailHasPassword("the account cannot be joined")
@@ -128,9 +132,10 @@ async def _use(identities: Identities, user: ExistingUser, identity: Identity) -
     return user
 
 
-async def _create(users: Users, new: Create, identity: Identity) -> ExistingUser:
+async def _create(users: Users, new: Create, identity: Identity, kept_claims: Mapping[str, str]) -> ExistingUser:
     id_ = new_id()
     # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
-    user = NewUser(new.email, new.email, {"username": username(new.name, id_)}, id_, identity)
+    data = {"username": username(new.name, id_), **keep_claims(new.claims, kept_claims)}
+    user = NewUser(new.email, new.email, data, id_, identity)
     stored = await users.insert(user)
     return ExistingUser(stored.id, new.oauth_id, stored.version)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from service.domain.projects.lookup import Project
 from service.domain.projects.provider_administration import redirect_url
 from service.domain.projects.providers import DEFAULT, Provider, ProviderSettings
-from service.domain.projects.settings import ProjectSettings
+from service.domain.projects.settings import ProjectSettings, read_kept_claims
 from service.errors import ConfigurationMissing, Invalid, ProviderNotFound
 from service.providers import Endpoints, Registration, is_allowed_url
 from service.providers.id_token import TENANT
@@ -84,6 +84,7 @@ def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Re
         scopes=settings.idp_scopes or defaults.scopes,
         provider=_issuer(settings, defaults) or _endpoints(settings, defaults),
         client_auth=settings.idp_client_auth,
+        kept_claims=settings.kept_claims,
     )
 
 
@@ -109,6 +110,7 @@ def named_registration(project: Project, name: str, base_url: str, *, is_native:
         client_auth=settings.client_auth or preset.client_auth,
         name=name,
         quirks=NO_QUIRKS if quirks == NO_QUIRKS else quirks,
+        kept_claims=read_kept_claims(settings.profile_claims) or project.settings.kept_claims,
     )
 
 
