@@ -159,6 +159,12 @@ MAX_FILLED_BYTES = Bound(
     protects=MEMORY,
     past=INVALID,
 )
+MAX_HIDDEN_BYTES = Bound(
+    1_048_576,
+    "bytes of a document, beside those that its writer sees, of fields that rules may hide from the writer",
+    protects="the length of hidden fields",
+    past="413 too_large",
+)
 MAX_BATCH = Bound(100, "operations of a batch", protects=MONGODB, past=INVALID)
 MAX_BATCH_ANSWER_BYTES = Bound(
     16_777_216,

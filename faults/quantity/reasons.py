@@ -99,5 +99,6 @@ REASONS: Mapping[str, str] = {
     "MAX_SOCKET_WHERE_BYTES": SOCKETS,
     "MAX_WHERE_BYTES": SOCKETS,
     "MAX_STEPS_WAITING": MANY,
+    "MAX_HIDDEN_BYTES": "as the bytes of a document, of which some are hidden",
     "MAX_CAN_DEPTH": "each is a condition of one rule",
 }

@@ -3,12 +3,12 @@
 A change is judged where it may add much, by MongoDB in the match of the write, and in memory by the same sum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import bson
 
-from service.bounds import MAX_DOCUMENT_BYTES
+from service.bounds import MAX_DOCUMENT_BYTES, MAX_HIDDEN_BYTES
 from service.schema.operations import NUMERIC, FieldOperation, Operations
 
 Data = Mapping[str, Any]
@@ -18,24 +18,47 @@ Filter = dict[str, Any]
 SMALL_BYTES = 4_096
 # Around a name: the type, the end of the name, and the length and the end of an object that is made for it.
 NAME_BYTES = 7
+# Of an object without fields.
+EMPTY_BYTES = 5
+NO_FIELDS: frozenset[str] = frozenset()
 # Of an element's position, as a name.
 POSITION_BYTES = 8
 
 
-def room_for(data: Data, operations: Operations) -> Filter | None:
-    """That a stored document has room for fields that are set and for what operators put in; None where that is little."""
+def room_for(data: Data, operations: Operations, hidden: frozenset[str] = NO_FIELDS) -> Filter | None:
+    """That a stored document has room for fields that are set and for what operators put in; None where that is little.
+
+    Of the fields that may be `hidden` from the writer, those that are not written are not counted: a refusal would tell
+    their length. A reserve is kept for them beside what the writer sees.
+    """
     if not _may_grow(data, operations):
         return None
-    replaced = {"$bsonSize": {name: f"$data.{name}" for name in data}}
-    return {"$expr": {"$lte": [{"$subtract": [{"$bsonSize": "$data"}, replaced]}, _room(data, operations)]}}
+    room, unseen = _room(data, operations), _unseen(data, operations, hidden)
+    seen: Filter = {"$lte": [_size_without((*data, *unseen)), room]}
+    if not unseen:
+        return {"$expr": seen}
+    return {"$expr": {"$and": [seen, {"$lte": [_size_without(data), room + MAX_HIDDEN_BYTES]}]}}
 
 
-def is_outgrown(stored: Data, data: Data, operations: Operations) -> bool:
+def is_outgrown(stored: Data, data: Data, operations: Operations, hidden: frozenset[str] = NO_FIELDS) -> bool:
     """Whether a document with this `data` has no such room."""
     if not _may_grow(data, operations):
         return False
-    replaced = {name: stored[name] for name in data if name in stored}
-    return len(bson.encode(stored)) - len(bson.encode(replaced)) > _room(data, operations)
+    room, unseen = _room(data, operations), _unseen(data, operations, hidden)
+    rest = {name: value for name, value in stored.items() if name not in data}
+    seen = {name: value for name, value in rest.items() if name not in unseen}
+    return len(bson.encode(seen)) > room or (bool(unseen) and len(bson.encode(rest)) > room + MAX_HIDDEN_BYTES)
+
+
+def _unseen(data: Data, operations: Operations, hidden: frozenset[str]) -> frozenset[str]:
+    """Operators are allowed only on fields that the writer sees, so a field that is written tells nothing."""
+    return hidden - data.keys() - {operation.field for operation in operations}
+
+
+def _size_without(names: Iterable[str]) -> Filter:
+    left_out = {"$bsonSize": {name: f"$data.{name}" for name in names}}
+    # An empty object has five bytes of its own.
+    return {"$add": [{"$subtract": [{"$bsonSize": "$data"}, left_out]}, EMPTY_BYTES]}
 
 
 def _may_grow(data: Data, operations: Operations) -> bool:

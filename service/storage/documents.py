@@ -42,10 +42,14 @@ class ReplaceData:
 
 @dataclass(frozen=True, slots=True)
 class SetFields:
-    """The top-level fields in `data` are set, operators change others, and the rest stay."""
+    """The top-level fields in `data` are set, operators change others, and the rest stay.
+
+    `hidden` are those that the writer may not see in every document.
+    """
 
     data: Data
     operations: Operations = ()
+    hidden: frozenset[str] = frozenset()
 
 
 Change = ReplaceData | SetFields
@@ -160,7 +164,7 @@ def _with_needs(match: dict[str, Any], change: Change) -> dict[str, Any]:
     """`match`, with what a change of fields needs of the stored record."""
     if not isinstance(change, SetFields):
         return match
-    needs, room = match_needs(change.operations), room_for(change.data, change.operations)
+    needs, room = match_needs(change.operations), room_for(change.data, change.operations, change.hidden)
     needs += () if room is None else (room,)
     return match if not needs else match | {"$and": [*match.get("$and", ()), *needs]}
 
@@ -172,7 +176,7 @@ def write_change(change: Change) -> dict[str, Any]:
     match change:
         case ReplaceData(data):
             values["data"] = data
-        case SetFields(data, operations):
+        case SetFields(data=data, operations=operations):
             values |= {f"data.{name}": value for name, value in data.items()}
             write_operations(operations, operators)
     return operators

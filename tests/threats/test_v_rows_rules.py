@@ -104,3 +104,39 @@ async def test_v31_a_rule_of_assign_names_no_set(things: Api) -> None:
     assert violations(refused) == [("body", "assign", "moderator", "$sets.mine_eq", "unknown_variable")]
     assert_refused(refused, 422)
     assert (await things.request("GET", "/api/rules")).json()["assign"] == {}
+
+
+HIDDEN_LENGTHS = (1_000, 100_000, 900_000)
+
+
+@pytest.mark.parametrize("way", ["set", "push"])
+async def test_v18_how_much_is_taken_does_not_depend_on_a_hidden_field(api: Api, way: str) -> None:
+    """The longest text that is taken would tell the length of the hidden one to the byte."""
+    text = {"type": "string"}
+    await declare(api, {"secret": text, "note": text, "key": text, "tags": {"type": "array"}}, "vault")
+    rules = {"read": "users", "update": "users", "fields": {"secret": {"read": False, "write": "server"}}}
+    assert (await save(api, {"collections": {"vault": rules}})).status_code == 200
+    ann, taken = await sign_up(api, "ann"), list[list[int]]()
+    for length in HIDDEN_LENGTHS:
+        id_ = await added(api, {"note": "n" * 1_040_000}, "vault")
+        path = f"/api/collections/vault/documents/{id_}"
+        filled = await api.request("PATCH", path, json={"data": {"secret": "s" * length}})
+        assert filled.status_code == 200, filled.text
+        statuses = []
+        for size in (100_000, 900_000, 1_047_000):
+            change = {"data": {"key": "k" * size}} if way == "set" else {"push": {"tags": "k" * size}}
+            statuses.append((await ann.ask("PATCH", path, json=change)).status_code)
+        taken.append(statuses)
+    assert taken[0] == taken[1] == taken[2], taken
+    assert 200 in taken[0]
+
+
+async def test_v18_what_a_user_sees_is_bounded_all_the_same(api: Api) -> None:
+    await declare(api, {"secret": {"type": "string"}, "tags": {"type": "array"}}, "vault")
+    rules = {"read": "users", "update": "users", "fields": {"secret": {"read": False, "write": "server"}}}
+    assert (await save(api, {"collections": {"vault": rules}})).status_code == 200
+    ann, id_ = await sign_up(api, "ann"), await added(api, {"secret": "s"}, "vault")
+    path, change = f"/api/collections/vault/documents/{id_}", {"push": {"tags": "k" * 900_000}}
+    assert [(await ann.ask("PATCH", path, json=change)).status_code for _ in range(4)] == [200, 200, 413, 413]
+    assert_refused(await ann.ask("PATCH", path, json=change), 413)
+    assert len(api.database.c_vault.find_one({"_id": id_}, {"data.tags": 1})["data"]["tags"]) == 2  # type: ignore[index]

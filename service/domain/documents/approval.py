@@ -80,6 +80,10 @@ class Approval:
         hidden = {name for name, tree in self.permissions.readable.items() if tree is False}
         return {name: field for name, field in fields.items() if name not in hidden} if hidden else fields
 
+    @property
+    def _hidden(self) -> frozenset[str]:
+        return frozenset(self.permissions.readable)
+
     async def approve_creation(self, document: Document, sent: Data) -> None:
         """Raises `refusal` where the completed document may not be created."""
         condition = creation_condition(self.permissions, sent)
@@ -110,7 +114,9 @@ class Approval:
         more = all_of((stays_as_it_is(self.permissions, guarded.unchanged), own))
         condition = all_of((guarded.condition, own))
         guard = await self._guard(id_, condition, guarded.fields, more, names=names)
-        return ApprovedChange(SetFields(guarded.fields, change.operations), guard, guarded.unchanged, own=own)
+        return ApprovedChange(
+            SetFields(guarded.fields, change.operations, self._hidden), guard, guarded.unchanged, own=own
+        )
 
     async def _guard(
         self,
@@ -156,7 +162,7 @@ class Approval:
         gone = tuple(FieldOperation("unset", (name,)) for name in names if name not in image)
         changed = {name: image[name] for name in names if name in image}
         pin = Guard({"version": match_versions([record["version"]])})
-        return ApprovedChange(SetFields({**guarded.fields, **changed}, gone), pin, {}, is_computed=True)
+        return ApprovedChange(SetFields({**guarded.fields, **changed}, gone, self._hidden), pin, {}, is_computed=True)
 
     async def _settled(self, reading: Reading, new: Data, *, whole: bool) -> Tree:
         """What the record must satisfy for the change, without relations."""

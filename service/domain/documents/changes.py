@@ -221,6 +221,7 @@ async def _check_conditions(target: Target, update: Update, where: Tree) -> None
 async def _explain(target: Target, update: Update, approved: ApprovedChange, where: Tree) -> ServiceError:
     """Why no document took the change. Raises VersionConflict, ConditionFailed, Invalid."""
     operations, data = operations_of(approved.change), fields_of(approved.change)
+    hidden = approved.change.hidden if isinstance(approved.change, SetFields) else frozenset[str]()
     may_miss = bool(operations) or room_for(data, operations) is not None
     if update.approval is None and update.precondition.is_nothing and not may_miss:
         return DocumentNotFound()
@@ -230,17 +231,19 @@ async def _explain(target: Target, update: Update, approved: ApprovedChange, whe
         return DocumentNotFound()
     if update.approval is not None and (refused := await update.approval.explain_refused_change(record, approved)):
         return refused
-    if refused := await explain_misfit(target, record["data"], data, operations):
+    if refused := await explain_misfit(target, record["data"], data, operations, hidden=hidden):
         return refused
     # The condition holds by now, and did not when it was looked at.
     return Unavailable(CHANGED) if where is True else ConditionFailed()
 
 
-async def explain_misfit(target: Target, stored: Data, data: Data, operations: Operations) -> ServiceError | None:
+async def explain_misfit(
+    target: Target, stored: Data, data: Data, operations: Operations, *, hidden: frozenset[str] = frozenset()
+) -> ServiceError | None:
     """Why a document with this data cannot have these fields set and these operations done, where it cannot."""
     if violations := await _find_misfits(target, {**stored, **data}, operations):
         return Invalid(violations)
-    if is_outgrown(stored, data, operations):
+    if is_outgrown(stored, data, operations, hidden):
         return TooLarge(OUTGROWN)
     return None
 
