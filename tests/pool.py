@@ -19,6 +19,7 @@ from service.domain.projects.migrator import Migrator
 from service.domain.sessions.sightings import Sightings
 from service.domain.shares import Shares
 from service.storage.databases import ProjectDatabase
+from service.storage.query_watch import QueryWatch
 
 # What is remembered by a project's id, and where. A new one of these is found by tests/test_pool.py.
 REMEMBERED: dict[type[Any], tuple[str, ...]] = {
@@ -26,6 +27,7 @@ REMEMBERED: dict[type[Any], tuple[str, ...]] = {
     Journal: ("_waiting",),
     Limits: ("_leases",),
     Migrator: ("_pending", "_done"),
+    QueryWatch: ("_used", "_plans"),
     Shares: ("_paces",),
     Sightings: ("_waiting", "_noted"),
 }
