@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from service.cli.main import app
+from service.embedded.mongod import PARAMETERS
 from service.services import Services
 from service.web.routes import ROUTES
 
@@ -76,3 +77,8 @@ async def test_b12_the_page_of_operations_lists_every_job(services: Services, em
 
 def test_b14_no_page_speaks_of_a_file_that_is_not_there() -> None:
     assert [page for page in NOW if found(page, r"DESIGN\b")] == []
+
+
+def test_the_page_of_exports_says_how_long_the_embedded_mongodb_keeps_a_moment() -> None:
+    assert PARAMETERS["minSnapshotHistoryWindowInSeconds"] == 60
+    assert "for one minute where the service starts MongoDB itself" in (ROOT / "docs/import-export.md").read_text()
