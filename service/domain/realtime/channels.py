@@ -24,8 +24,10 @@ from service.storage.change_feed import LARGE, Change
 Steps = Iterator[None]
 # Why what was told is not all: the reasons of a `resync`.
 TOO_LARGE, HISTORY = "large", "history"
-# Members that are told in one step: at a frame of 1 MiB it takes some 20 ms.
-MEMBERS_AT_ONCE = 32
+# A step delivers to so many members, of a frame of this many bytes together: either takes a few milliseconds.
+MEMBERS_AT_ONCE, BYTES_AT_ONCE = 512, 8_388_608
+# A resync also makes the task that reads the snapshot.
+RESYNCS_AT_ONCE = 32
 
 
 class Member(Protocol):
@@ -130,25 +132,28 @@ class Channel:
         return self._view(row) if self._view is not None else row
 
     def _deliver(self, at: int, changes: bytes) -> Steps:
-        for members in self._batches():
-            DELIVERIES.inc(sum([member.deliver(at, changes) for member in members]))
+        """To the members of now; those that left after a step are passed over."""
+        members, count = list(self.members), _count_at_once(changes)
+        for start in range(0, len(members), count):
+            some = members[start : start + count]
+            present = [member for member in some if member in self.members] if start else some
+            DELIVERIES.inc(sum([member.deliver(at, changes) for member in present]))
             yield
 
     def resync(self, reason: str) -> Steps:
-        for members in self._batches():
-            for member in members:
+        for number, member in enumerate(list(self.members)):
+            if member in self.members:
                 member.resync(reason)
-            yield
-
-    def _batches(self) -> Iterator[list[Member]]:
-        """The members of now, as far as they are still there in their turn."""
-        members = list(self.members)
-        for start in range(0, len(members), MEMBERS_AT_ONCE):
-            yield [member for member in members[start : start + MEMBERS_AT_ONCE] if member in self.members]
+            if number % RESYNCS_AT_ONCE == RESYNCS_AT_ONCE - 1:
+                yield
 
 
 class Missing(Exception):
     """A change of which MongoDB did not tell what the record was, or is; with the reason of a `resync`."""
+
+
+def _count_at_once(changes: bytes) -> int:
+    return max(1, min(MEMBERS_AT_ONCE, BYTES_AT_ONCE // max(1, len(changes))))
 
 
 def _differ(one: Row, other: Row) -> bool:
