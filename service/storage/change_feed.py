@@ -9,20 +9,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any
 
 from bson import Timestamp
+from bson.raw_bson import RawBSONDocument
 from pymongo.errors import OperationFailure, PyMongoError
 
 from service.errors import Unavailable
 from service.storage.change_stages import AFTER, BEFORE, CHANGES, WantedAt, find_stages
 from service.storage.change_stages import LARGE as LARGE
 from service.storage.change_stages import Namespace as Namespace
+from service.storage.changes import Change as Change
+from service.storage.changes import Moment as Moment
+from service.storage.changes import read_change
 from service.storage.client import Client, Document
-
-# What stands for a record that MongoDB kept no image of.
-LOST: Final = None
-Image = Document | Literal["large"] | None
 
 WAIT_MS = 1_000
 # When the connection counts as lost: MongoDB answers after WAIT_MS at the latest.
@@ -34,28 +34,6 @@ BATCH = 1_000
 FIRST_BATCH, LARGEST_BATCH = 4, 128
 # CursorNotFound, and what interrupts a member: the stream is opened again. History that is gone is not there to be read.
 HISTORY_LOST = frozenset({280, 286})
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One record that was written: what it was, None where it was not there; and what it is, None where it is gone.
-
-    An image is LARGE where it is too large to be told. `is_complete` is false where MongoDB kept none.
-    """
-
-    namespace: Namespace
-    id: Any
-    before: Image
-    after: Image
-    is_complete: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What was written at one cluster time."""
-
-    at: int
-    changes: Sequence[Change]
 
 
 class HistoryLost(Exception):
@@ -82,7 +60,7 @@ class _Group:
 
     at: int = 0
     in_transaction: bool = False
-    events: list[Document] = field(default_factory=list)
+    events: list[Mapping[str, Any]] = field(default_factory=list)
 
 
 class ChangeStream:
@@ -107,6 +85,8 @@ class ChangeStream:
         # All that was written up to here was told.
         self.position = position
         self._client = client
+        # Events are decoded when they are delivered: a reply of 16 MB at once would hold the event loop.
+        self._encoded = client.codec_options.with_options(document_class=RawBSONDocument)
         self._began_at = position
         self._wanted = wanted
         self._wait_ms = wait_ms
@@ -137,7 +117,7 @@ class ChangeStream:
             raise HistoryLost
         return self._read(cursor.get("firstBatch") or cursor.get("nextBatch") or [], cursor)
 
-    async def _open(self) -> Document:
+    async def _open(self) -> Mapping[str, Any]:
         stages = [
             {
                 "$changeStream": {
@@ -155,18 +135,17 @@ class ChangeStream:
             "cursor": {"batchSize": self.batch},
             "readConcern": {"level": "majority"},
         }
-        reply: Document = await self._client.admin.command(command, session=self._session)
-        return reply
+        return await self._run(command)
 
-    async def _more(self) -> Document:
+    async def _more(self) -> Mapping[str, Any]:
         wait = NO_WAIT_MS if self._group.events else self._wait_ms
         command = {"getMore": self._cursor, "collection": "$cmd.aggregate", "batchSize": self.batch, "maxTimeMS": wait}
-        reply: Document = await self._client.admin.command(
-            command, session=self._session, codec_options=self._client.codec_options
-        )
-        return reply
+        return await self._run(command)
 
-    def _read(self, events: Sequence[Document], cursor: Document) -> list[Moment]:
+    async def _run(self, command: Document) -> Mapping[str, Any]:
+        return await self._client.admin.command(command, session=self._session, codec_options=self._encoded)
+
+    def _read(self, events: Sequence[Mapping[str, Any]], cursor: Mapping[str, Any]) -> list[Moment]:
         """The moments of which no more can come."""
         moments: list[Moment] = []
         for event in events:
@@ -199,7 +178,8 @@ class ChangeStream:
         # A stream that is opened in the middle of a moment delivers some of it again.
         is_new = group.at > self._began_at
         self.position = max(self.position, group.at)
-        changes = [_read_change(event) for event in group.events if event["operationType"] in CHANGES]
+        options = self._client.codec_options
+        changes = [read_change(event, options) for event in group.events if event["operationType"] in CHANGES]
         return Moment(group.at, changes if is_new else ())
 
     async def close(self) -> None:
@@ -231,13 +211,6 @@ async def read_between(
             stream.batch = min(2 * stream.batch, LARGEST_BATCH)
     finally:
         await stream.close()
-
-
-def _read_change(event: Mapping[str, Any]) -> Change:
-    kind, before, after = event["operationType"], event.get(BEFORE), event.get(AFTER)
-    is_complete = (kind == "insert" or before is not None) and (kind == "delete" or after is not None)
-    namespace = event["ns"]["db"], event["ns"]["coll"]
-    return Change(namespace, event["documentKey"]["_id"], before, after, is_complete)
 
 
 def _seen(token: Mapping[str, Any] | None) -> int:

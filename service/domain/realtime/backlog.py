@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from math import inf
 from time import monotonic
 
-import orjson
 import structlog
 
 from service.bounds import MAX_BACKLOG_BYTES
-from service.domain.realtime.channels import Steps
 from service.observe.metrics import FEED_DELAY
-from service.storage.change_feed import Change, Namespace
+from service.schema.steps import Steps, take_steps
+from service.storage.change_stages import Namespace
+from service.storage.changes import Change
 
 log = structlog.get_logger()
 
@@ -25,19 +25,19 @@ log = structlog.get_logger()
 STEP_SECONDS = 0.005
 # How far a collection may be behind. Its followers were promised to hear of a write within 25 seconds.
 BEHIND_SECONDS = 20.0
-# Bytes that Python takes for an object, an array and any other value, beside its text; by the mark of each in JSON.
-WEIGHTS = {b"{": 232, b"[": 64, b",": 40}
+# Bytes of a change that waits, beside its encoded records.
+OVERHEAD = 512
 
 
 @dataclass(slots=True)
 class Waiting:
-    """A moment that is told in `steps`, and waits since `since`. `size` is about what its records take in memory.
+    """A moment that is told in `steps`, and waits since `since`. `size` is the bytes of its changes.
 
     The steps by which a collection begins again have no `size`, and wait since ever: they are not given up.
     """
 
     at: int
-    steps: Steps
+    steps: Steps[bool]
     size: int = 0
     since: float = inf
 
@@ -47,7 +47,7 @@ class Backlog:
 
     def __init__(
         self,
-        begin_again: Callable[[Namespace], Steps],
+        begin_again: Callable[[Namespace], Steps[bool]],
         *,
         most_bytes: int = MAX_BACKLOG_BYTES,
         most_seconds: float = BEHIND_SECONDS,
@@ -63,13 +63,13 @@ class Backlog:
 
     @property
     def size(self) -> int:
-        """About the bytes of memory of all that waits."""
+        """The bytes of all changes that wait."""
         return self._sizes.total()
 
-    def tell(self, namespace: Namespace, at: int, steps: Steps, changes: Sequence[Change]) -> None:
+    def tell(self, namespace: Namespace, at: int, steps: Steps[bool], changes: Sequence[Change]) -> None:
         """Tells a moment at once, where nothing of its collection waits and a step is enough; else the rest waits."""
-        if namespace in self._lanes or not _advance(steps):
-            self._add(namespace, Waiting(at, steps, measure(changes), monotonic()))
+        if namespace in self._lanes or take_steps(steps, STEP_SECONDS) is None:
+            self._add(namespace, Waiting(at, steps, sum(change.size + OVERHEAD for change in changes), monotonic()))
             if self.size > self._most_bytes:
                 self.begin_again(max(self._sizes, key=self._sizes.__getitem__))
 
@@ -116,7 +116,7 @@ class Backlog:
             self.begin_again(namespace)
             return
         try:
-            is_done = _advance(first.steps)
+            is_done = take_steps(first.steps, STEP_SECONDS) is not None
         except Exception:
             log.exception("telling_failed")
             (self._drop if first.since == inf else self.begin_again)(namespace)
@@ -136,15 +136,3 @@ class Backlog:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-
-
-def _advance(steps: Steps) -> bool:
-    """Whether that was all. It takes STEP_SECONDS and the rest of one step."""
-    ends = monotonic() + STEP_SECONDS
-    return all(monotonic() < ends for _ in steps)
-
-
-def measure(changes: Sequence[Change]) -> int:
-    """About the bytes that the images of some changes take in memory."""
-    written = b"".join(orjson.dumps((change.before, change.after), str) for change in changes)
-    return len(written) + sum(written.count(mark) * weight for mark, weight in WEIGHTS.items())

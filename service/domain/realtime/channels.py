@@ -18,10 +18,9 @@ from service.query.nodes import View
 from service.query.populate import ShowRow
 from service.query.reading import Reading
 from service.query.tree import Tree
-from service.storage.change_feed import LARGE, Change
+from service.schema.steps import Steps
+from service.storage.changes import Change, Image, decode_image
 
-# Each `next` is one step of a few milliseconds at most.
-Steps = Iterator[None]
 # Why what was told is not all: the reasons of a `resync`.
 TOO_LARGE, HISTORY = "large", "history"
 # A step delivers to so many members, of a frame of this many bytes together: either takes a few milliseconds.
@@ -48,9 +47,9 @@ class Images:
 
     def __init__(self, change: Change) -> None:
         self.id = change.id
-        self.before = Reading(change.before) if isinstance(change.before, dict) else None
-        self.after = Reading(change.after) if isinstance(change.after, dict) else None
-        self.missing = TOO_LARGE if LARGE in (change.before, change.after) else None if change.is_complete else HISTORY
+        self.before = _read(change.before)
+        self.after = _read(change.after)
+        self.missing = TOO_LARGE if change.is_large else None if change.is_complete else HISTORY
         self._written: dict[Form, bytes] = {}
 
     @property
@@ -62,6 +61,11 @@ class Images:
         if form not in self._written and self.after is not None:
             self._written[form] = form.write(self.after.record)
         return self._written[form]
+
+
+def _read(image: Image) -> Reading | None:
+    record = decode_image(image)
+    return Reading(record) if record is not None else None
 
 
 class Channel:
@@ -81,22 +85,22 @@ class Channel:
         self._show = show
         self._view = view
 
-    def tell(self, at: int, changes: Sequence[Images]) -> Steps:
+    def tell(self, at: int, changes: Sequence[Images]) -> Steps[bool]:
         """What the changes of one moment are to its members, in one frame."""
         written = []
         for images in changes:
-            yield from self._search_ahead(images)
+            yield from self.search_ahead(images)
             try:
                 if (found := self.read(images)) is not None:
                     written.append(found)
             except Missing as missing:
-                yield from self.resync(str(missing))
-                return
+                return (yield from self.resync(str(missing)))
         if written:
             yield from self._deliver(at, b",".join(written))
         yield
+        return True
 
-    def _search_ahead(self, images: Images) -> Steps:
+    def search_ahead(self, images: Images) -> Iterator[None]:
         for reading in images.readings if self._searches else ():
             yield from search_ahead(self._searches, reading)
 
@@ -131,7 +135,7 @@ class Channel:
             self._show(row)
         return self._view(row) if self._view is not None else row
 
-    def _deliver(self, at: int, changes: bytes) -> Steps:
+    def _deliver(self, at: int, changes: bytes) -> Iterator[None]:
         """To the members of now; those that left after a step are passed over."""
         members, count = list(self.members), _count_at_once(changes)
         for start in range(0, len(members), count):
@@ -140,12 +144,13 @@ class Channel:
             DELIVERIES.inc(sum([member.deliver(at, changes) for member in present]))
             yield
 
-    def resync(self, reason: str) -> Steps:
+    def resync(self, reason: str) -> Steps[bool]:
         for number, member in enumerate(list(self.members)):
             if member in self.members:
                 member.resync(reason)
             if number % RESYNCS_AT_ONCE == RESYNCS_AT_ONCE - 1:
                 yield
+        return True
 
 
 class Missing(Exception):
@@ -181,7 +186,7 @@ class ChannelIndex:
         if not channel.members and self.by_key.pop(channel.key, None) is not None:
             self._anchored.discard(channel.anchor, channel)
 
-    def tell(self, at: int, changes: Iterable[Change]) -> Steps:
+    def tell(self, at: int, changes: Iterable[Change]) -> Steps[bool]:
         """Each channel what it is told of one moment."""
         concerned: dict[Channel, list[Images]] = {}
         for change in changes:
@@ -192,14 +197,16 @@ class ChannelIndex:
                 yield
         for channel, found in concerned.items():
             yield from channel.tell(at, found)
+        return True
 
     def _find(self, images: Images) -> Iterator[Iterable[Channel]]:
         """Those that the change may concern: all, where it is not told what the record was or is."""
         return self._anchored.find(images.readings) if images.missing is None else iter((list(self.by_key.values()),))
 
-    def resync(self, reason: str) -> Steps:
+    def resync(self, reason: str) -> Steps[bool]:
         for channel in list(self.by_key.values()):
             yield from channel.resync(reason)
+        return True
 
 
 def _add(found: list[Images], images: Images) -> None:

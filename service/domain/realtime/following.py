@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.binding import Binder, Bound
-from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex, Steps
+from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex
 from service.domain.realtime.connections import Connection
 from service.domain.realtime.cursors import make_sign
 from service.domain.realtime.feed import ChangeFeed
@@ -15,6 +15,7 @@ from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import Subscription, frame
 from service.errors import CollectionNotFound, ServiceError, Unavailable
 from service.observe.metrics import SUBSCRIPTIONS
+from service.schema.steps import Steps
 from service.storage.change_feed import Change, Namespace
 from service.storage.collections import mongo_collection_name
 
@@ -152,7 +153,7 @@ class Following:
             del self._channels[bound.namespace]
         self._unwatch(connection, subscription, bound)
 
-    def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> Steps | None:
+    def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> Steps[bool] | None:
         """The steps by which those who follow the collection are told; None where there are none."""
         index = self._channels.get(namespace)
         return index.tell(at, changes) if index is not None else None
@@ -166,9 +167,8 @@ class Following:
         """Not what rights follow from: users, rules, definitions and the sources of sets."""
         return namespace in self._channels and namespace not in self._sources and namespace[1] != "users"
 
-    def resync_all(self, namespace: Namespace) -> Steps:
-        index = self._channels.get(namespace)
-        return index.resync(TOO_LARGE) if index is not None else iter(())
+    def resync_all(self, namespace: Namespace) -> Steps[bool]:
+        return self._channels.get(namespace, ChannelIndex()).resync(TOO_LARGE)
 
 
 def share(bound: Bound, channel: Channel) -> Bound:

@@ -17,7 +17,7 @@ from service.domain.lists import Lists
 from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder, Parse
-from service.domain.realtime.channels import HISTORY, Steps
+from service.domain.realtime.channels import HISTORY
 from service.domain.realtime.connections import UNAUTHENTIC, Connection
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
@@ -30,6 +30,7 @@ from service.domain.realtime.upkeep import Upkeep, start_forever
 from service.domain.sessions.access_tokens import Tokens
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
 from service.observe.metrics import SOCKETS
+from service.schema.steps import Steps
 from service.storage.change_feed import Change, Moment, Namespace
 from service.storage.client import Client
 
@@ -207,7 +208,7 @@ class Realtime:
     def _may_hold(self, namespace: Namespace) -> bool:
         return self._following.may_hold(namespace)
 
-    def _resync_all(self, namespace: Namespace) -> Steps:
+    def _resync_all(self, namespace: Namespace) -> Steps[bool]:
         return self._following.resync_all(namespace)
 
     def _lose(self) -> None:

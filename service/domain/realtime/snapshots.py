@@ -132,7 +132,10 @@ class Snapshots:
                 aclosing(self._feed.read_between(bound.namespace, at, position, bound.wanted_at)) as changes,
             ):
                 async for change in changes:
-                    written = channel.read(Images(change))
+                    images = Images(change)
+                    for _ in channel.search_ahead(images):
+                        await asyncio.sleep(0)
+                    written = channel.read(images)
                     missed += [written] if written is not None else []
                     left, count = left - len(written or b"") - 1, count + 1
                     if left < 0 or count > MAX_MISSED:

@@ -8,6 +8,7 @@ from pymongo import MongoClient
 
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.realtime.feed import ChangeFeed
+from service.storage.changes import decode_image
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, merge, put_rules, sign_up
 from tests.web.realtime.live import Live
@@ -234,7 +235,8 @@ async def test_w11_no_event_holds_a_secret(messages: Api, open_socket: Open, mon
 
 def _noting(tell: Any, told: list[Any]) -> Any:
     async def noting(self: Any, moments: Any, generation: int) -> Any:
-        told.extend((each.before, each.after) for moment in moments for each in moment.changes)
+        changes = [change for moment in moments for change in moment.changes]
+        told.extend(decode_image(image) for change in changes for image in (change.before, change.after))
         return await tell(self, moments, generation)
 
     return noting

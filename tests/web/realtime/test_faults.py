@@ -10,6 +10,7 @@ from pymongo import AsyncMongoClient, MongoClient
 
 from service.app import Application
 from service.domain.realtime.backlog import Backlog
+from service.domain.realtime.channels import ChannelIndex
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import FULL_REPLIES, Floods
 from service.domain.realtime.subscriptions import State
@@ -212,7 +213,7 @@ async def test_w10_who_comes_as_the_last_one_leaves_is_told(monkeypatch: pytest.
         deliver=lambda _: None,
         lose=lambda: None,
         floods=floods,
-        backlog=Backlog(lambda _: iter(())),
+        backlog=Backlog(lambda _: ChannelIndex().resync("")),
     )
     await feed.follow([notes])
     async with asyncio.timeout(SECONDS):

@@ -14,6 +14,7 @@ from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder
+from service.domain.realtime.channels import ChannelIndex
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
 from service.errors import Unavailable
@@ -327,7 +328,7 @@ def make_feed(lose: Callable[[ChangeFeed], None]) -> ChangeFeed:
         deliver=lambda _: None,
         lose=lambda: lose(feed),
         floods=floods,
-        backlog=Backlog(lambda _: iter(())),
+        backlog=Backlog(lambda _: ChannelIndex().resync("")),
     )
     return feed
 
