@@ -215,12 +215,13 @@ async def test_v1_two_hundred_large_writes_are_told_or_begin_again_within_bytes(
 
 
 async def test_v1_a_collection_that_is_too_far_behind_begins_again() -> None:
-    stage = Stage([*search_trees(), True], most_seconds=0)
+    stage = Stage([*search_trees(), True], most_seconds=0.05)
     for at in (1, 2):
         stage.write(at, change_of(record_of(a="y" * 500_000)))
     await stage.settle()
     assert [follower.resyncs for follower in stage.followers] == [[TOO_LARGE]] * 11
     stage.write(3, change_of(record_of(a=f"x{7 * LEAVES}.")))
+    await stage.settle()
     assert [at for at, _ in stage.followers[7].told] == [3]
 
 
