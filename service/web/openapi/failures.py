@@ -15,6 +15,7 @@ from service.errors import (
     InvalidApiKey,
     InvalidToken,
     LimitExceeded,
+    NewerData,
     NotFound,
     ProjectNotFound,
     SecretKeyRequired,
@@ -71,6 +72,8 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.OPTIONAL_USER: (Unavailable,),
     Credential.KEY_OR_RECENT_USER: (InvalidApiKey, InvalidToken, StepUpRequired, Unavailable),
 }
+# A worker that is older than the data of the project, or than the system's, answers with it.
+NEWER = ErrorExample(NewerData, "the system's database")
 OF_POLICY: tuple[Failure, ...] = (LimitExceeded, Unavailable)
 OF_BODY: tuple[Failure, ...] = (TooLarge, UnsupportedMedia)
 IN_BODY = ErrorExample(Invalid, [Violation(("body", "email"), "value is not a valid email address", "value_error")])
@@ -110,6 +113,7 @@ def failures_of(route: ApiRoute) -> tuple[Failure, ...]:
     """What the description names, and what every row with such a credential, limit, query or body may answer."""
     common = (
         *OF_CREDENTIAL[route.credential],
+        *((NEWER,) if Unavailable in OF_CREDENTIAL[route.credential] else ()),
         *(OF_POLICY if route.policy else ()),
         *(OF_BODY if route.max_body else ()),
         *(() if route.query is Query.IGNORED else (Invalid,)),

@@ -19,9 +19,10 @@ from service.web.openapi.document import build_document
 from service.web.routes import ROUTES
 
 DOCUMENT = build_document(ROUTES)
-# Never sent: the root, what only groups others, what only operators see, what is translated before it is sent.
+# Never an answer: the root, what only groups others, what only operators see, what is translated, what sockets send.
 UNSENT = {
     "NotLive",
+    "TooManySubscriptions",
     "ServiceError",
     "BadRequest",
     "Conflict",
