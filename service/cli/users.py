@@ -130,7 +130,7 @@ def _view(row: Mapping[str, Any]) -> dict[str, Any]:
     from service.schema.values import write_time
 
     times = {name: write_time(row[name]) for name in ("created_at", "updated_at") if name in row}
-    return {"id": row["_id"], "email": row["email"], "data": row["data"], **times, **show_account(row)}
+    return {**show_account(row), **times}
 
 
 def _marks(user: Mapping[str, Any]) -> list[str]:

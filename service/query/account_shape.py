@@ -28,13 +28,19 @@ ReadFlag = Callable[[Any], bool]
 
 
 def show_account(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an account that lists show; the record has each only where it was set."""
+    """A user as lists show one to the project's servers. A record has a field of the account only where it was set."""
     shown = {
+        "id": row["_id"],
+        "email": row["email"],
+        "data": row["data"],
+        "created_at": row["created_at"],
         "email_verified": row.get("email_verified", False),
         "disabled": row.get("disabled", False),
-        CLAIMS: row.get(CLAIMS, NO_CLAIMS),
+        "claims": row.get("claims", NO_CLAIMS),
     }
-    return shown | {"roles": roles} if (roles := row.get("roles")) else shown
+    if roles := row.get("roles"):
+        shown["roles"] = roles
+    return shown
 
 
 def _read_text(text: str) -> bool:

@@ -44,8 +44,7 @@ def write_user(row: Row) -> bytes:
 
 def write_account(row: Row) -> bytes:
     """A user as a list of users by the secret key shows one."""
-    shown = {name: row[key] for name, key in USER_PARTS} | show_account(row)
-    return orjson.dumps(shown, _write, orjson.OPT_PASSTHROUGH_DATETIME)
+    return orjson.dumps(show_account(row), _write, orjson.OPT_PASSTHROUGH_DATETIME)
 
 
 def write_data(row: Row) -> bytes:

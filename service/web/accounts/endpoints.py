@@ -1,5 +1,6 @@
 """Accounts over HTTP: specification sections 4.1 and 5.1."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -33,7 +34,6 @@ from service.web.accounts.bodies import (
     RolesForm,
     SignedIn,
     Signup,
-    UserAccount,
     UserList,
     UserRecord,
     VisibleUser,
@@ -250,21 +250,9 @@ def visible_view(row: Row) -> ReadUser:
     return cast(ReadUser, view)
 
 
-def account_view(row: Row) -> UserAccount:
-    """A user of a list as the project's servers see one."""
-    view: Any = {
-        "id": row["_id"],
-        "email": row["email"],
-        "data": row["data"],
-        "created_at": row["created_at"],
-        **show_account(row),
-    }
-    return cast(UserAccount, view)
-
-
 def record_view(row: Row) -> UserRecord:
     """A single user as the project's servers see one: all but the password, and what signs the user in."""
-    return {**account_view(row), "updated_at": row["updated_at"]}
+    return cast(UserRecord, {**show_account(row), "updated_at": row["updated_at"]})
 
 
 def signed_in_view(result: SignIn) -> SignedIn:
@@ -273,5 +261,5 @@ def signed_in_view(result: SignIn) -> SignedIn:
 
 
 def list_view(caller: ProjectCaller, listing: Listing) -> UserList:
-    view = account_view if isinstance(caller, SecretKeyCaller) else row_view
+    view: Callable[[Row], Any] = show_account if isinstance(caller, SecretKeyCaller) else row_view
     return {"users": [view(row) for row in listing.rows], **describe_page(listing)}
