@@ -17,12 +17,12 @@ from service.cli.migrate import migrate_all
 from service.cli.projects import project_app
 from service.cli.providers import provider_app
 from service.cli.rules import rules_app
-from service.cli.runtime import refuse_data, run_command
+from service.cli.runtime import announce_beginning, refuse_data, run_command
 from service.cli.schema import schema_app
 from service.cli.seed import seed
 from service.cli.users import user_app
 from service.domain.files.sweep import sweep_projects
-from service.embedded.local import locate, with_database
+from service.embedded.local import keep_address, locate, with_database
 from service.errors import ServiceError
 from service.observe.logging import configure_logging
 from service.server.run import check_address, serve_http
@@ -89,12 +89,22 @@ def serve(
         settings = settings.model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
     configure_logging(settings.log_level, settings.log_format)
     check_address(host, port)
+    announce_beginning(settings)
     with with_database(settings) as located:
         refuse_data(located)
+        if settings.mongodb_uri is None:
+            keep_address(located)
         about_demo = describe_demo(located.base_url, ensure_demo(located)) if demo else []
-        typer.echo("\n".join([f"Serving on {located.base_url} (Ctrl-C stops)", *about_demo]))
+        typer.echo("\n".join([_describe_address(host, port, located.base_url), *about_demo]))
         embedded = settings.data_dir if settings.mongodb_uri is None else None
         serve_http(located, host=host, port=port, workers=workers, mongod_folder=embedded)
+
+
+def _describe_address(host: str, port: int, base_url: str) -> str:
+    """Where the server listens, and where clients reach it, if that is elsewhere."""
+    listens = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    elsewhere = "" if base_url == listens else f"; clients reach it at BASE_URL {base_url}"
+    return f"Serving on {listens}{elsewhere} (Ctrl-C stops)"
 
 
 @app.command()

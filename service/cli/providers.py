@@ -9,6 +9,8 @@ from service.cli.runtime import run_command
 from service.domain.projects.provider_administration import ProviderEntry
 from service.domain.projects.providers import PROVIDER_SECRETS
 from service.domain.projects.settings import SECRET_SETTINGS
+from service.embedded.local import knows_address
+from service.settings import read_settings
 
 provider_app = typer.Typer(
     help="Set, list, show and remove identity providers.", no_args_is_help=True, rich_markup_mode=None
@@ -34,6 +36,7 @@ def set_provider(
         _described(run_command(lambda services: services.providers.set(project_id, name, preset, changes))),
         as_json=as_json,
     )
+    _warn_of_address()
 
 
 @provider_app.command("list")
@@ -50,6 +53,7 @@ def list_providers(project_id: Project, as_json: AsJson = False) -> None:
 def show(project_id: Project, name: Name, as_json: AsJson = False) -> None:
     """Show a provider and the redirect URL to register there; secrets are masked."""
     print_values(_described(run_command(lambda services: services.providers.find(project_id, name))), as_json=as_json)
+    _warn_of_address()
 
 
 @provider_app.command()
@@ -61,6 +65,17 @@ def remove(project_id: Project, name: Name, as_json: AsJson = False) -> None:
 
 def _summary(entry: ProviderEntry) -> dict[str, str | None]:
     return {"id": entry.name, "name": entry.title, "preset": entry.preset, "redirect_url": entry.redirect_url}
+
+
+def _warn_of_address() -> None:
+    """Says so where the redirect URL is a guess: no BASE_URL is set, and no server of this folder has kept its address."""
+    settings = read_settings()
+    if "base_url" not in settings.model_fields_set and not knows_address(settings):
+        typer.echo(
+            f"BASE_URL is not set, so redirect_url begins with {settings.base_url}; "
+            "set BASE_URL to the address of the service before you register it",
+            err=True,
+        )
 
 
 def _described(entry: ProviderEntry) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from service.embedded.local import with_database
-from service.errors import ConfigurationError, NewerData, Unavailable
+import typer
+
+from service.embedded.local import check_data, describe_database, has_data, with_database
+from service.errors import ConfigurationError, NewerData, NotFound, Unavailable
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import Settings, read_settings
@@ -17,16 +19,36 @@ T = TypeVar("T")
 KEY_SECONDS = 2.0
 
 
-def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False) -> T:
+def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False, may_begin: bool = False) -> T:
     """Runs `work` on the database of the environment, which is started if it is an embedded one that does not run yet.
+
+    The database is named on stderr once `work` is done, or in the one line of a NotFound. Where there is no database, the
+    command fails, unless it `may_begin` one, which it says at once.
 
     The system's database is brought to the present version first, unless `work` only reads. What is logged meanwhile goes
     where a server's log goes, to stderr: what the command prints may be read by a program.
     """
     found = read_settings()
     configure_logging(found.log_level, found.log_format)
+    if not may_begin:
+        check_data(found)
+    begins, name = announce_beginning(found), describe_database(found)
     with with_database(found) as settings:
-        return run_on(settings, work, only_reads=only_reads)
+        try:
+            result = run_on(settings, work, only_reads=only_reads)
+        except NotFound as error:
+            raise NotFound(f"{error.detail} ({name})") from None
+    if not begins:
+        typer.echo(name, err=True)
+    return result
+
+
+def announce_beginning(settings: Settings) -> bool:
+    """Whether a database begins now where these settings lead, which is said on stderr."""
+    if has_data(settings):
+        return False
+    typer.echo(f"{describe_database(settings)}, which begins now", err=True)
+    return True
 
 
 def run_on(settings: Settings, work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False) -> T:

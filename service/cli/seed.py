@@ -24,7 +24,8 @@ def seed(
     with Bars() as bars:
         report = Report(bars.advance, dry_run)
         keys = run_command(
-            lambda services: make_seeder(services, manifest.parent, report, migrate=migrate).seed(wanted)
+            lambda services: make_seeder(services, manifest.parent, report, migrate=migrate).seed(wanted),
+            may_begin=not dry_run,
         )
     for line in report.lines(differences=dry_run):
         typer.echo(line)

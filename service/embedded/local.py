@@ -13,10 +13,16 @@ from service.embedded.mongod import embedded_mongodb, find_uri
 from service.errors import ConfigurationError
 from service.settings import SECRET_KEY_BYTES, Settings, is_secret_key
 
+# The file of DATA_DIR with the address at which `serve` last answered.
+ADDRESS = "base_url"
+
 
 @contextmanager
 def with_database(settings: Settings) -> Iterator[Settings]:
-    """Settings that name a MongoDB: the given ones, or the embedded server's while the context lasts."""
+    """Settings that name a MongoDB: the given ones, or the embedded server's while the context lasts.
+
+    Without BASE_URL the address is the one at which `serve` last answered for this folder.
+    """
     if settings.mongodb_uri is not None:
         yield settings
         return
@@ -30,20 +36,64 @@ def with_database(settings: Settings) -> Iterator[Settings]:
             uri = running.enter_context(embedded_mongodb(settings.data_dir))
         except OSError as error:
             raise _unusable(settings.data_dir, error) from None
-        yield settings.model_copy(update={"mongodb_uri": SecretStr(uri), "secret_key": key})
+        yield _with_address(settings.model_copy(update={"mongodb_uri": SecretStr(uri), "secret_key": key}))
+
+
+def has_data(settings: Settings) -> bool:
+    """Whether a database has begun where these settings lead; a MongoDB that is not embedded is taken to have one."""
+    return settings.mongodb_uri is not None or (settings.data_dir / "mongodb" / "mongod.json").is_file()
+
+
+def check_data(settings: Settings) -> None:
+    """Raises ConfigurationError where there is no data; a command that begins none would say that nothing is there."""
+    if not has_data(settings):
+        raise ConfigurationError(f"no data in {show_folder(settings.data_dir)}; name DATA_DIR or MONGODB_URI")
+
+
+def describe_database(settings: Settings) -> str:
+    """The database in words, without a user or a password."""
+    if settings.mongodb_uri is None:
+        return f"MongoDB of {show_folder(settings.data_dir)}"
+    address = settings.mongodb_uri.get_secret_value().partition("://")[2].partition("/")[0].partition("?")[0]
+    return f"MongoDB at {address.rpartition('@')[2]}"
+
+
+def show_folder(path: Path) -> str:
+    """The path so that it is seen to be one: `data` becomes `./data`."""
+    return str(path) if path.is_absolute() else f"./{path}"
+
+
+def keep_address(settings: Settings) -> None:
+    """Later commands on this folder make addresses with the BASE_URL of these settings."""
+    path = settings.data_dir / ADDRESS
+    draft = path.with_name(f"{ADDRESS}.{secrets.token_hex(4)}")
+    try:
+        draft.write_text(settings.base_url)
+        draft.replace(path)
+    except OSError as error:
+        raise _unusable(settings.data_dir, error) from None
+
+
+def knows_address(settings: Settings) -> bool:
+    """Whether `serve` has kept its address for these settings."""
+    return settings.mongodb_uri is None and (settings.data_dir / ADDRESS).is_file()
+
+
+def _with_address(settings: Settings) -> Settings:
+    if "base_url" in settings.model_fields_set or not (settings.data_dir / ADDRESS).is_file():
+        return settings
+    return settings.model_copy(update={"base_url": (settings.data_dir / ADDRESS).read_text().strip()})
 
 
 def locate(settings: Settings) -> str:
     """The URI of the MongoDB of these settings, with its password. Raises ConfigurationError where there is no data."""
     if settings.mongodb_uri is not None:
         return settings.mongodb_uri.get_secret_value()
+    check_data(settings)
     try:
-        uri = find_uri(settings.data_dir)
+        return find_uri(settings.data_dir)
     except OSError as error:
         raise _unusable(settings.data_dir, error) from None
-    if uri is None:
-        raise ConfigurationError(f"no data in {settings.data_dir}; name DATA_DIR or MONGODB_URI")
-    return uri
 
 
 def _unusable(data_dir: Path, error: OSError) -> ConfigurationError:

@@ -61,11 +61,10 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
                     _stop(folder)
 
 
-def find_uri(data_dir: Path) -> str | None:
-    """The URI at which the mongod of `data_dir` runs, or will run again; None where there never was one."""
+def find_uri(data_dir: Path) -> str:
+    """The URI at which the mongod of `data_dir` runs, or will run again. Raises OSError."""
     folder = data_dir.absolute() / "mongodb"
-    port = _state(folder).get("port")
-    return None if port is None else read_access(folder).uri(port)
+    return read_access(folder).uri(_state(folder).get("port", 0))
 
 
 def _join(folder: Path, access: Access, users: IO[str]) -> int | None:

