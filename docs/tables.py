@@ -16,7 +16,6 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-import typer.main
 from prometheus_client.metrics import MetricWrapperBase
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -39,6 +38,7 @@ from service.bounds import (
     MAX_WHERE_DEPTH,
     every_bound,
 )
+from service.cli.lazy import LazyCommand
 from service.cli.main import app
 from service.domain.limits import limiter
 from service.domain.projects.providers import ProviderSettings
@@ -205,11 +205,12 @@ def metric_names() -> Iterator[Row]:
 
 def commands() -> Iterator[Row]:
     yield "command", "what it does"
-    for words, command in _commands(typer.main.get_command(app), ()):
+    for words, command in _commands(app, ()):
         yield f"`{' '.join(['auth-collections', *words, *_parameters(command)])}`", one_line(command.help or "")
 
 
 def _commands(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    command = command.load() if isinstance(command, LazyCommand) else command
     children = getattr(command, "commands", None)
     if children is None:
         yield words, command

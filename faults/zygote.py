@@ -13,9 +13,11 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import cast
 
 import service.__main__
-from service.cli.main import main
+from service.cli.lazy import LazyCommand
+from service.cli.main import app, main
 
 LARGEST_REQUEST = 1_000_000
 DESCRIPTORS = 4
@@ -88,6 +90,12 @@ def become(start: Start) -> None:
     sys.modules["__main__"] = service.__main__
 
 
+def import_commands() -> None:
+    """The forks share the modules of every command, which a process of its own imports when it runs one."""
+    for command in app.commands.values():
+        cast(LazyCommand, command).load()
+
+
 def run(arguments: list[str]) -> None:
     """As the interpreter ends: a server in full, the others without taking apart in each fork what was imported once."""
     try:
@@ -103,6 +111,7 @@ def run(arguments: list[str]) -> None:
 if __name__ == "__main__":
     # Ctrl-C is for whoever asks; when that ends, so does this.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import_commands()
     with socket.socket(fileno=int(sys.argv[1])) as opened:
         begun = await_start(opened)
     become(begun)

@@ -2,13 +2,11 @@
 
 import gc
 
-# What is imported stays: looking for garbage among it is a third of the time that a command needs to begin.
+# What is imported stays: looking for garbage among it is a third of the time that a command needs to begin. A command
+# that is run turns this on again when its own modules are there.
 gc.disable()
 
 from service.cli.main import main  # noqa: E402 - after the line above
-
-gc.freeze()
-gc.enable()
 
 if __name__ == "__main__":
     main()

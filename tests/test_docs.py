@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from service.cli.lazy import LazyCommand
 from service.cli.main import app
 from service.embedded.mongod import PARAMETERS
 from service.services import Services
@@ -58,11 +57,12 @@ def test_every_command_that_a_page_names_is_one() -> None:
 
 def options_of(words: list[str]) -> set[str]:
     """The options of the command that these words begin with. Fails where there is none."""
-    command: Any = typer.main.get_command(app)
+    command: Any = app
     for word in words:
         if not hasattr(command, "commands"):
             break
         command = command.commands[word]
+        command = command.load() if isinstance(command, LazyCommand) else command
     return {option for parameter in command.params for option in parameter.opts}
 
 

@@ -2,57 +2,56 @@
 
 import os
 import sys
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
 import typer
+from typer._completion_classes import completion_init
 from typer.exceptions import Abort, TyperException
 
-from service.cli.check import run_checks
-from service.cli.demo import describe_demo, ensure_demo
-from service.cli.findings import Finding
-from service.cli.indexes import check_indexes
-from service.cli.keys import key_app
-from service.cli.mails import mail_app
-from service.cli.migrate import migrate_all
-from service.cli.projects import project_app
-from service.cli.providers import provider_app
-from service.cli.rules import rules_app
-from service.cli.runtime import announce_beginning, refuse_data, run_command
-from service.cli.schema import schema_app
-from service.cli.seed import seed
-from service.cli.users import user_app
-from service.domain.files.sweep import sweep_projects
-from service.embedded.local import keep_address, locate, with_database
+from service.cli.lazy import LazyCommand, make_group
 from service.errors import ServiceError
-from service.observe.logging import configure_logging
-from service.server.run import check_address, serve_http
-from service.services import Services
-from service.settings import read_settings
-from service.storage.files.deletions import Swept
 
-app = typer.Typer(
-    name="auth-collections",
-    help="A hosted backend on MongoDB: accounts, sign-in, files and collections for many projects.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+# A shell that completes a line calls the program with this variable.
+COMPLETION = "_AUTH_COLLECTIONS_COMPLETE"
+HELP = "A hosted backend on MongoDB: accounts, sign-in, files and collections for many projects."
+# Each with the text of its own help, which a test compares.
+COMMANDS = {
+    "seed": "Make a project as a file describes it: settings, users, files, collections, documents. "
+    "A second run changes nothing.",
+    "serve": "Serve HTTP. Without MONGODB_URI, a MongoDB under DATA_DIR is started and stopped with the service.",
+    "sweep": "Remove files that no record names: what uploads left that were cut short more than an hour ago.",
+    "migrate": "Bring all stored data to this version's form, and make indexes that are missing. "
+    "A server does so by itself.",
+    "check": "Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong.",
+    "mongodb-uri": "Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs.",
+}
+GROUPS = {
+    "project": ("projects:project_app", "Create and change projects."),
+    "key": ("keys:key_app", "Create, list and revoke API keys."),
+    "provider": ("providers:provider_app", "Set, list, show and remove identity providers."),
+    "rules": ("rules:rules_app", "Test, compare and save access rules."),
+    "schema": ("schema:schema_app", "Compare and save schemas of collections."),
+    "mail": ("mails:mail_app", "Look at mails."),
+    "user": ("users:user_app", "List, show, disable and delete the users of a project."),
+}
+
+app = make_group(
+    "auth-collections",
+    HELP,
+    [
+        *(LazyCommand(name, "service.cli.commands:app", text, member=True) for name, text in COMMANDS.items()),
+        *(LazyCommand(name, f"service.cli.{path}", text) for name, (path, text) in GROUPS.items()),
+    ],
 )
-app.add_typer(project_app, name="project")
-app.add_typer(key_app, name="key")
-app.add_typer(provider_app, name="provider")
-app.add_typer(rules_app, name="rules")
-app.add_typer(schema_app, name="schema")
-app.add_typer(mail_app, name="mail")
-app.add_typer(user_app, name="user")
-app.command()(seed)
 
 
 def main() -> None:
     """Runs one command; whatever goes wrong becomes one line and an exit status."""
     _open_closed_streams()
+    if COMPLETION in os.environ:
+        completion_init()
     try:
-        status = app(standalone_mode=False)
+        status = app.main(standalone_mode=False)
     except TyperException as error:
         _fail(error.format_message(), 2)
     except ServiceError as error:
@@ -74,78 +73,3 @@ def _open_closed_streams() -> None:
 def _fail(message: str, status: int) -> NoReturn:
     typer.echo(f"auth-collections: {' '.join(message.split())}", err=True)
     sys.exit(status)
-
-
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
-    workers: Annotated[int, typer.Option(help="How many processes serve.", min=1, max=64)] = 1,
-    demo: Annotated[bool, typer.Option("--demo", help="Make a demo project on the first run.")] = False,
-) -> None:
-    """Serve HTTP. Without MONGODB_URI, a MongoDB under DATA_DIR is started and stopped with the service."""
-    settings = read_settings()
-    if "base_url" not in settings.model_fields_set:
-        settings = settings.model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
-    configure_logging(settings.log_level, settings.log_format)
-    check_address(host, port)
-    announce_beginning(settings)
-    with with_database(settings) as located:
-        refuse_data(located)
-        if settings.mongodb_uri is None:
-            keep_address(located)
-        about_demo = describe_demo(located.base_url, ensure_demo(located)) if demo else []
-        typer.echo("\n".join([_describe_address(host, port, located.base_url), *about_demo]))
-        embedded = settings.data_dir if settings.mongodb_uri is None else None
-        serve_http(located, host=host, port=port, workers=workers, mongod_folder=embedded)
-
-
-def _describe_address(host: str, port: int, base_url: str) -> str:
-    """Where the server listens, and where clients reach it, if that is elsewhere."""
-    listens = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    elsewhere = "" if base_url == listens else f"; clients reach it at BASE_URL {base_url}"
-    return f"Serving on {listens}{elsewhere} (Ctrl-C stops)"
-
-
-@app.command()
-def sweep() -> None:
-    """Remove files that no record names: what uploads left that were cut short more than an hour ago."""
-    outcomes = run_command(lambda services: sweep_projects(services.databases))
-    for project_id, swept in outcomes.items():
-        if isinstance(swept, Swept):
-            typer.echo(f"{project_id}: removed {swept.files} files of {swept.intents} unfinished uploads")
-        else:
-            typer.echo(f"{project_id}: could not be swept ({type(swept).__name__}); the others were", err=True)
-    if not all(isinstance(swept, Swept) for swept in outcomes.values()):
-        raise typer.Exit(1)
-
-
-@app.command()
-def migrate() -> None:
-    """Bring all stored data to this version's form, and make indexes that are missing. A server does so by itself."""
-    for name, made in run_command(lambda services: migrate_all(services.migrations, services.admin)).items():
-        typer.echo(f"{name}: {'made ' + ', '.join(made) if made else 'nothing to do'}")
-
-
-@app.command()
-def check(
-    indexes: Annotated[str, typer.Option(metavar="PROJECT", help="Check a project's slow queries instead.")] = "",
-) -> None:
-    """Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong."""
-
-    async def look(services: Services) -> list[Finding]:
-        if indexes:
-            return await check_indexes(services.databases, services.admin, indexes)
-        return await run_checks(services.databases, services.admin)
-
-    findings = run_command(look, only_reads=True)
-    for finding in findings:
-        typer.echo(str(finding))
-    if any(finding.good is False for finding in findings):
-        raise typer.Exit(1)
-
-
-@app.command("mongodb-uri")
-def mongodb_uri() -> None:
-    """Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs."""
-    typer.echo(locate(read_settings()))

@@ -1,0 +1,38 @@
+"""Help and completion import no more than they need."""
+
+import os
+import subprocess
+import sys
+from typing import cast
+
+import pytest
+
+from service.cli.lazy import LazyCommand
+from service.cli.main import app
+
+HEAVY = ("pymongo", "starlette", "uvicorn", "cryptography", "service.services")
+
+
+@pytest.mark.parametrize("command", app.commands.values(), ids=app.commands)
+def test_the_help_of_all_commands_is_that_of_each(command: LazyCommand) -> None:
+    assert " ".join((command.help or "").split()) == " ".join(command.load().help.split())
+
+
+@pytest.mark.parametrize("completes", [False, True], ids=["help", "completion"])
+def test_help_and_completion_import_nothing_heavy(completes: bool) -> None:
+    program = (
+        "import sys, atexit\n"
+        f"atexit.register(lambda: print([name for name in {HEAVY} if name in sys.modules]))\n"
+        "sys.argv = ['auth-collections', *sys.argv[1:]]\n"
+        "import service.__main__ as entry\n"
+        "entry.main()\n"
+    )
+    asked = {"_AUTH_COLLECTIONS_COMPLETE": "complete_bash", "COMP_WORDS": "auth-collections pro", "COMP_CWORD": "1"}
+    arguments = [] if completes else ["--help"]
+    environment = {"PATH": os.environ["PATH"], **(asked if completes else {})}
+    command = [sys.executable, "-c", program, *arguments]
+    seen = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    assert seen.returncode == 0, seen.stderr
+    assert seen.stdout.splitlines()[-1] == "[]"
+    assert "project" in seen.stdout
+    assert cast(LazyCommand, app.commands["project"]).load().commands.keys() >= {"create", "list"}
