@@ -49,12 +49,12 @@ class Connection:
         self.was_warned = True
         # How often something changed that may decide what the caller may read.
         self.changes = 0
-        # A socket reads one snapshot at a time: each may be as large as what a socket may hold unsent.
+        # One snapshot at a time is read for a socket, so that no two of 4 MiB wait in it together.
         self.turn = asyncio.Lock()
         # Since when nobody can tell what the caller may read.
         self.unsure_since: float | None = None
         self._sink = sink
-        # Since when the client is behind, and how many bytes it had taken then.
+        # The moment since which the client is behind, and the bytes that it had taken then.
         self._behind: tuple[float, int] | None = None
         # What had been written when the last snapshot was: it may be larger than what may wait.
         self._snapshot_end = 0

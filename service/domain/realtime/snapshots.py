@@ -1,4 +1,4 @@
-"""How a subscription begins: with what its client missed since its cursor, else with what is there at one moment."""
+"""A subscription begins with the changes that its client missed since its cursor, else with a snapshot of one moment."""
 
 import asyncio
 import time

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from service.errors import ListNotLive, UpgradeRequired
+from service.errors import ListNotLive, TooManySubscriptions, UpgradeRequired
 from service.web.openapi import tags
 from service.web.openapi.declaration import ErrorExample, Operation, Parameter, SuccessResponse
 
@@ -31,5 +31,5 @@ def with_events(operation: Operation) -> Operation:
         operation,
         description=f"{operation.description} {text}".strip(),
         parameters=(*operation.parameters, LAST_EVENT_ID),
-        errors=(*operation.errors, ErrorExample(ListNotLive)),
+        errors=(*operation.errors, ErrorExample(ListNotLive), TooManySubscriptions),
     )

@@ -22,7 +22,6 @@ DOCUMENT = build_document(ROUTES)
 # Never an answer: the root, what only groups others, what only operators see, what is translated, what sockets send.
 UNSENT = {
     "NotLive",
-    "TooManySubscriptions",
     "ServiceError",
     "BadRequest",
     "Conflict",
