@@ -9,7 +9,7 @@ from service.cli.demo import describe_demo, ensure_demo
 from service.cli.findings import Finding
 from service.cli.indexes import check_indexes
 from service.cli.migrate import migrate_all
-from service.cli.runtime import announce_beginning, refuse_data, run_command
+from service.cli.running import announce_beginning, refuse_data, run_command
 from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
 from service.embedded.local import keep_address, locate, with_database

@@ -7,7 +7,7 @@ import typer
 
 import service.seeding
 from service.cli.progress import Bars
-from service.cli.runtime import run_on
+from service.cli.running import run_on
 from service.domain.projects.keys import ProjectKeys
 from service.errors import ProjectNotFound
 from service.seeding.manifest import read_manifest

@@ -1,14 +1,16 @@
 """`auth-collections key ...`: a project's API keys."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from service.cli.output import AsJson, print_json, print_values
 from service.cli.runtime import run_command
-from service.domain.projects.keys import PREFIXES, KeyEntry
 from service.errors import ConfigurationError
 from service.schema.values import write_time
+
+if TYPE_CHECKING:
+    from service.domain.projects.keys import KeyEntry
 
 key_app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -25,6 +27,8 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Create a key and print it, once."""
+    from service.domain.projects.keys import PREFIXES
+
     if kind not in PREFIXES:
         raise ConfigurationError("--kind is secret or publishable")
     new = run_command(lambda services: services.keys.create(project_id, kind, name))
@@ -52,5 +56,5 @@ def revoke(
     print_values({"project_id": project_id, "id": key_id, "revoked": True}, as_json=as_json)
 
 
-def _described(entry: KeyEntry) -> dict[str, str]:
+def _described(entry: "KeyEntry") -> dict[str, str]:
     return {"id": entry.id, "kind": entry.kind, "name": entry.name, "created_at": write_time(entry.created_at)}

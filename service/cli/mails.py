@@ -1,14 +1,16 @@
 """`auth-collections mail ...`: the mails that are kept, wait, or were sent."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from service.cli.output import AsJson, print_json
 from service.cli.runtime import run_command
-from service.domain.mails.administration import Message
 from service.schema.values import write_time
+
+if TYPE_CHECKING:
+    from service.domain.mails.administration import Message
 
 mail_app = typer.Typer(help="Look at mails.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -27,7 +29,7 @@ def list_mails(
 ) -> None:
     """List the newest mails, with their codes and links until they are sent."""
 
-    async def read(services: Any) -> list[Message]:
+    async def read(services: Any) -> "list[Message]":
         if project_id is not None:
             await services.admin.find(project_id)
         return list(await services.mails.read(project_id))
@@ -39,12 +41,12 @@ def list_mails(
         typer.echo("\n".join(_line(message) for message in messages))
 
 
-def _described(message: Message) -> dict[str, Any]:
+def _described(message: "Message") -> dict[str, Any]:
     described = asdict(message) | {"created_at": write_time(message.created_at)}
     del described["project_id"]
     return described
 
 
-def _line(message: Message) -> str:
+def _line(message: "Message") -> str:
     parts = (write_time(message.created_at), message.status, message.kind, message.to, message.code, message.link)
     return "\t".join(part or "-" for part in parts)

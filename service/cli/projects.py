@@ -1,7 +1,7 @@
 """`auth-collections project ...`: the commands that create and change projects, and how they print."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -9,11 +9,12 @@ from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
 from service.cli.runtime import run_command
-from service.domain.projects.admin import ProjectEntry
-from service.domain.projects.lookup import Project
-from service.domain.projects.settings import SECRET_SETTINGS, stored
 from service.errors import ConfigurationError
 from service.schema.values import write_time
+
+if TYPE_CHECKING:
+    from service.domain.projects.admin import ProjectEntry
+    from service.domain.projects.lookup import Project
 
 project_app = typer.Typer(help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -139,10 +140,12 @@ def _ask_again(project_id: str) -> None:
         raise ConfigurationError(f"{typed} is not {project_id}; nothing was deleted")
 
 
-def _summary(project: Project | ProjectEntry) -> dict[str, str]:
+def _summary(project: "Project | ProjectEntry") -> dict[str, str]:
     return {"project_id": project.id, "name": project.name, "created_at": write_time(project.created_at)}
 
 
-def _described(project: Project) -> dict[str, Any]:
+def _described(project: "Project") -> dict[str, Any]:
+    from service.domain.projects.settings import SECRET_SETTINGS, stored
+
     settings = stored(project.settings)
     return {**_summary(project), "settings": settings | dict.fromkeys(settings.keys() & SECRET_SETTINGS, "********")}

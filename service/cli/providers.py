@@ -1,16 +1,14 @@
 """`auth-collections provider ...`: where a project's users may sign in."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
 from service.cli.runtime import run_command
-from service.domain.projects.provider_administration import ProviderEntry
-from service.domain.projects.providers import PROVIDER_SECRETS
-from service.domain.projects.settings import SECRET_SETTINGS
-from service.embedded.local import knows_address
-from service.settings import read_settings
+
+if TYPE_CHECKING:
+    from service.domain.projects.provider_administration import ProviderEntry
 
 provider_app = typer.Typer(
     help="Set, list, show and remove identity providers.", no_args_is_help=True, rich_markup_mode=None
@@ -63,12 +61,15 @@ def remove(project_id: Project, name: Name, as_json: AsJson = False) -> None:
     print_values({"project_id": project_id, "id": name, "removed": True}, as_json=as_json)
 
 
-def _summary(entry: ProviderEntry) -> dict[str, str | None]:
+def _summary(entry: "ProviderEntry") -> dict[str, str | None]:
     return {"id": entry.name, "name": entry.title, "preset": entry.preset, "redirect_url": entry.redirect_url}
 
 
 def _warn_of_address() -> None:
     """Says so where the redirect URL is a guess: no BASE_URL is set, and no server of this folder has kept its address."""
+    from service.embedded.local import knows_address
+    from service.settings import read_settings
+
     settings = read_settings()
     if "base_url" not in settings.model_fields_set and not knows_address(settings):
         typer.echo(
@@ -78,6 +79,9 @@ def _warn_of_address() -> None:
         )
 
 
-def _described(entry: ProviderEntry) -> dict[str, Any]:
+def _described(entry: "ProviderEntry") -> dict[str, Any]:
+    from service.domain.projects.providers import PROVIDER_SECRETS
+    from service.domain.projects.settings import SECRET_SETTINGS
+
     secret = entry.settings.keys() & (PROVIDER_SECRETS | SECRET_SETTINGS)
     return {**_summary(entry), "settings": dict(entry.settings) | dict.fromkeys(secret, "********")}

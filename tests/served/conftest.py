@@ -14,7 +14,7 @@ from pymongo import MongoClient
 
 from faults.commands import Shell, await_ready, free_port, serving
 from faults.samples import PNG
-from service.cli.runtime import run_on
+from service.cli.running import run_on
 from service.settings import Settings
 from tests.chromium import launched
 from tests.served.browser import EXAMPLES, Site, file_server

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from faults.rule_examples import PAGE
-from service.cli.runtime import run_on
+from service.cli.running import run_on
 from service.settings import Settings
 from tests.served.conftest import Served
 from tests.test_readme import STRICT

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, CDPSession, Page, expect
 from faults.commands import Shell
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from faults.provider.server import running_provider
-from service.cli.runtime import run_on
+from service.cli.running import run_on
 from service.domain.factors.totp import STEP_SECONDS, code_at
 from service.settings import Settings
 from tests.chromium import needs_chromium

@@ -1,0 +1,102 @@
+"""What one command works with: the services on a database connection of its own, for as long as the command runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import typer
+
+from service.embedded.local import check_data, describe_database, has_data, with_database
+from service.errors import ConfigurationError, NewerData, NotFound, Unavailable
+from service.observe.logging import configure_logging
+from service.services import Services, build_services
+from service.settings import Settings, read_settings
+from service.storage.client import within
+
+T = TypeVar("T")
+# A server does not wait longer than this for a MongoDB that may come later.
+KEY_SECONDS = 2.0
+
+
+def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False, may_begin: bool = False) -> T:
+    """Runs `work` on the database of the environment, which is started if it is an embedded one that does not run yet.
+
+    The database is named on stderr once `work` is done, or in the one line of a NotFound. Where there is no database, the
+    command fails, unless it `may_begin` one, which it says at once.
+
+    The system's database is brought to the present version first, unless `work` only reads. What is logged meanwhile goes
+    where a server's log goes, to stderr: what the command prints may be read by a program.
+    """
+    found = read_settings()
+    configure_logging(found.log_level, found.log_format)
+    if not may_begin:
+        check_data(found)
+    begins, name = announce_beginning(found), describe_database(found)
+    with with_database(found) as settings:
+        try:
+            result = run_on(settings, work, only_reads=only_reads)
+        except NotFound as error:
+            raise NotFound(f"{error.detail} ({name})") from None
+    if not begins:
+        typer.echo(name, err=True)
+    return result
+
+
+def announce_beginning(settings: Settings) -> bool:
+    """Whether a database begins now where these settings lead, which is said on stderr."""
+    if has_data(settings):
+        return False
+    typer.echo(f"{describe_database(settings)}, which begins now", err=True)
+    return True
+
+
+def run_on(settings: Settings, work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False) -> T:
+    """Runs `work` on the database that `settings` name."""
+    return asyncio.run(_run(settings, work, only_reads))
+
+
+async def _run(settings: Settings, work: Callable[[Services], Awaitable[T]], only_reads: bool) -> T:
+    services = build_services(settings)
+    try:
+        await _prepare(services.databases.hello if only_reads else services.migrations.migrate_system)
+        return await work(services)
+    finally:
+        await services.close()
+
+
+def refuse_data(settings: Settings) -> None:
+    """Raises ConfigurationError for data that this process cannot serve: of a newer version, or of another SECRET_KEY.
+
+    Says nothing where no MongoDB answers yet.
+    """
+    asyncio.run(_refuse_data(settings))
+
+
+async def _refuse_data(settings: Settings) -> None:
+    services = build_services(settings)
+    try:
+        with suppress(Unavailable), within(KEY_SECONDS):
+            await _refuse_newer(services.versions.check)
+            await services.canary.check()
+    finally:
+        await services.close()
+
+
+async def _refuse_newer(step: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await step()
+    except NewerData as error:
+        raise ConfigurationError(f"{error.cause}, or put back a backup that this one has written") from None
+
+
+async def _prepare(step: Callable[[], Awaitable[object]]) -> None:
+    try:
+        await _refuse_newer(step)
+    except Unavailable as error:
+        if error.cause:
+            raise ConfigurationError(f"MONGODB_URI: {error.cause}") from None
+        cause = type(error.__cause__).__name__
+        raise ConfigurationError(
+            f"MONGODB_URI: no MongoDB answers there ({cause}); start it or mend the address"
+        ) from None
