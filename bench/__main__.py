@@ -9,6 +9,7 @@ import typer
 
 from bench.aggregations import measure_aggregations
 from bench.bystanders import measure_beside_bulk, measure_silent, measure_stream, measure_writes
+from bench.command_line import measure_commands
 from bench.cursors import measure_cursors
 from bench.elections import measure_elections
 from bench.figures import Figure, show
@@ -58,7 +59,7 @@ def main(
     ] = False,
     logins: Annotated[bool, typer.Option("--logins", help="Logins beside bcrypt.")] = False,
     uploads: Annotated[bool, typer.Option("--uploads", help="Uploads beside GridFS.")] = False,
-    resources: Annotated[bool, typer.Option("--resources", help="Start and memory.")] = False,
+    resources: Annotated[bool, typer.Option("--resources", help="Start, memory and the CPU of commands.")] = False,
     reliability: Annotated[
         bool, typer.Option("--reliability", help="What must not happen while things break.")
     ] = False,
@@ -128,6 +129,7 @@ def _parts(
         ("logins", lambda: measure_logins(located, rounds=few)),
         ("growth", lambda: measure_growth(located, users=many, rounds=60 if quick else 200)),
         ("resources", lambda: measure_memory(located)),
+        ("resources", lambda: measure_commands(located, rounds=few)),
         *(("realtime", partial(measure, located, quick=quick)) for measure in REALTIME),
         ("scaling", lambda: measure_workers(located, rounds=few, block=1_000)),
         ("scaling", lambda: measure_members(located, rounds=few, block=100)),
