@@ -95,9 +95,9 @@ class Channel:
                     written.append(found)
             except Missing as missing:
                 return (yield from self.resync(str(missing)))
+            yield
         if written:
             yield from self._deliver(at, b",".join(written))
-        yield
         return True
 
     def search_ahead(self, images: Images) -> Iterator[None]:
