@@ -1,6 +1,7 @@
 """`auth-collections project ...`: the commands that create and change projects, and how they print."""
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
@@ -127,8 +128,8 @@ def delete(
     """Delete a project with all its users, files and documents. Asks for the id once more, at a terminal."""
     if not yes:
         _ask_again(project_id)
-    typer.echo(WAITS.format(project_id), err=True)
-    run_command(lambda services: services.admin.delete(project_id))
+    waits = partial(typer.echo, WAITS.format(project_id), err=True)
+    run_command(lambda services: services.admin.delete(project_id, waits))
     print_values({"project_id": project_id, "deleted": True}, as_json=as_json)
 
 

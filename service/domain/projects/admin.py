@@ -138,15 +138,17 @@ class ProjectAdmin:
         await self._store.replace_secret_keys(project_id, new.record)
         return new.key
 
-    async def delete(self, project_id: str) -> None:
+    async def delete(self, project_id: str, on_closed: Callable[[], None] = lambda: None) -> None:
         """Deletes a project with all its data, also one whose secrets do not open. Raises ProjectNotFound.
 
-        Its keys are refused from the first write on. Returns when nothing is left of it and its id is free, which is half
-        a minute where a server runs. Whatever ends this earlier, a server goes on with it, or the next that starts.
+        Its keys are refused from the first write on, after which `on_closed` is called. Returns when nothing is left of it
+        and its id is free, which is half a minute where a server runs. Whatever ends this earlier, a server goes on with it,
+        or the next that starts.
         """
         if not await self._store.begin_deletion(project_id):
             raise _not_found(project_id)
         self._projects.forget_all()
+        on_closed()
         await self._deletions.finish(project_id)
 
     def _sealed(self, project_id: str, settings: Mapping[str, str]) -> dict[str, Any]:

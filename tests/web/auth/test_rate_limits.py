@@ -137,7 +137,8 @@ async def test_every_endpoint_of_a_project_is_counted(make_api: MakeApi) -> None
                 uncounted.add(path)
     # Public keys, health and the API document are nobody's; the name of a file names no project that is not there.
     nobodys = {"/auth-collections/jwks/{project_id}", "/files/{file_name}", "/health/live", "/health/ready", "/metrics"}
-    # The root says what the service is. A socket is counted by its hello; the mailbox is there on a developer's own machine only, and is of all projects.
+    # The root says what the service is. A socket is counted by its hello. The mailbox is there on a developer's own machine
+    # only, and is of all projects.
     nobodys |= {"/", "/realtime", "/mailbox", "/mailbox/messages", "/mailbox/{asset}"}
     # A link names no project before it is found, and is 256 random bits.
     nobodys |= {"/auth-collections/link"}
