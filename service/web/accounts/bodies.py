@@ -27,10 +27,14 @@ def _without(*names: str) -> dict[str, Any]:
     return {"not": {"anyOf": [{"required": [name]} for name in names]}}
 
 
+# An object `data` is refused: fields of the profile stand beside the address and the password.
+UNWRAPPED: dict[str, Any] = {"allOf": [{"properties": {"data": {"not": {"type": "object"}}}}]}
+
+
 class Signup(BaseModel):
     """`email` and `password`; every other field of the body is profile data."""
 
-    model_config = ConfigDict(strict=True, extra="allow", json_schema_extra=_without(*RESERVED))
+    model_config = ConfigDict(strict=True, extra="allow", json_schema_extra=_without(*RESERVED) | UNWRAPPED)
 
     email: Email
     password: NewPassword
