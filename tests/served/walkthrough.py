@@ -18,9 +18,9 @@ COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The status that a page promises for a request that is refused, behind its command.
 REFUSAL = re.compile(r"  # (\d{3})\b")
 PRINTED_KEY = re.compile(r"\b(acp?)_\S+")
-# Each request writes its status to stderr, out of the way of what is piped on.
+# Each request ends its line, and writes its status to stderr, out of the way of what is piped on.
 NOTING = """set -euo pipefail
-curl() { command curl --silent --show-error --write-out '%{stderr}<%{http_code}>\\n' "$@"; }
+curl() { command curl --silent --show-error --write-out '\\n%{stderr}<%{http_code}>\\n' "$@"; }
 """
 
 

@@ -1,0 +1,66 @@
+"""The pages of docs/guides, followed from top to bottom, and what they promise beside their commands."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.served.conftest import Served
+from tests.served.walkthrough import Walkthrough, follow
+
+
+@pytest.fixture(scope="module")
+def teams(
+    tmp_path_factory: pytest.TempPathFactory, served: Served, served_settings: dict[str, str], pages: str
+) -> Walkthrough:
+    return follow("guides/teams.md", tmp_path_factory.mktemp("teams"), served, served_settings, pages)
+
+
+@pytest.fixture
+def server(teams: Walkthrough) -> Iterator[httpx2.Client]:
+    key = {"x-api-key": teams.environment["API_KEY"]}
+    with httpx2.Client(base_url=teams.environment["URL"], headers=key) as client:
+        yield client
+
+
+def as_user(server: httpx2.Client, token: str, method: str, path: str, body: Any = None) -> httpx2.Response:
+    return httpx2.request(method, f"{server.base_url}{path}", json=body, headers={"authorization": f"Bearer {token}"})
+
+
+def sign_up(server: httpx2.Client, email: str) -> tuple[str, str]:
+    """The token and the id of a new user, who has proven nothing."""
+    made = server.post("/auth-collections/signup", json={"email": email, "password": "correct horse"}).json()
+    return made["access_token"], made["user"]["id"]
+
+
+def test_the_commands_of_teams_answer_as_the_page_says(teams: Walkthrough) -> None:
+    lists = [json.loads(line) for line in teams.output.splitlines() if line.startswith('{"documents":')]
+    invitations, bens_tasks, cleos_tasks, members, tasks_after_leaving = (each["documents"] for each in lists)
+    assert [each["data"]["team"]["data"]["name"] for each in invitations] == ["Lighthouse"]
+    assert [each["data"]["title"] for each in bens_tasks] == ["Clean the lens"]
+    assert cleos_tasks == []
+    assert [each["data"]["user"]["data"] for each in members] == [{"name": "Ann"}, {}]
+    assert tasks_after_leaving == []
+
+
+def test_an_invitation_is_for_those_who_have_proven_its_address(teams: Walkthrough, server: httpx2.Client) -> None:
+    team_id = teams.environment["TEAM_ID"]
+    invitation = {"data": {"team_id": team_id, "email": "dora@example.com"}}
+    assert server.post("/api/collections/invitations/documents", json=invitation).status_code == 201
+    token, user_id = sign_up(server, "dora@example.com")
+    membership = {"data": {"team_id": team_id, "role": "member"}}
+    joining = ("POST", "/api/collections/memberships/documents", membership)
+    assert as_user(server, token, *joining).status_code == 403
+    assert as_user(server, token, "GET", "/api/collections/invitations/documents").json()["total"] == 0
+    server.patch(f"/auth-collections/users/{user_id}", json={"email_verified": True}).raise_for_status()
+    membership["data"]["user_id"] = sign_up(server, "eve@example.com")[1]
+    assert as_user(server, token, *joining).status_code == 422
+    del membership["data"]["user_id"]
+    assert as_user(server, token, *joining).status_code == 201
+    # A second membership, and one as an admin, are refused.
+    membership["data"]["role"] = "admin"
+    assert as_user(server, token, *joining).status_code == 403
+    membership["data"]["role"] = "member"
+    assert as_user(server, token, *joining).status_code == 403
