@@ -37,7 +37,7 @@ class Walkthrough:
     statuses: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for name in (".venv", "docs"):
+        for name in (".venv", "docs", "service"):
             (self.folder / name).symlink_to(ROOT / name)
 
     @property

@@ -1,0 +1,108 @@
+"""The page docs/guides/photo-wall.md: its commands, and its page in a browser: preview, thumbnails, a list that goes on."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.chromium import launched, needs_chromium
+from tests.served.browser import PATIENCE_MS, file_server, shoot, window
+from tests.served.conftest import Served
+from tests.served.walkthrough import Walkthrough, follow
+
+pytestmark = needs_chromium
+expect.set_options(timeout=PATIENCE_MS)
+# More than two pages of the list, with the one that the commands make.
+PHOTOS = 27
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("wall")
+
+
+@pytest.fixture(scope="module")
+def origin(folder: Path) -> Iterator[str]:
+    """The reader's file server of `wall/site`."""
+    with file_server(folder / "wall" / "site") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def wall(folder: Path, origin: str, served: Served, served_settings: dict[str, str]) -> Walkthrough:
+    return follow("guides/photo-wall.md", folder, served, served_settings, origin)
+
+
+@pytest.fixture(scope="module")
+def browser(wall: Walkthrough) -> Iterator[Browser]:
+    with launched() as running:
+        yield running
+
+
+def picture(color: str) -> bytes:
+    drawn = io.BytesIO()
+    Image.new("RGB", (600, 400), color).save(drawn, "PNG")
+    return drawn.getvalue()
+
+
+def width_of(image: Locator) -> int:
+    return int(image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }"))
+
+
+def titles(page: Page) -> list[str]:
+    return page.get_by_role("listitem").all_inner_texts()
+
+
+def test_the_commands_answer_as_the_page_says(wall: Walkthrough, folder: Path) -> None:
+    with Image.open(folder / "wall/thumb.webp") as thumb:
+        assert thumb.format == "WEBP"
+    assert '"title":"Valjean"' in wall.output
+    assert '"next":null' in wall.output
+
+
+def test_a_picture_is_seen_before_and_after_it_is_sent(wall: Walkthrough, origin: str, browser: Browser) -> None:
+    with window(browser) as page:
+        page.goto(origin)
+        page.get_by_label("E-mail").fill("ann@example.com")
+        page.get_by_label("Password").fill("correct horse")
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_label("Picture").set_input_files(
+            {"name": "red.png", "mimeType": "image/png", "buffer": picture("red")}
+        )
+        assert width_of(page.get_by_alt_text("Preview")) == 600
+        page.get_by_label("Title").fill("Red")
+        page.get_by_role("button", name="Upload").click()
+        expect(page.get_by_role("listitem")).to_have_text(["Red", "Valjean"])
+        assert width_of(page.get_by_alt_text("Red")) == 240
+        expect(page.get_by_alt_text("Preview")).to_be_hidden()
+        page.get_by_label("Title").fill("Fake")
+        page.get_by_label("Picture").set_input_files(
+            {"name": "a.png", "mimeType": "image/png", "buffer": b"no picture"}
+        )
+        page.get_by_role("button", name="Upload").click()
+        expect(page.get_by_role("alert")).not_to_be_empty()
+        assert titles(page) == ["Red", "Valjean"]
+
+
+def test_the_list_goes_on_while_it_is_scrolled(wall: Walkthrough, origin: str, browser: Browser) -> None:
+    photos = f"{wall.environment['URL']}/api/collections/photos/documents"
+    with httpx2.Client(headers={"authorization": f"Bearer {wall.environment['TOKEN']}"}) as ann:
+        while (count := ann.get(photos, params={"limit": 1}).json()["total"]) < PHOTOS:
+            form = {"data": json.dumps({"title": f"Photo {count}"})}
+            ann.post(photos, data=form, files={"image": ("a.png", picture("green"))}).raise_for_status()
+    with window(browser, width=360) as page:
+        page.goto(origin)
+        expect(page.get_by_role("listitem")).to_have_count(12)
+        page.mouse.wheel(0, 5_000)
+        expect(page.get_by_role("listitem")).to_have_count(24)
+        page.mouse.wheel(0, 5_000)
+        expect(page.get_by_role("listitem")).to_have_count(PHOTOS)
+        expect(page.get_by_role("status")).to_have_text("That is all")
+        assert len(set(titles(page))) == PHOTOS
+        assert width_of(page.get_by_alt_text("Photo 2", exact=True)) == 240
+        shoot(page, "wall")
