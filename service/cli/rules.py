@@ -18,10 +18,17 @@ from service.services import Services
 T = TypeVar("T")
 Work = Callable[[RulesAdministration, Project], Awaitable[T]]
 
-rules_app = typer.Typer(help="Test, compare and save access rules.", no_args_is_help=True, rich_markup_mode=None)
+rules_app = typer.Typer(
+    help="Test, compare and save access rules.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The rules as PUT /api/rules takes them, YAML or JSON.")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE", help="The rules as PUT /api/rules takes them, or a manifest with rules; YAML or JSON."
+    ),
+]
 
 
 @rules_app.command("test")

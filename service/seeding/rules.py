@@ -11,7 +11,7 @@ from service.domain.access.declared import DeclaredShapes, find_shapes
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError, Invalid, RuleTestsFailed, ServiceError, Violation
 from service.seeding.changes import find_changes
-from service.seeding.manifest import Manifest, read_yaml
+from service.seeding.manifest import Manifest, read_manifest, read_yaml
 from service.seeding.report import Report
 from service.seeding.sources import make_row
 
@@ -19,8 +19,17 @@ KIND = "rules"
 
 
 def read_rules_file(path: Path) -> dict[str, Any]:
-    """Within the bounds of a body of the API. Raises ConfigurationError: '<file>: <what to change>'."""
-    return _bounded(str(path), read_yaml(path))
+    """The rules of a manifest, or of a file with them alone, within the bounds of a body of the API.
+
+    Raises ConfigurationError: '<file>: <what to change>'.
+    """
+    value = read_yaml(path)
+    if not isinstance(value, dict) or "project" not in value:
+        return _bounded(str(path), value)
+    rules = read_manifest_rules(read_manifest(path), path.parent)
+    if rules is None:
+        raise ConfigurationError(f"{path}: rules: the manifest has none; add them, or name a file that has")
+    return rules
 
 
 def describe_violation(violation: Violation) -> str:
@@ -33,7 +42,8 @@ def describe_violation(violation: Violation) -> str:
 def read_manifest_rules(manifest: Manifest, folder: Path) -> dict[str, Any] | None:
     """The rules of a manifest that lies in `folder`. Raises ConfigurationError."""
     if isinstance(manifest.rules, Path):
-        return read_rules_file(folder / manifest.rules)
+        path = folder / manifest.rules
+        return _bounded(str(path), read_yaml(path))
     return None if manifest.rules is None else _bounded(KIND, manifest.rules)
 
 

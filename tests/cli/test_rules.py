@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -89,6 +90,21 @@ def test_push_saves_what_diff_shows(project: Shell, tmp_path: Path, mongo: Mongo
     assert in_force(project, mongo)["collections"]["posts"]["create"] == "users"
     equal = project.run("rules", "diff", "p", path)
     assert (equal.returncode, equal.stdout) == (0, "")
+
+
+def test_the_rules_of_a_manifest_are_those_of_its_file(project: Shell, tmp_path: Path, mongo: MongoClient[Any]) -> None:
+    rules = written(tmp_path, RULES)
+    (tmp_path / "with.yaml").write_text(f"{MANIFEST}rules:\n{indent(RULES, '  ')}")
+    (tmp_path / "beside.yaml").write_text(f"{MANIFEST}rules: rules.yaml\n")
+    assert project.run("rules", "push", "p", rules).returncode == 0
+    for name in ("with.yaml", "beside.yaml"):
+        equal = project.run("rules", "diff", "p", str(tmp_path / name))
+        assert (equal.returncode, equal.stdout) == (0, ""), equal.stderr
+        assert project.run("rules", "test", "p", str(tmp_path / name)).stdout.endswith("2 tests, 0 failed\n")
+    none = project.run("rules", "push", "p", str(tmp_path / "seed.yaml"))
+    assert (none.returncode, none.stdout) == (1, "")
+    assert none.stderr.endswith("seed.yaml: rules: the manifest has none; add them, or name a file that has\n")
+    assert in_force(project, mongo)["collections"]["posts"]["create"] == "users"
 
 
 def test_a_second_push_changes_nothing_but_builds_indexes_where_asked(
