@@ -8,10 +8,15 @@ from service.cli.output import AsJson, print_json, print_values, read_pairs
 from service.cli.runtime import run_command
 
 if TYPE_CHECKING:
+    from service.domain.projects import lookup
     from service.domain.projects.provider_administration import ProviderEntry
+    from service.services import Services
 
 provider_app = typer.Typer(
-    help="Set, list, show and remove identity providers.", no_args_is_help=True, rich_markup_mode=None
+    help="Set, list, show and remove identity providers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
@@ -30,11 +35,15 @@ def set_provider(
 ) -> None:
     """Add a provider, or change one; in force within five seconds."""
     changes = {key: value or None for key, value in read_pairs(settings or []).items()}
-    print_values(
-        _described(run_command(lambda services: services.providers.set(project_id, name, preset, changes))),
-        as_json=as_json,
-    )
+
+    async def change(services: "Services") -> "tuple[ProviderEntry, lookup.Project]":
+        entry = await services.providers.set(project_id, name, preset, changes)
+        return entry, await services.admin.find(project_id)
+
+    entry, project = run_command(change)
+    print_values(_described(entry), as_json=as_json)
     _warn_of_address()
+    _warn_of_page(project, name)
 
 
 @provider_app.command("list")
@@ -75,6 +84,21 @@ def _warn_of_address() -> None:
         typer.echo(
             f"BASE_URL is not set, so redirect_url begins with {settings.base_url}; "
             "set BASE_URL to the address of the service before you register it",
+            err=True,
+        )
+
+
+def _warn_of_page(project: "lookup.Project", name: str) -> None:
+    """Says so where no page is set to which browsers return: then no list of sign-in methods has the provider."""
+    from service.domain.sign_in.registration import completion_page
+    from service.errors import ConfigurationMissing
+
+    try:
+        completion_page(project, name)
+    except ConfigurationMissing:
+        typer.echo(
+            f"Browsers cannot sign in with {name} yet; "
+            f"set the page to which they return: project set {project.id} IDP_COMPLETE_URL=https://...",
             err=True,
         )
 

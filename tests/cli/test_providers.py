@@ -39,6 +39,17 @@ def test_a_provider_from_the_first_setting_to_its_removal(shell: Shell, mongo: M
     assert [entry["id"] for entry in shell.json("provider", "list", "p")] == ["oidc"]
 
 
+def test_a_provider_from_which_no_page_is_reached_is_set_with_that_said(shell: Shell) -> None:
+    shell.json("project", "create", "P", "--id", "p")
+    arguments = ("provider", "set", "p", "google", "CLIENT_ID=app", "CLIENT_SECRET=b")
+    lacks = "Browsers cannot sign in with google yet; set the page to which they return: "
+    assert f"{lacks}project set p IDP_COMPLETE_URL=https://...\n" in shell.run(*arguments).stderr
+    for name in ("IDP_COMPLETE_URL", "REDIRECT_URLS"):
+        shell.json("project", "set", "p", f"{name}=https://app.example.com/in")
+        assert lacks not in shell.run(*arguments).stderr
+        shell.json("project", "set", "p", f"{name}=")
+
+
 REFUSED = (
     (("set", "p", "oidc", "CLIENT_ID=a"), "ISSUER key missing"),
     (
