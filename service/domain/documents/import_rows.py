@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+from urllib.parse import quote
 
 from service.bounds import MAX_IMPORT_BYTES, MAX_ROW_BYTES, MAX_VALUES
 from service.errors import Invalid, Location, TooLarge, Violation
-from service.schema.csv_text import COMMA, BadRecord, parse_record, read_cells
+from service.schema.csv_text import COMMA, QUOTED_CELLS, BadRecord, parse_record, read_cells
 from service.schema.fields import Fields
 from service.schema.lines import LineCutter, RecordJoiner, TextLine
 from service.schema.strict_json import loads
@@ -137,15 +138,21 @@ class CsvReader:
 
     def _header(self, names: list[str]) -> list[str]:
         unknown = [name for name in names if name not in self._kinds]
+        msg = "The collection has no such field" + (self._other_delimiter(names[0]) if len(names) == 1 else "")
         repeated = [] if unknown else sorted(name for name, times in Counter(names).items() if times > 1)
         if violations := [
-            *(Violation((*BODY, name), "The collection has no such field", "unknown_column") for name in unknown),
+            *(Violation((*BODY, name), msg, "unknown_column") for name in unknown),
             *(Violation((*BODY, name), "A column may stand once in the header", "repeated") for name in repeated),
         ]:
             raise Invalid(violations)
         if not names:
             raise Invalid.one(BODY, "The header is missing: the first line names the fields", type_="missing")
         return names
+
+    def _other_delimiter(self, header: str) -> str:
+        """The end of a sentence that proposes the delimiter by which the only cell of a header is names of fields."""
+        fitting = (each for each in QUOTED_CELLS if set(header.split(each)) <= self._kinds.keys())
+        return next((f"; send delimiter={quote(each)} for this header" for each in fitting), "")
 
     def _row(self, record: TextLine, cells: list[str]) -> ImportRow:
         names = self._names or []

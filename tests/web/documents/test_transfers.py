@@ -194,6 +194,16 @@ async def test_a_line_that_is_too_long_is_refused_alone(
     assert answer.json()["created"] == 2
 
 
+async def test_a_csv_header_of_another_delimiter_is_refused_with_that(things: Api) -> None:
+    for header, proposed in (
+        ("sku;n", "; send delimiter=%3B for this header"),
+        ("sku\tn", "; send delimiter=%09 for this header"),
+        *((header, "") for header in ("sku;x", "sku|n", "skun", "sku;n,sku")),
+    ):
+        answer = await send(things, f"{header}\na;1\n", type_=CSV)
+        assert answer.json()["detail"][0]["msg"] == f"The collection has no such field{proposed}", header
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
