@@ -32,12 +32,12 @@ class Fault(ValueError):
 
 
 def describe_nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that proposes the nearest of the `known` names; empty where none is near."""
+    """The end of a sentence that proposes the nearest of the `known` names; empty where none is near, or it is `name`."""
     if len(name) > HINTED_CHARACTERS:
         return ""
     folded = {each.casefold(): each for each in islice(known, HINTED_NAMES) if len(each) <= HINTED_CHARACTERS}
     near = get_close_matches(name.casefold(), folded, n=1, cutoff=NEAR)
-    return f"; did you mean {shown(folded[near[0]])}?" if near else ""
+    return f"; did you mean {shown(folded[near[0]])}?" if near and folded[near[0]] != name else ""
 
 
 def read_name(name: str, others: str = "") -> tuple[Path, str]:

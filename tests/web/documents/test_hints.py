@@ -37,6 +37,11 @@ async def test_f28_an_unknown_field_is_refused_with_the_nearest_one(api: Api, qu
     assert messages(await api.request("GET", f"{PATH}?{query}")) == [expected]
 
 
+async def test_f28_a_name_that_is_there_is_not_proposed_for_itself(api: Api) -> None:
+    for name in ("roles", "disabled"):
+        assert messages(await api.request("GET", f"{USERS}?sort_by={name}")) == ["Not a field that can be sorted by"]
+
+
 async def test_f28_an_aggregation_and_distinct_name_the_nearest_field_too(api: Api) -> None:
     await declare(api, SCHEMA, "books")
     assert "did you mean" in messages(await api.request("GET", "/api/collections/books/distinct?field=title"))[0]
