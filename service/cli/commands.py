@@ -19,7 +19,7 @@ from service.services import Services
 from service.settings import read_settings
 from service.storage.files.deletions import Swept
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 app.command()(seed)
 
 

@@ -12,7 +12,9 @@ from service.schema.values import write_time
 if TYPE_CHECKING:
     from service.domain.projects.keys import KeyEntry
 
-key_app = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None)
+key_app = typer.Typer(
+    help="Create, list and revoke API keys.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 

@@ -12,7 +12,7 @@ from service.schema.values import write_time
 if TYPE_CHECKING:
     from service.domain.mails.administration import Message
 
-mail_app = typer.Typer(help="Look at mails.", no_args_is_help=True, rich_markup_mode=None)
+mail_app = typer.Typer(help="Look at mails.", no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
 
 @mail_app.callback()

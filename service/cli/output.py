@@ -19,7 +19,7 @@ def print_values(values: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(values)
         return
-    lines = (f"{name}: {_json(value) if isinstance(value, dict) else value}" for name, value in values.items())
+    lines = (f"{name}: {value if isinstance(value, str) else _json(value)}" for name, value in values.items())
     typer.echo("\n".join(lines))
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from service.domain.projects.admin import ProjectEntry
     from service.domain.projects.lookup import Project
 
-project_app = typer.Typer(help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None)
+project_app = typer.Typer(
+    help="Create and change projects.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id.")]
 

@@ -17,7 +17,9 @@ from service.seeding.report import Report
 from service.seeding.schemas import Declared, SchemaSeeder, explain
 from service.services import Services
 
-schema_app = typer.Typer(help="Compare and save schemas of collections.", no_args_is_help=True, rich_markup_mode=None)
+schema_app = typer.Typer(
+    help="Compare and save schemas of collections.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
+)
 
 ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 File = Annotated[

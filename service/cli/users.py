@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from service.services import Services
 
 user_app = typer.Typer(
-    help="List, show, disable and delete the users of a project.", no_args_is_help=True, rich_markup_mode=None
+    help="List, show, disable and delete the users of a project.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
 )
 
 ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]

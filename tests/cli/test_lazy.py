@@ -18,6 +18,12 @@ def test_the_help_of_all_commands_is_that_of_each(command: LazyCommand) -> None:
     assert " ".join((command.help or "").split()) == " ".join(command.load().help.split())
 
 
+@pytest.mark.parametrize("command", app.commands.values(), ids=app.commands)
+def test_no_group_offers_what_the_program_lacks(command: LazyCommand) -> None:
+    """Completion is a matter of the whole program, which says in its page how a shell is set up for it."""
+    assert not {"install_completion", "show_completion"} & {each.name for each in command.load().params}
+
+
 @pytest.mark.parametrize("completes", [False, True], ids=["help", "completion"])
 def test_help_and_completion_import_nothing_heavy(completes: bool) -> None:
     program = (

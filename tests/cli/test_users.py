@@ -33,6 +33,8 @@ def test_f33_users_are_listed_shown_disabled_and_deleted(people: Shell, mongo: M
     (ann,) = people.json("user", "list", "people", "roles_eq=admin")["users"]
     assert people.json("user", "show", "people", ann["id"]) == people.json("user", "show", "people", "Ann@example.com")
     assert (ann["roles"], ann["email_verified"], ann["data"]) == (["admin"], True, {"name": "Ann"})
+    shown = people.run("user", "show", "people", ann["id"]).stdout.splitlines()
+    assert {"email: ann@example.com", "email_verified: true", "disabled: false", "roles: ["} <= set(shown)
     lines = people.run("user", "list", "people", "sort_by=-created_at").stdout.splitlines()
     assert [line.split("\t")[1:] for line in lines] == [
         ["bob@example.com", listed["users"][1]["created_at"], "unverified", ""],
