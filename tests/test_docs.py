@@ -30,6 +30,28 @@ def test_every_link_leads_somewhere() -> None:
     assert broken == []
 
 
+def test_every_anchor_is_a_heading() -> None:
+    broken = [
+        f"{page}: {link}#{anchor}"
+        for page in PAGES
+        for link, anchor in found(page, r"\]\(([^)#:]*)#([^)]*)\)")
+        if anchor not in anchors((ROOT / page).parent.joinpath(link) if link else ROOT / page)
+    ]
+    assert broken == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a Markdown renderer makes of the headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_glossary_is_in_order() -> None:
+    words = found("docs/glossary.md", r"^\| ([\w( )-]+) \|")[1:]
+    assert len(words) > 50
+    assert words == sorted(words)
+
+
 def test_the_readme_leads_to_every_page() -> None:
     assert set(found("README.md", r"\]\((docs/[\w/-]+\.md)\)")) == {page for page in NOW if page.startswith("docs/")}
 
