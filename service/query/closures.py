@@ -4,11 +4,10 @@
 """
 
 import operator
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from service.query.reading import PathValues, Reading, Search, find_bracket, sort_by_bracket
+from service.query.reading import PathValues, Reading, Search, find_bracket, fold, sort_by_bracket
 from service.query.tree import All, AnyOf, Leaf, Tree, leaves
 
 Judge = Callable[[Reading], bool]
@@ -131,7 +130,7 @@ def find_searches(tree: Tree) -> tuple[tuple[str, Search], ...]:
 
 SEARCHES: Mapping[str, Callable[[str], Search]] = {
     "contains": Search,
-    "icontains": lambda text: Search(text, re.compile(re.escape(text), re.IGNORECASE)),
+    "icontains": lambda text: Search(fold(text), is_folded=True),
 }
 
 # The condition of each operator on the values at a path, made of the value that it compares them with.

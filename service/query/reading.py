@@ -4,7 +4,6 @@ A `Reading` expands the record level by level, only where a condition looks. The
 pass, so that the values of the record and the conditions on it add up and do not multiply.
 """
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -40,6 +39,16 @@ LONG_TEXT = 16_384
 # The texts at a path are joined by it for one search. No text that is searched for contains it.
 SEPARATOR = "\0"
 NONE: Final[frozenset[Any]] = frozenset()
+# Small letters, and those that have the same capital.
+SAME_LETTERS: Final = tuple(
+    zip(
+        "\u0131\u017f\u03b9\u03bc\u03c3\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5\u1c80\u1c81\u1c82\u1c83\u1c84\u1c85"
+        "\u1c86\u1c87\u1e9b\u1fbe\u1fd3\u1fe3\ua64b\ufb06",
+        "is\u0345\u00b5\u03c2\u03b2\u03b8\u03c6\u03c0\u03ba\u03c1\u03b5\u0432\u0434\u043e\u0441\u0442\u0442"
+        "\u044a\u0463\u1e61\u0345\u0390\u03b0\u1c88\ufb05",
+        strict=True,
+    )
+)
 
 
 def find_bracket(kind: type) -> str | None:
@@ -64,17 +73,24 @@ def sort_by_bracket(values: Collection[Any]) -> Sets:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A text that is looked for in others; `pattern` finds it in any case, where that is wanted."""
+    """A text that is looked for in others; in any case where `is_folded`, and then `text` is folded."""
 
     text: str
-    pattern: re.Pattern[str] | None = None
+    is_folded: bool = False
 
-    def is_in(self, text: str) -> bool:
-        if self.pattern is None:
-            return self.text in text
-        if self.text.isascii() and text.isascii():
-            return self.text.lower() in text.lower()
-        return self.pattern.search(text) is not None
+
+def fold(text: str) -> str:
+    """Two texts are the same in any case where this is equal, letter by letter, as `re.IGNORECASE` compares them.
+
+    A pattern is no way to compare them: it takes as long as the text times what is looked for.
+    """
+    if text.isascii():
+        return text.lower()
+    # The only letter of which Python makes two.
+    folded = text.replace("\u0130", "i").lower()
+    for letter, same in SAME_LETTERS:
+        folded = folded.replace(letter, same)
+    return folded
 
 
 class SingleValue:
@@ -128,8 +144,12 @@ class SingleValue:
         """All texts in one, for a search in them."""
         return self.value if isinstance(self.value, str) else ""
 
+    @property
+    def folded(self) -> str:
+        return fold(self.text)
+
     def contains(self, search: Search) -> bool:
-        return search.is_in(self.text)
+        return search.text in (self.folded if search.is_folded else self.text)
 
     def texts(self) -> Collection[str]:
         """The texts, each once."""
@@ -143,21 +163,24 @@ class SingleValue:
 class LongText(SingleValue):
     """A text in which a search takes as long as hundreds of other conditions, so that what was found is remembered."""
 
-    __slots__ = ("_known",)
+    __slots__ = ("_folded", "_known")
     is_long = True
 
     def __init__(self, value: str) -> None:
         super().__init__(value)
+        self._folded: str | None = None
         self._known: dict[Search, bool] = {}
 
+    @property
+    def folded(self) -> str:
+        if self._folded is None:
+            self._folded = fold(self.text)
+        return self._folded
+
     def contains(self, search: Search) -> bool:
-        return _remember(self._known, search, self.text)
-
-
-def _remember(known: dict[Search, bool], search: Search, text: str) -> bool:
-    if search not in known:
-        known[search] = search.is_in(text)
-    return known[search]
+        if search not in self._known:
+            self._known[search] = super().contains(search)
+        return self._known[search]
 
 
 class ManyValues:
@@ -167,7 +190,7 @@ class ManyValues:
     compare these values, and the elements of those that are arrays. Each view of them is made when it is first asked for.
     """
 
-    __slots__ = ("_children", "_extremes", "_is_null", "_known", "_ordered", "_sets", "_text", "found")
+    __slots__ = ("_children", "_extremes", "_is_null", "_joined", "_ordered", "_sets", "found")
 
     def __init__(self, found: list[Any]) -> None:
         self.found = found
@@ -175,9 +198,8 @@ class ManyValues:
         self._extremes: dict[str, tuple[Any, Any]] = {}
         self._children: _Children | None = None
         self._is_null: bool | None = None
-        self._known: dict[Search, bool] = {}
+        self._joined: LongText | None = None
         self._ordered: list[str] | None = None
-        self._text: str | None = None
 
     def each(self) -> Iterator[Any]:
         """The values, and the elements of those that are arrays."""
@@ -233,17 +255,18 @@ class ManyValues:
         return texts
 
     @property
-    def text(self) -> str:
-        if self._text is None:
-            self._text = SEPARATOR.join(self.sets.get("text", NONE))
-        return self._text
+    def joined(self) -> SingleValue:
+        """The texts as one, in which searches are remembered."""
+        if self._joined is None:
+            self._joined = LongText(SEPARATOR.join(self.sets.get("text", NONE)))
+        return self._joined
 
     @property
     def is_long(self) -> bool:
-        return len(self.text) > LONG_TEXT
+        return len(self.joined.text) > LONG_TEXT
 
     def contains(self, search: Search) -> bool:
-        return _remember(self._known, search, self.text)
+        return self.joined.contains(search)
 
     def has_start(self, start: str) -> bool:
         """The texts are sorted once, so that many beginnings can be looked up."""

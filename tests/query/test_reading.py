@@ -1,5 +1,7 @@
 """One reading of a record serves any number of conditions: values and conditions add up, and do not multiply."""
 
+import re
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +10,7 @@ import pytest
 
 from service.query.closures import compile_tree
 from service.query.matcher import matches, values_at
-from service.query.reading import Reading
+from service.query.reading import Reading, fold
 from service.query.tree import Leaf, any_of
 
 VALUES = 20_000
@@ -70,3 +72,23 @@ def test_texts_that_are_searched_together_do_not_run_into_each_other() -> None:
     assert not matches(Leaf("data.a", "contains", "onetwo"), record)
     assert not matches(Leaf("data.a", "icontains", "ETW"), record)
     assert not matches(Leaf("data.a", "startswith", "wo"), record)
+
+
+def test_texts_are_folded_as_patterns_compare_letters() -> None:
+    """For each letter, the one that it is folded to and those of which the other case is the same."""
+    for number in range(sys.maxunicode + 1):
+        letter = chr(number)
+        folded = fold(letter)
+        assert len(folded) == 1
+        others = {folded, *letter.lower(), *letter.upper(), *letter.swapcase()} - {letter}
+        pattern = re.compile(re.escape(letter), re.IGNORECASE)
+        assert all((fold(other) == folded) == bool(pattern.fullmatch(other)) for other in others), hex(number)
+
+
+def test_searches_in_any_case_add_up_with_the_text() -> None:
+    reading = Reading({"data": {"t": "a" * 1_000_000 + "é"}})
+    tree = any_of(Leaf("data.t", "icontains", f"{'a' * 250}{number}") for number in range(LEAVES))
+    began = time.thread_time()
+    assert not compile_tree(tree)(reading)
+    assert time.thread_time() - began < 1.0
+    assert compile_tree(Leaf("data.t", "icontains", "AÉ"))(reading)
