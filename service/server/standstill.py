@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from math import ceil
 
 import structlog
 
@@ -33,10 +34,15 @@ def _watch(find_loop: Callable[[], asyncio.AbstractEventLoop | None], seconds: f
             loop.call_soon_threadsafe(moved.set)
         except RuntimeError:
             return
-        if not moved.wait(seconds) and not loop.is_closed():
+        if not _happens(moved, seconds) and not loop.is_closed():
             log.error("loop_stands_still", seconds=seconds, at=_place(main))
             os._exit(STATUS)
         time.sleep(LOOK_SECONDS)
+
+
+def _happens(event: threading.Event, seconds: float) -> bool:
+    """Waits in short looks: of the time for which the whole process was suspended, one of them counts."""
+    return any(event.wait(LOOK_SECONDS) for _ in range(ceil(seconds / LOOK_SECONDS)))
 
 
 def _place(thread: int) -> str:

@@ -25,6 +25,8 @@ log = structlog.get_logger()
 # How often a worker looks for its parent, and how long it may go on without one.
 LOOK_SECONDS = 0.5
 ORPHAN_SECONDS = 3
+# Longer ones between two looks are those of a parent that stood still itself, as in a suspended machine.
+MOST_SECONDS = 1.0
 # How long a worker may take until its first answer. On a machine with much else to do the imports alone can take longer than
 # uvicorn's five seconds, and a worker killed for that would begin again.
 START_SECONDS = 30.0
@@ -37,7 +39,11 @@ class Worker(multiprocess.Process):
         self._parent = os.getpid()
         # Its connections to MongoDB have this name, by which the parent finds what it leaves there.
         self.app_name = f"{APP_NAME} {secrets.token_hex(6)}"
-        self._answered, self._is_asked, self._patience = time.monotonic(), False, START_SECONDS
+        # How long it has not answered, as far as the parent was there to hear it.
+        self._silent, self._looked_at = 0.0, time.monotonic()
+        self._is_asked, self._patience = False, START_SECONDS
+        # When the worker began to load the application.
+        self._began = self._looked_at
         super().__init__(config, sockets)
 
     @property
@@ -48,7 +54,7 @@ class Worker(multiprocess.Process):
 
     def target(self, sockets: list[socket] | None = None) -> None:
         config = cast(ServerConfig, self.config)
-        os.environ[APP_NAME_VARIABLE] = self.app_name
+        os.environ[APP_NAME_VARIABLE], self._began = self.app_name, time.monotonic()
         threading.Thread(target=self._end_with_parent, daemon=True).start()
         with ExitStack() as kept:
             if config.mongod_folder is not None:
@@ -56,9 +62,14 @@ class Worker(multiprocess.Process):
             super().target(sockets)
 
     def pong(self) -> None:
-        """Answers the parent from the event loop, so that a worker whose loop stands still does not."""
+        """Answers the parent from the event loop, so that a worker whose loop stands still does not.
+
+        A worker that loads the application has no loop yet, and answers for START_SECONDS all the same.
+        """
         self.child_conn.recv()
-        loop = cast(DrainingServer, self.server).loop
+        server = cast(DrainingServer, self.server)
+        while (loop := server.loop) is None and time.monotonic() - self._began > START_SECONDS:
+            time.sleep(LOOK_SECONDS)
         if loop is None:
             self._answer()
             return
@@ -79,9 +90,12 @@ class Worker(multiprocess.Process):
             self._is_asked = True
         if self.parent_conn.poll(timeout=0):
             self.parent_conn.recv()
-            self._answered, self._is_asked = time.monotonic(), False
+            self._silent, self._is_asked = 0.0, False
             self._patience = cast(ServerConfig, self.config).silent_seconds
-        return time.monotonic() - self._answered < self._patience
+        now = time.monotonic()
+        self._silent += min(now - self._looked_at, MOST_SECONDS)
+        self._looked_at = now
+        return self._silent < self._patience
 
     def _end_with_parent(self) -> None:
         while os.getppid() == self._parent:

@@ -119,17 +119,57 @@ def test_a_worker_that_is_slow_to_start_is_not_killed_for_it(monkeypatch: pytest
     monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: clock.now))
     worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
     monkeypatch.setattr(worker.process, "is_alive", lambda: True)
-    assert worker.is_alive()
-    clock.now += UVICORN_SECONDS + 1
-    assert worker.is_alive()
+
+    def is_alive_after(seconds: float) -> bool:
+        """What the parent finds that looks twice a second."""
+        for _ in range(int(2 * seconds)):
+            clock.now += 0.5
+            found = worker.is_alive()
+        return found
+
+    assert is_alive_after(UVICORN_SECONDS + 1)
     worker.child_conn.recv()
     assert not worker.child_conn.poll()
     worker.child_conn.send(False)
-    assert worker.is_alive()
-    clock.now += ServerConfig.silent_seconds - 1
-    assert worker.is_alive()
-    clock.now += 2
-    assert not worker.is_alive()
+    assert is_alive_after(ServerConfig.silent_seconds - 1)
+    assert not is_alive_after(2)
+
+
+def test_v13_a_worker_that_never_has_a_loop_answers_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands still while it loads the application. One that has a loop at last answers what it was asked meanwhile."""
+    clock, pauses = SimpleNamespace(now=100.0), list[float]()
+    worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            worker.server.loop = SimpleNamespace(call_soon_threadsafe=lambda answer: answer())  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
+    worker._began = 100.0  # noqa: SLF001
+    for now, expected in ((100.0 + workers.START_SECONDS, 0), (101.0 + workers.START_SECONDS, 3)):
+        clock.now = now
+        worker.parent_conn.send(b"ping")
+        worker.pong()
+        assert len(pauses) == expected
+        assert worker.parent_conn.poll()
+        worker.parent_conn.recv()
+
+
+def test_v13_workers_are_left_alone_after_a_standstill_of_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a machine that was suspended: no answer can be there when the parent looks again, nor a second later."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
+    monkeypatch.setattr(worker.process, "is_alive", lambda: True)
+    for _ in range(20):
+        clock.now += 3_600
+        assert worker.is_alive()
+        worker.child_conn.recv()
+        clock.now += 0.5
+        assert worker.is_alive()
+        worker.child_conn.send(True)
+        assert worker.is_alive()
 
 
 def test_a_worker_that_has_ended_is_not_asked() -> None:

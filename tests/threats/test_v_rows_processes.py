@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 from pymongo import MongoClient
@@ -36,6 +38,34 @@ def test_v13_a_process_without_a_parent_ends_with_a_line_and_status_1(tmp_path: 
         lines = [line for line in service.log.read_text().splitlines() if "loop_stands_still" in line]
     assert len(lines) == 1
     assert "faults/standstill.py" in lines[0]
+
+
+SUSPENDED = """
+import asyncio, time
+from service.server.standstill import watch_loop
+
+async def main():
+    loop = asyncio.get_running_loop()
+    watch_loop(lambda: loop, 2.0)
+    await asyncio.sleep(1)
+    print("busy", flush=True)
+    time.sleep(1.5)
+    await asyncio.sleep(1)
+
+asyncio.run(main())
+"""
+
+
+def test_v13_a_process_that_was_suspended_goes_on() -> None:
+    """It was at work in that moment, so that its loop had yet to answer."""
+    with Popen([sys.executable, "-c", SUSPENDED], stdout=PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout is not None
+        assert process.stdout.readline() == "busy\n"
+        time.sleep(0.7)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(3)
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(30) == 0
 
 
 def test_v13_a_loop_that_moves_is_left_alone(tmp_path: Path, mongodb_uri: str) -> None:
