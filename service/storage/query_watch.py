@@ -54,7 +54,7 @@ class QueryWatch:
         return database in self._profiled
 
     async def refresh(self) -> None:
-        """Looks at the profiler's level in each database that was used since the last call."""
+        """Looks at the profiler's level in each database that was used since the last call, or was profiled then."""
         used, self._used = self._used, set()
         client, found = self._kept.database.client, set()
         for name in used:
@@ -65,6 +65,7 @@ class QueryWatch:
                 # A user without this right, or a router of a sharded cluster, which has no profiler.
                 continue
         self._profiled = frozenset(found)
+        self._used |= found
 
     async def note(self, collection: AsyncCollection[Document], command: Mapping[str, Any], seconds: float) -> None:
         """Adds a slow query to its request's line in the log, and keeps its shape. It never raises."""

@@ -86,6 +86,11 @@ async def test_f21_commands_carry_the_requests_id_where_the_profiler_is_on(api: 
         await services.databases.watch.refresh()
         services.projects.forget_all()
         assert await comments("profiled-now") == ["c_notes", "users"]
+        # A project that is asked less often than the worker looks keeps its comments.
+        for _ in range(2):
+            await services.databases.watch.refresh()
+        services.projects.forget_all()
+        assert await comments("after-a-rest") == ["c_notes", "users"]
     finally:
         api.database.command("profile", 0)
         await services.databases.watch.refresh()
