@@ -17,6 +17,8 @@ from service.query.selection import Selection, prune
 from service.query.shapes import FILES
 from service.schema.steps import Steps
 
+# Rows that nothing is judged of are shown so many in one step.
+PLAIN_ROWS = 100
 # A record as a list reads it: `_id` and the fields asked for.
 Row = dict[str, Any]
 Reply = Mapping[str, list[Row]]
@@ -51,11 +53,12 @@ def attach(
 def show_rows(rows: Sequence[Row], *, show: ShowRow | None, view: View | None) -> Steps[list[Row]]:
     """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached.
 
-    A step is one row.
+    A step is one row with a view, which judges conditions, else PLAIN_ROWS.
     """
     shown = []
-    for row in rows:
-        yield
+    for number, row in enumerate(rows):
+        if view is not None or number % PLAIN_ROWS == 0:
+            yield
         # Nothing of `data` may have been asked for.
         row.setdefault("data", {})
         if show is not None:
@@ -130,8 +133,11 @@ def _fill_all(
 ) -> Steps[None]:
     """`sources` are the `data` of the records with all their ids, which need not be shown."""
     for expansion, found in zip(expansions, related, strict=True):
+        field = f"{expansion.name}_id"
         for record, source in zip(records, sources, strict=True):
-            yield
+            if expansion.name == EVERY_RELATION or isinstance(source.get(field), list):
+                # There may be thousands of ids in one record.
+                yield
             _fill(record["data"], source, expansion.name, found, attached)
 
 

@@ -9,6 +9,7 @@ ours, and it is timed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from time import perf_counter
 from types import TracebackType
 from typing import Any
@@ -61,7 +62,7 @@ class Records:
     With a `session` every call is part of its transaction; see `databases` for what that asks of the caller.
     """
 
-    __slots__ = ("collection", "is_profiled", "name", "session", "watch")
+    __slots__ = ("collection", "is_profiled", "name", "session", "slow_seconds", "watch")
 
     def __init__(
         self,
@@ -77,6 +78,7 @@ class Records:
         self.session = session
         self.watch = watch
         self.is_profiled = is_profiled
+        self.slow_seconds = watch.slow_seconds if watch is not None and session is None else inf
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -89,27 +91,22 @@ class Records:
         request = REQUEST.get() if self.is_profiled else None
         return {} if request is None else {"comment": request.id}
 
-    async def _read(
-        self, command: Document, *, seconds: float | None = None, known: KnownErrors = NOTHING_KNOWN
-    ) -> Document:
-        """As `read`, commented."""
+    async def _query(self, command: Document, *, seconds: float, known: KnownErrors) -> Document:
+        """As `read`, for commands that may examine many records: a slow one is described."""
         if self.is_profiled:
             command |= self._comment
-        return await read(self.collection, self.session, command, seconds=seconds, known=known)
-
-    async def _query(self, command: Document, *, seconds: float, known: KnownErrors) -> Document:
-        """As `_read`, for what may examine many records: a slow one is described."""
         started = perf_counter()
         try:
-            reply = await self._read(command, seconds=seconds, known=known)
+            reply = await read(self.collection, self.session, command, seconds=seconds, known=known)
         except QueryTooSlow:
             await self._note_slow(command, perf_counter() - started)
             raise
-        await self._note_slow(command, perf_counter() - started)
+        if (took := perf_counter() - started) >= self.slow_seconds:
+            await self._note_slow(command, took)
         return reply
 
     async def _note_slow(self, command: Document, seconds: float) -> None:
-        if self.watch is not None and self.session is None and seconds >= self.watch.slow_seconds:
+        if self.watch is not None and seconds >= self.slow_seconds:
             await self.watch.note(self.collection, command, seconds)
 
     async def insert(self, record: Document) -> None:
@@ -166,7 +163,9 @@ class Records:
         command: Document = {"find": self.name, "filter": match, "limit": 1, "singleBatch": True}
         if fields is not None:
             command["projection"] = fields
-        batch = (await self._read(command))["cursor"]["firstBatch"]
+        if self.is_profiled:
+            command |= self._comment
+        batch = (await read(self.collection, self.session, command))["cursor"]["firstBatch"]
         return batch[0] if batch else None
 
     async def create(self, match: Document, changes: Sequence[Document]) -> Document:
@@ -292,7 +291,8 @@ class Records:
     async def explain(self, match: Document, *, sort: Document, limit: int) -> Document:
         """How MongoDB finds the first page: {"index": names of the indexes, "keys", "docs"} examined."""
         find: Document = {"find": self.name, "filter": match, "sort": sort, "limit": limit, "maxTimeMS": EXPLAIN_MS}
-        reply = await self._read({"explain": find, "verbosity": "executionStats"})
+        explain = {"explain": find, "verbosity": "executionStats", **self._comment}
+        reply = await read(self.collection, self.session, explain)
         stats = reply["executionStats"]
         names = sorted(set(_index_names(reply["queryPlanner"]["winningPlan"])))
         return {"index": names, "keys": stats["totalKeysExamined"], "docs": stats["totalDocsExamined"]}

@@ -92,8 +92,8 @@ def _bears_key(request: Request) -> bool:
 
 
 async def _require_key_of(project_id: str, request: Request, services: Services) -> None:
-    """A key that is sent beside something else that names a project must be of that project. Raises InvalidApiKey."""
-    if headers_of(request, b"x-api-key") and (await _read_key(request, services))[1].id != project_id:
+    """The key that is sent beside something else that names a project must be of that project. Raises InvalidApiKey."""
+    if (await _read_key(request, services))[1].id != project_id:
         raise InvalidApiKey
 
 
@@ -125,7 +125,8 @@ async def authenticate_user(request: Request, services: Services) -> UserCaller:
     token = bearer(request)
     caller = services.tokens.verified.get(token) or await services.tokens.verify(token)
     request.scope["state"]["project"] = caller.project
-    await _require_key_of(caller.project.id, request, services)
+    if headers_of(request, b"x-api-key"):
+        await _require_key_of(caller.project.id, request, services)
     return caller
 
 
