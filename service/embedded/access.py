@@ -7,6 +7,7 @@ any client of the machine make the first user of a new folder.
 
 import base64
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from service.embedded.replica_set import REPLICA_SET, become_primary
 USER, MECHANISM = "auth-collections", "SCRAM-SHA-256"
 ALREADY_EXISTS = 51003
 AUTHENTICATION_FAILED = 18
+# The rights of everyone but the owner.
+OTHERS = 0o077
 # How long to look for a server that accepts connections already.
 SELECTION_MS = 5_000
 Client = MongoClient[dict[str, Any]]
@@ -84,9 +87,20 @@ def read_access(folder: Path) -> Access:
     key_file = folder / "keyfile"
     return Access(
         key_file,
-        keep_secret(key_file, lambda: base64.b64encode(secrets.token_bytes(48)).decode()),
-        keep_secret(folder / "password", lambda: secrets.token_urlsafe(32)),
+        _keep(key_file, lambda: base64.b64encode(secrets.token_bytes(48)).decode()),
+        _keep(folder / "password", lambda: secrets.token_urlsafe(32)),
     )
+
+
+def _keep(path: Path, make: Callable[[], str]) -> str:
+    """An empty file has lost its secret. mongod refuses a key that others may read, as a copy of the folder may leave it."""
+    found = keep_secret(path, make)
+    if not found:
+        path.unlink()
+        found = keep_secret(path, make)
+    if path.stat().st_mode & OTHERS:
+        path.chmod(0o600)
+    return found
 
 
 def _keep_user(client: Client, password: str) -> None:

@@ -166,6 +166,30 @@ def test_v14_an_open_mongod_that_an_older_version_uses_is_left_alone_and_named(t
             user.communicate("\n")
 
 
+def test_v14_a_copied_folder_is_closed_to_others_again(tmp_path: Path) -> None:
+    """As `cp -r` of a backup leaves it. mongod refuses a key that others may read."""
+    with embedded_mongodb(tmp_path) as first:
+        pass
+    files = [tmp_path / "mongodb" / name for name in ("password", "keyfile")]
+    for file in files:
+        file.chmod(0o644)
+    with embedded_mongodb(tmp_path) as second, MongoClient[dict[str, Any]](second) as client:
+        assert client.admin.command("ping")["ok"] == 1
+        assert second == first
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600] * 2
+
+
+@pytest.mark.parametrize("left", ["", "\n"])
+@pytest.mark.parametrize("name", ["password", "keyfile"])
+def test_v14_an_empty_secret_is_a_lost_one(tmp_path: Path, name: str, left: str) -> None:
+    with embedded_mongodb(tmp_path) as uri, MongoClient[dict[str, Any]](uri) as client:
+        client.shop.things.insert_one({"_id": 1})
+    (tmp_path / "mongodb" / name).write_text(left)
+    with embedded_mongodb(tmp_path) as uri, MongoClient[dict[str, Any]](uri) as client:
+        assert client.shop.things.find_one() == {"_id": 1}
+    assert (tmp_path / "mongodb" / name).read_text().strip()
+
+
 def test_v14_a_folder_that_lost_its_secrets_gets_new_ones(tmp_path: Path) -> None:
     with embedded_mongodb(tmp_path) as first, MongoClient[dict[str, Any]](first) as client:
         client.shop.things.insert_one({"_id": 1})
