@@ -1,14 +1,19 @@
 """The pages of docs/guides, followed from top to bottom, and what they promise beside their commands."""
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from pymongo import MongoClient
 
+from faults.commands import Shell
 from tests.served.conftest import Served
-from tests.served.walkthrough import Walkthrough, follow
+from tests.served.walkthrough import COMMANDS, ROOT, Walkthrough, follow
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +69,36 @@ def test_an_invitation_is_for_those_who_have_proven_its_address(teams: Walkthrou
     assert as_user(server, token, *joining).status_code == 403
     membership["data"]["role"] = "member"
     assert as_user(server, token, *joining).status_code == 403
+
+
+def test_deleting_a_user(
+    tmp_path: Path, served: Served, served_settings: dict[str, str], mongo: MongoClient[Any]
+) -> None:
+    walk = follow("guides/delete-user.md", tmp_path, served, served_settings, "")
+    assert "comments author_id\nnotes owner_id\n" in walk.output
+    assert '"email":"ann@example.com"' in (tmp_path / "people/user.json").read_text()
+    assert (tmp_path / "people/notes.ndjson").read_text().count('"text"') == 2
+    assert "Well said" in (tmp_path / "people/comments.ndjson").read_text()
+    assert '"user_disabled"' in (tmp_path / "people/events.json").read_text()
+    assert walk.output.count('{"documents":[],"total":0') == 2
+    project = mongo[f"{served_settings['DATABASE_PREFIX']}p_people"]
+    user_id = walk.environment["USER_ID"]
+    named = {
+        name
+        for name in project.list_collection_names()
+        for record in project[name].find()
+        if user_id in repr(record) or "ann@example.com" in repr(record)
+    }
+    assert named == {"events"}
+
+
+def test_a_backup_of_a_folder_is_put_back(tmp_path: Path) -> None:
+    shell = Shell({"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path / "data"), "BCRYPT_COST": "4"})
+    back_up, put_back = COMMANDS.findall((ROOT / "docs/guides/backup.md").read_text())
+    shell.json("project", "create", "Before", "--id", "before")
+    subprocess.run(["sh", "-ec", back_up], cwd=tmp_path, check=True)  # noqa: S603, S607 - the reader's own shell
+    shell.json("project", "create", "After", "--id", "after")
+    subprocess.run(["sh", "-ec", put_back], cwd=tmp_path, check=True)  # noqa: S603, S607
+    assert [each["project_id"] for each in shell.json("project", "list")] == ["before"]
+    checked = shell.run("check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
