@@ -163,6 +163,9 @@ async def test_a_default_of_an_optional_field_changes_no_document(api: Api) -> N
     assert (await change(api, {"done": {"type": "boolean", "default": False}})).status_code == 200
     assert (await one(api, "GET", id_)).json()["data"] == {"title": "x"}
     assert (await one(api, "GET", await added(api, {}))).json()["data"] == {"done": False}
+    fill = {"where": {"done_isnull": True}, "data": {"done": False}, "expect": 1}
+    assert (await api.request("POST", "/api/collections/things/update", json=fill)).json()["changed"] == 1
+    assert (await one(api, "GET", id_)).json()["data"] == {"title": "x", "done": False}
 
 
 async def test_indexes_follow_the_schema(api: Api) -> None:
