@@ -1,5 +1,6 @@
 """The commands of `auth-collections` that belong to no group."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -41,10 +42,12 @@ def serve(
         refuse_data(located)
         if settings.mongodb_uri is None:
             keep_address(located)
-        about_demo = describe_demo(located.base_url, ensure_demo(located)) if demo else []
-        typer.echo("\n".join([_describe_address(host, port, located.base_url), *about_demo]))
+        if demo:
+            # The keys are shown once, so also where the server then cannot start.
+            typer.echo("\n".join(describe_demo(located.base_url, ensure_demo(located))))
         embedded = settings.data_dir if settings.mongodb_uri is None else None
-        serve_http(located, host=host, port=port, workers=workers, mongod_folder=embedded)
+        announce = partial(typer.echo, _describe_address(host, port, located.base_url))
+        serve_http(located, host=host, port=port, workers=workers, announce=announce, mongod_folder=embedded)
 
 
 def _describe_address(host: str, port: int, base_url: str) -> str:

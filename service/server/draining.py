@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import cast
@@ -35,11 +36,15 @@ class DrainingServer(uvicorn.Server):
     """
 
     loop: asyncio.AbstractEventLoop | None = None
+    # Called once the server listens.
+    announce: Callable[[], object] = staticmethod(lambda: None)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """From here on the loop itself must answer for this process."""
         self.loop = asyncio.get_running_loop()
         await super().startup(sockets)
+        if self.started:
+            self.announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)

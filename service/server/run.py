@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -61,11 +61,14 @@ def serve_http(
     host: str,
     port: int,
     workers: int,
+    announce: Callable[[], object] = lambda: None,
     mongod_folder: Path | None = None,
     timeouts: ConnectionTimeouts = ConnectionTimeouts(),  # noqa: B008 - frozen
     silent_seconds: float = ServerConfig.silent_seconds,
 ) -> None:
     """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does.
+
+    `announce` is called as soon as no connection is refused any more.
 
     `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives. A process whose
     event loop stands still for `silent_seconds` is ended; where it is one of several workers, another takes its place.
@@ -89,14 +92,19 @@ def serve_http(
     config.mongodb_uri, config.silent_seconds = settings.database_uri, silent_seconds
     with _shared_metrics(workers), suppress(KeyboardInterrupt):
         if workers > 1:
-            Workers(config, [config.bind_socket()]).run()
+            listener = config.bind_socket()
+            # What comes before the first worker is there waits for it.
+            listener.listen(config.backlog)
+            announce()
+            Workers(config, [listener]).run()
         else:
-            _run_alone(config)
+            _run_alone(config, announce)
 
 
-def _run_alone(config: ServerConfig) -> None:
+def _run_alone(config: ServerConfig, announce: Callable[[], object]) -> None:
     config.load_app()
     server = DrainingServer(config)
+    server.announce = announce
     watch_loop(lambda: server.loop, config.silent_seconds)
     server.run()
     if not server.started:

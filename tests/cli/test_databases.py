@@ -1,6 +1,7 @@
 """Which database a command speaks to, and how another program is led to it."""
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,12 @@ def test_serve_prints_where_it_listens(shell: Shell) -> None:
         assert process.stdout.readline() == (
             f"Serving on http://127.0.0.1:{port}; clients reach it at BASE_URL http://service.example (Ctrl-C stops)\n"
         )
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_connection_is_refused_once_serve_has_printed_its_address(shell: Shell, workers: str) -> None:
+    port = free_port()
+    with serving(shell, "--port", str(port), "--workers", workers) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Serving on ")
+        socket.create_connection(("127.0.0.1", port)).close()
