@@ -41,6 +41,11 @@ class Line:
         self._address = urlsplit(uri)
         self.is_cut = False
 
+    def address_at(self, port: int) -> str:
+        """The URI of this line, with the credentials of the real one."""
+        user, at, _ = self._address.netloc.rpartition("@")
+        return self._address._replace(netloc=f"{user}{at}127.0.0.1:{port}").geturl()
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         back, forth = await asyncio.open_connection(self._address.hostname, self._address.port)
         try:
@@ -66,7 +71,7 @@ async def line(mongodb_uri: str) -> Line:
 async def distant(line: Line) -> AsyncIterator[Client]:
     async with await asyncio.start_server(line.serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        async with connect(f"mongodb://127.0.0.1:{port}/?directConnection=true") as client:
+        async with connect(line.address_at(port)) as client:
             yield client
 
 

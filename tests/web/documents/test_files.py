@@ -334,7 +334,7 @@ class TestEveryWayOfLosing:
             content=f"{lines[0]}\n{gone}\n".encode(),
             headers={"content-type": "application/x-ndjson"},
         )
-        assert answer.json() == {"created": 0, "updated": 2, "refused": 0, "errors": []}
+        assert answer.json() == {"created": 0, "updated": 2, "refused": 0, "errors": [], "groups": []}
         assert stored(books.database) == ONE_FILE
         assert await status(books, first["data"]["cover"]) == 200
 
