@@ -11,6 +11,7 @@ import pytest
 from bson import CodecOptions, encode
 
 from service.bounds import MAX_BACKLOG_BYTES
+from service.domain.realtime.backlog import STEP_SECONDS as TURN_SECONDS
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex, Images
 from service.domain.realtime.forms import FORM_OF_DOCUMENTS
@@ -152,6 +153,16 @@ class Stage:
     def write(self, at: int, *changes: Change) -> None:
         self.backlog.tell(NAMESPACE, at, self.index.tell(at, changes), changes)
 
+    def write_slowly(self, at: int, *changes: Change) -> None:
+        """The first step outlasts a turn, on a fast machine too."""
+
+        def steps() -> Steps[bool]:
+            time.sleep(2 * TURN_SECONDS)
+            yield
+            return (yield from self.index.tell(at, changes))
+
+        self.backlog.tell(NAMESPACE, at, steps(), changes)
+
     def write_elsewhere(self, at: int, project: str = "q") -> None:
         changes = [change_of(record_of())]
         self.backlog.tell((project, "c_things"), at, self.other.tell(at, changes), changes)
@@ -172,12 +183,12 @@ def search_trees(channels: int = 10) -> Iterator[Tree]:
 async def test_v1_moments_of_a_collection_wait_in_order_and_others_do_not() -> None:
     stage = Stage([*search_trees(), True])
     for at in (1, 2, 3):
-        stage.write(at, change_of(record_of(a="y" * 500_000 + f"x{at}.")))
+        stage.write_slowly(at, change_of(record_of(a=f"yx{at}.")))
     stage.write_elsewhere(4)
     assert [at for at, _ in stage.bystander.told] == [4]
     assert stage.followers[-1].told == []
     assert stage.backlog.find_first(NAMESPACE) == 1
-    assert await stage.settle() < STEP_SECONDS
+    await stage.settle()
     assert [at for at, _ in stage.followers[-1].told] == [1, 2, 3]
     assert [at for at, _ in stage.followers[0].told] == [1, 2, 3]
     assert stage.followers[1].told == []
@@ -192,7 +203,7 @@ async def test_v1_projects_have_their_turns_by_turns() -> None:
         for _ in range(4):
             taken.append(name)
             started = time.monotonic()
-            while time.monotonic() - started < 0.006:
+            while time.monotonic() - started < TURN_SECONDS:
                 pass
             yield
         return True
@@ -207,7 +218,8 @@ async def test_v1_projects_have_their_turns_by_turns() -> None:
 async def test_v1_two_hundred_large_writes_are_told_or_begin_again_within_bytes() -> None:
     stage = Stage(search_trees(1), most_bytes=MAX_BACKLOG_BYTES // 4)
     image = Encoded(encode(record_of(a="y" * 1_000_000)), CodecOptions())
-    for at in range(1, 201):
+    stage.write_slowly(1, change_of(record_of()))
+    for at in range(2, 201):
         stage.write(at, Change(NAMESPACE, "d", image, image))
         assert stage.backlog.size <= MAX_BACKLOG_BYTES // 4
     assert await stage.settle() < STEP_SECONDS
@@ -217,7 +229,8 @@ async def test_v1_two_hundred_large_writes_are_told_or_begin_again_within_bytes(
 async def test_v1_a_collection_that_is_too_far_behind_begins_again() -> None:
     stage = Stage([*search_trees(), True], most_seconds=0.05)
     for at in (1, 2):
-        stage.write(at, change_of(record_of(a="y" * 500_000)))
+        stage.write_slowly(at, change_of(record_of(a="y")))
+    time.sleep(0.06)  # noqa: ASYNC251 - the loop takes no turn meanwhile
     await stage.settle()
     assert [follower.resyncs for follower in stage.followers] == [[TOO_LARGE]] * 11
     stage.write(3, change_of(record_of(a=f"x{7 * LEAVES}.")))
@@ -229,7 +242,7 @@ async def test_v1_steps_that_fail_make_the_collection_begin_again() -> None:
     stage = Stage()
 
     def steps() -> Steps[bool]:
-        time.sleep(0.006)
+        time.sleep(2 * TURN_SECONDS)
         yield
         raise ValueError
 
