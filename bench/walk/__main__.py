@@ -13,7 +13,10 @@ from bench.checkouts import python_of
 from faults.provider import CLIENT_ID, CLIENT_SECRET, running_provider
 from service.embedded.mongod import embedded_mongodb
 
-NAMES = ("profile", "list", "list-related", "create-document", "signup", "signup-file", "callback")
+NAMES = (
+    *("profile", "list", "list-related", "create-document", "signup", "signup-file", "callback"),
+    *("create-by-rule", "change-by-rule", "list-by-rule", "batch-by-rule", "subscribe", "refresh", "reset"),
+)
 # Every so many requests a limit asks MongoDB for more, which is not the usual way.
 UNLIMITED = {"TIER": "enterprise"} | dict.fromkeys(("DAILY_LIMIT", "SIGNUP_LIMIT", "LOGIN_LIMIT", "AUTH_LIMIT"), "0")
 TRACED = Path(__file__).with_name("traced.py")

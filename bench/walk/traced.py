@@ -9,13 +9,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import count
 from opcode import opmap
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
@@ -34,6 +34,26 @@ FORM_TYPE = {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
 DOCUMENTS = "/api/collections/"
 PLAIN = {"title": {"type": "string"}}
 FILMS = PLAIN | {"by_id": {"type": "reference", "collection": "users"}}
+RULED = {"title": {"type": "string"}, "author_id": {"type": "reference", "collection": "users"}}
+OWN = {"author_id_eq": "$user.id"}
+RULES = {
+    "collections": {
+        "notes": {
+            "read": OWN,
+            "create": "users",
+            "update": OWN,
+            "delete": OWN,
+            "fields": {"author_id": {"set": "$user.id", "write": "create"}},
+        }
+    }
+}
+# There are refresh tokens where user tokens are short-lived.
+SHORT_LIVED = {"ACCESS_TOKEN_LIFETIME": "3600"}
+NOTES = f"{DOCUMENTS}notes/documents"
+RESET = {"purpose": "reset_password"}
+NEW_PASSWORD = "another horse"  # noqa: S105 - of a project that ends with the walk
+# A way is traced the third time it is gone.
+TIMES = 3
 TRACED: ContextVar[list[str] | None] = ContextVar("traced", default=None)
 
 
@@ -144,6 +164,69 @@ async def trace(request: Callable[[], Awaitable[Answer]]) -> tuple[Answer, list[
     return answer, [name for position, name in enumerate(files) if position == 0 or files[position - 1] != name]
 
 
+class Socket:
+    """The client's end of a WebSocket, in the place of the server's: it answers each message with the next of `messages`."""
+
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
+        self.written = 0
+        self.frames: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._messages = messages
+
+    def accept(self) -> None:
+        """The handshake is of the server."""
+
+    def refuse(self, status: int, body: bytes) -> None:
+        raise SystemExit(f"{status}: {body.decode()}")
+
+    def waiting(self) -> int:
+        return 0
+
+    async def room(self) -> None:
+        """There always is."""
+
+    def write(self, frame: bytes, _cursor: str | None = None) -> None:
+        self.frames.put_nowait(json.loads(frame))
+
+    def close(self, code: int, reason: str = "") -> None:
+        self.frames.put_nowait({"type": "end", "code": code, "reason": reason})
+
+    async def receive(self) -> dict[str, Any]:
+        """The handshake, the hello, and each further message after the answer to the one before it."""
+        if not self.written:
+            self.written = 1
+            return {"type": "websocket.connect"}
+        if self.written > 1:
+            answer = await self.frames.get()
+            if answer["type"] not in {"ready", "snapshot"}:
+                raise SystemExit(f"socket: {answer}")
+        self.written += 1
+        if not self._messages:
+            return {"type": "websocket.disconnect", "code": 1000}
+        return {"type": "websocket.receive", "text": json.dumps(self._messages.pop(0))}
+
+
+async def subscribe(app: Any, token: str) -> Answer:
+    """A socket from its handshake to the snapshot of one subscription."""
+    subscribe = {"type": "subscribe", "id": "s", "collection": "notes", "limit": 20}
+    socket = Socket([{"type": "hello", "token": token}, subscribe])
+    scope = {
+        "type": "websocket",
+        "asgi": {"version": "3.0"},
+        "path": "/realtime",
+        "query_string": b"",
+        "headers": [(b"host", b"service.test")],
+        "client": ("127.0.0.1", 50_000),
+        "state": {},
+        "extensions": {"auth_collections.sink": socket},
+    }
+
+    async def send(_: Any) -> None:
+        """What the socket is told goes past it."""
+
+    await app(scope, socket.receive, send)
+    return Answer(200, {}, b"")
+
+
 async def walk(site: Site) -> None:
     """Makes what the requests need, then each request three times: the last one, with warm caches, is traced."""
     user = await signed_up(site, "user0@example.com")
@@ -152,10 +235,47 @@ async def walk(site: Site) -> None:
     film = {"data": {"title": "Metropolis", "by_id": user["user"]["id"]}}
     await expect(201, site.ask("POST", "/api/collections/films/documents", body=film))
     for name, request in describe_requests(site, user["access_token"]).items():
-        await request()
-        await request()
-        await note_walk(site, name, request)
+        await walk_request(site, name, request)
     await walk_callback(site)
+
+
+async def walk_request(site: Site, name: str, request: Callable[[], Awaitable[Answer]]) -> None:
+    for _ in range(TIMES - 1):
+        await request()
+    await note_walk(site, name, request)
+
+
+async def walk_rules(site: Site) -> None:
+    """The ways of a user under rules."""
+    notes = {"name": "notes", "schema": RULED, "realtime": True}
+    await expect(201, site.ask("POST", "/api/collections", body=notes))
+    await expect(200, site.ask("PUT", "/api/rules", body=RULES))
+    people = [await signed_up(site, f"reader{number}@example.com") for number in range(TIMES)]
+    links = [
+        await expect(201, site.ask("POST", f"/auth-collections/users/{each['user']['id']}/links", body=RESET))
+        for each in people
+    ]
+    own = {"authorization": f"Bearer {people[0]['access_token']}"}
+    note = (await expect(201, site.ask("POST", NOTES, body={"data": {"title": "A note"}}, headers=own))).json()
+    refreshes = iter([{"refresh_token": each["refresh_token"]} for each in people])
+    resets = iter([{"token": link.json()["url"].partition("?t=")[2], "password": NEW_PASSWORD} for link in links])
+    for name, request in describe_ruled(site, own, f"{NOTES}/{note['id']}").items():
+        await walk_request(site, name, request)
+    await walk_request(site, "subscribe", lambda: subscribe(site.app, people[0]["access_token"]))
+    await walk_request(site, "refresh", lambda: site.ask("POST", "/auth-collections/refresh", body=next(refreshes)))
+    await walk_request(site, "reset", lambda: site.ask("POST", "/auth-collections/reset-password", body=next(resets)))
+
+
+def describe_ruled(site: Site, own: dict[str, str], note: str) -> dict[str, Callable[[], Awaitable[Answer]]]:
+    """Each request of a user about the notes by name, as often as it is called."""
+    plain = {"data": {"title": "A note"}}
+    create = {"op": "create", "collection": "notes", **plain}
+    return {
+        "create-by-rule": lambda: site.ask("POST", NOTES, body=plain, headers=own),
+        "change-by-rule": lambda: site.ask("PATCH", note, body=plain, headers=own),
+        "list-by-rule": lambda: site.ask("GET", f"{NOTES}?limit=20&title_eq=A%20note", headers=own),
+        "batch-by-rule": lambda: site.ask("POST", "/api/batch", body={"operations": [create, create]}, headers=own),
+    }
 
 
 def describe_requests(site: Site, token: str) -> dict[str, Callable[[], Awaitable[Answer]]]:
@@ -234,14 +354,15 @@ async def expect(status: int, request: Awaitable[Answer]) -> Answer:
     return answer
 
 
-def create_project() -> dict[str, str]:
-    options = [f"--set={name}={value}" for name, value in json.loads(os.environ["WALK_SETTINGS"]).items()]
-    command = [sys.executable, "-m", "service", "project", "create", "Walk", "--json", *options]
+def create_project(name: str, settings: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    every = json.loads(os.environ["WALK_SETTINGS"]) | dict(settings)
+    options = [f"--set={name}={value}" for name, value in every.items()]
+    command = [sys.executable, "-m", "service", "project", "create", name, "--json", *options]
     made: dict[str, str] = json.loads(subprocess.check_output(command))  # noqa: S603 - the checkout's own
     return made
 
 
-async def main(project: dict[str, str]) -> None:
+async def main(project: dict[str, str], ruled: dict[str, str]) -> None:
     sys.path.insert(0, str(Path.cwd()))
     from service.app import create_app
     from service.settings import read_settings
@@ -250,8 +371,9 @@ async def main(project: dict[str, str]) -> None:
     async with app.router.lifespan_context(app):
         site = Site(app, project["api_key"], project["project_id"])
         await walk(site)
+        await walk_rules(Site(app, ruled["api_key"], ruled["project_id"], site.walks))
     sys.stdout.write(json.dumps(site.walks))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(create_project()))
+    asyncio.run(main(create_project("Walk"), create_project("Rules", SHORT_LIVED)))
