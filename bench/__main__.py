@@ -114,7 +114,7 @@ def main(
 def _parts(
     located: Settings, many: int, quick: bool, against: Path | None
 ) -> list[tuple[str, Callable[[], list[Figure]]]]:
-    """What to measure on a running MongoDB, in this order, each under the option that selects it."""
+    """The measurements on a running MongoDB, in this order, each under the option that selects it."""
     rounds, few = (15, 3) if quick else (40, 9)
     return [
         ("requests", lambda: measure_requests(located, rounds=rounds, block=BLOCK, against=against)),

@@ -1,4 +1,6 @@
-"""What the rewrites of aggregations save: each beside the pipeline that one would write by hand, on the same documents."""
+"""The time that the rewrites of aggregations save: each beside the pipeline one would write by hand, on the same
+documents.
+"""
 
 import random
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,6 @@
-"""What followers cost those who do not follow: writers, requests beside an open stream, and followers of something else."""
+"""The cost of followers for others: for writers, for requests beside an open stream, and for followers of another
+collection.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -63,7 +65,7 @@ async def _writes(site: Site, rounds: int, block: int) -> list[Figure]:
 
 
 async def _stream(site: Site, rounds: int, block: int) -> list[Figure]:
-    """The same change of a document that nobody follows, while somebody follows another collection and while nobody does."""
+    """The same change of a document that has no follower, with and without a follower of another collection."""
     request = _change(site, "plain", is_live=False)
     site.declare("live", ["r"])
     await _cost(site, request, WARM_UP)
@@ -97,7 +99,7 @@ async def _cost(site: Site, request: Request, count: int) -> Cost:
 
 
 async def _beside_bulk(site: Site, documents: int) -> list[Figure]:
-    """W7: one command changes so many documents that somebody follows; others follow a room."""
+    """W7: one command changes `documents` followed documents; other clients follow a room."""
     (id_,) = site.declare("room", ["r"])
     site.declare("bulk", ["none"])
     records = [make_record(f"{number:024x}", "b") for number in range(1, documents + 1)]
@@ -143,7 +145,7 @@ async def _silent(site: Site, sockets: int) -> list[Figure]:
 
 
 async def _settle(site: Site) -> None:
-    """What is there only once does not count."""
+    """Opens and closes 20 sockets first, so that costs that occur only once are not measured."""
     clients = await site.connect(20)
     await follow(clients, site.received, repeat({"id": "r", "collection": "room"}))
     for client in clients:

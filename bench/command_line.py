@@ -1,4 +1,4 @@
-"""What a command costs before and beside its work: the CPU of help, of completion and of a list of projects."""
+"""The CPU that a command of the command line takes: help, completion, and a list of projects."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a request asks of MongoDB: the commands, as the driver reports them, and the documents each examines."""
+"""The commands a request sends to MongoDB, as the driver reports them, and the documents each examines."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.monitoring import CommandFailedEvent, CommandListener, CommandStartedEvent, CommandSucceededEvent
 
-# What a driver says for itself, not for a request.
+# Commands that the driver sends on its own behalf, not for a request.
 OWN = frozenset({"hello", "ping", "endSessions", "saslStart", "saslContinue"})
-# What can be explained, and what of it says how records are found.
+# The commands that MongoDB explains, and the parts of each that decide how records are found.
 EXPLAINED = {
     "aggregate": ("aggregate", "pipeline", "cursor"),
     "find": ("find", "filter", "sort", "skip", "limit", "projection"),
@@ -39,7 +39,7 @@ class CommandRecorder(CommandListener):
 
 
 def documents_examined(client: MongoClient[dict[str, Any]], database: str, command: dict[str, Any]) -> int:
-    """How many documents the server looks at for a command that reads, lookups included; 0 for a count by metadata."""
+    """Returns the documents the server examines for a command that reads, lookups included; 0 for a count by metadata."""
     parts = EXPLAINED.get(next(iter(command)), ())
     explained = {part: command[part] for part in parts if part in command}
     if not explained:

@@ -35,7 +35,7 @@ SCHEMA: dict[str, Record] = {
 }
 BEGINNING = datetime(2026, 1, 1)  # noqa: DTZ001 - as it is stored
 BATCH, PAGE, ROUNDS = 10_000, 20, 7
-# Where the page begins, of a million documents; an offset further back takes longer than a list may.
+# The records before the page, of a million documents; an offset further back takes longer than a list may.
 DEEP = (90_000, 500_000)
 GOAL = Goal("<=", 2 * PAGE)
 
@@ -117,7 +117,7 @@ class Probe:
         return Figure(f"a page of {PAGE} {order.name}: keys examined by cursor", by_cursor.keys, "", GOAL, text)
 
     async def _cursor(self, order: Order, asked: dict[str, str], deep: int) -> str:
-        """Where a client would be that has read so many records."""
+        """The cursor of a client that has read `deep` records."""
         _, body = await call(
             self.app, f"{PATH}/documents", urlencode({**asked, "limit": "1", "cursor": "*"}), self.headers
         )
@@ -138,7 +138,7 @@ class Probe:
         return Cost(self._keys_examined(), median(times)), ids
 
     def _keys_examined(self) -> int:
-        """Of the last command for a page."""
+        """The keys that MongoDB examines for the last page command."""
         finds = [command for _, command in self.recorder.commands if command.get("find") == self.stored.name]
         asked = {name: finds[-1][name] for name in ("find", "filter", "sort", "limit", "skip") if name in finds[-1]}
         explained = self.stored.database.command("explain", asked, verbosity="executionStats")
@@ -156,7 +156,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one page: keys of indexes that MongoDB examined, and the median of the request's milliseconds."""
+    """One page: keys of indexes that MongoDB examined, and the median of the request's milliseconds."""
 
     keys: int
     milliseconds: float

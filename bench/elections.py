@@ -1,4 +1,4 @@
-"""How long nothing can be written when the primary is killed, by the replica set's electionTimeoutMillis."""
+"""The seconds without any write after the primary is killed, by the replica set's electionTimeoutMillis."""
 
 import tempfile
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a value must be: at most (`<=`) or at least (`>=`) `bound`, in the unit of the value."""
+    """A goal for a value: at most (`<=`) or at least (`>=`) `bound`, in the unit of the value."""
 
     relation: str
     bound: float

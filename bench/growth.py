@@ -1,4 +1,4 @@
-"""How the lists of users behave as a project grows: few users and many beside each other, request for request."""
+"""The lists of users as a project grows: few users and many beside each other, request for request."""
 
 import asyncio
 import json
@@ -29,7 +29,10 @@ PAGE = "&limit=20&count=false"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A kind of list. What stands in braces is drawn anew for each request; `referrer` is the code of one who referred."""
+    """A kind of list.
+
+    Names in braces are drawn for each request; `referrer` is the code of a user who referred others.
+    """
 
     name: str
     query: str
@@ -64,7 +67,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one kind of list costs at one size. Times are medians in milliseconds; the rest is of one request."""
+    """The cost of one kind of list at one size. Times are medians in milliseconds; the rest is of one request."""
 
     users: int
     request: float
@@ -124,7 +127,7 @@ class Probe:
         return (perf_counter() - started) * 1000, self._recorder.milliseconds
 
     async def _request(self, case: Case, side: Side) -> int:
-        """How many users came back."""
+        """Sends one request and returns the number of users in its answer."""
         query = side.query(case, self._dice)
         status, body = await call(self._app, USERS_PATH, query, {"x-api-key": side.api_key})
         if status != 200:

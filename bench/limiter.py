@@ -1,4 +1,4 @@
-"""What counting requests under limits adds to them."""
+"""The CPU that limits add to a request."""
 
 import asyncio
 from dataclasses import replace

@@ -46,7 +46,8 @@ async def _measure(stage: Stage, cost: int, rounds: int) -> list[Figure]:
         _figure(
             "logins a second ÷ bcrypt checks a second", [(ours.rate, bare.rate) for ours, bare in pairs], "a second"
         ),
-        # Where others use the machine too, only this one is not theirs: the processes share out the cores, not their own work.
+        # Other processes may use the machine too. CPU seconds are this process's own; the rate above is shared with
+        # them.
         _figure("CPU of a bcrypt check ÷ CPU of a login", [(bare.cpu, ours.cpu) for ours, bare in pairs], "ms"),
         await _other(stage, login),
     ]

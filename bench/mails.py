@@ -1,4 +1,6 @@
-"""How soon a mail is at its server after it was asked for, and what a worker takes that sends mails and refreshes sessions."""
+"""The seconds from a request until its mail is at the mail server, and the CPU of a worker that sends mails and
+refreshes sessions.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +26,7 @@ ARRIVAL_SECONDS = 30
 
 
 def measure_mails(settings: Settings) -> list[Figure]:
-    """From a request for a code to the server's 250, one after the other, with somebody else's address each time."""
+    """From a request for a code to the server's 250, one after the other, each with another address."""
     return asyncio.run(_measure(settings))
 
 

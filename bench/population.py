@@ -57,8 +57,11 @@ async def _fill(project: Project, users: int) -> None:
 
 
 def generated_users(count: int) -> Iterator[dict[str, Any]]:
-    """The same users each time. Five share a `code`; one in a hundred is of each `group`; nine of ten are `active`;
-    each referred ten others, and nobody referred the first."""
+    """The same users at each call.
+
+    Five share a `code`; one in a hundred is of each `group`; nine of ten are `active`. Each user referred ten others;
+    the first one was not referred.
+    """
     dice = random.Random(7)  # noqa: S311 - made-up people, not secrets
     for number in range(count):
         moment = START + timedelta(milliseconds=number)

@@ -1,4 +1,4 @@
-"""What somebody else feels of a load."""
+"""The latency that another client sees during a load."""
 
 import threading
 import time

@@ -88,7 +88,7 @@ def server_process(
     """`python -m <module> <arguments> --port <free port>` in `directory`, ready to answer, until the context ends."""
     port = _free_port()
     command = [python, "-m", module, *arguments, "--port", str(port)]
-    # Log lines are made and written, as in production, but nobody keeps them.
+    # Log lines are made and written, as in production, and thrown away.
     process = subprocess.Popen(  # noqa: S603 - our own modules
         command,
         cwd=directory,

@@ -1,4 +1,4 @@
-"""What following costs: deliveries, latency and memory of many sockets, and what those who do not follow pay for it.
+"""The cost of following: deliveries, latency and memory of many sockets, and the price for clients that do not follow.
 
 Server, clients, the writer and MongoDB share the machine's cores; the notes say how many of them were busy.
 """
@@ -50,7 +50,7 @@ class Site:
     received: Received = field(default_factory=Received)
 
     def declare(self, name: str, rooms: Sequence[str], *, realtime: bool = True) -> list[str]:
-        """Makes a collection anew, with one document in each room; their ids."""
+        """Creates the collection again, with one document in each room; returns their ids."""
         with httpx2.Client(base_url=self.server.url, headers={"x-api-key": self.key}, timeout=60) as http:
             http.delete(f"/api/collections/{name}")
             body = {"name": name, "schema": SCHEMA, "realtime": realtime}
@@ -64,7 +64,7 @@ class Site:
             client[self.database][f"c_{name}"].insert_many(records)
 
     def cpu_seconds(self) -> float:
-        """Of the processes that answer."""
+        """The CPU seconds of the processes that answer."""
         if self.workers == 1:
             return self.server.cpu_seconds()
         return sum(Server(pid, 0).cpu_seconds() for pid in self.server.workers())
@@ -126,7 +126,7 @@ class Run:
 
 
 async def run(site: Site, plan: Plan, sockets: int) -> Run:
-    """Writes by `plan`; returns when each event was told to so many sockets, or nothing more comes."""
+    """Writes by `plan`; returns when each event has reached `sockets` sockets, or no more events arrive."""
     site.received.clear()
     loop, expected = asyncio.get_running_loop(), plan.events * sockets
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
@@ -147,7 +147,7 @@ async def run(site: Site, plan: Plan, sockets: int) -> Run:
 
 
 async def _await_quiet(received: Received, expected: int) -> None:
-    """Who was told to begin anew is told less."""
+    """Waits until all events are there, or none arrived for two seconds: a client that must resume gets fewer."""
     count = -1
     while len(received.numbers) < expected and count != len(received.numbers):
         count = len(received.numbers)

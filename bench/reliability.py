@@ -1,4 +1,6 @@
-"""What must hold while things break: the long forms of the fault tests as figures, each on a MongoDB of its own."""
+"""The promises that hold while things break: the long forms of the fault tests as figures, each on a MongoDB of its
+own.
+"""
 
 import asyncio
 import os

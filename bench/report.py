@@ -36,7 +36,10 @@ def _table(figures: Sequence[Figure]) -> str:
 
 
 def _plot(figures: Sequence[Figure]) -> str:
-    """One bar for each figure: how much of what its goal allows it takes. What ends left of the line is met."""
+    """One bar for each figure: its share of the value that its goal allows.
+
+    A bar that ends left of the line meets its goal.
+    """
     height = TOP + ROW * len(figures) + 10
     line = LABELS + WIDTH / LONGEST
     parts = [

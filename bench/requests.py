@@ -112,7 +112,7 @@ def _options(index: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _figures(costs: Mapping[str, Mapping[str, Costs]], note: str) -> Iterator[Figure]:
-    """Of this checkout; what the other one cost stands in the table that was printed."""
+    """The figures of this checkout; those of the other one are in the table that was printed."""
     for name, sides in costs.items():
         ours, floor = sides[OURS], sides[FLOOR]
         text = f"{ours} of service and MongoDB, the floor {floor}; {note}"

@@ -1,4 +1,4 @@
-"""What the service takes before and beside its requests: time to start, and memory."""
+"""The resources of the service besides its requests: time to start, and memory."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ def measure_start(settings: Settings, *, rounds: int) -> list[Figure]:
 
 
 def _start(settings: Settings, *, then_kill: bool = False) -> float:
-    """The seconds of one start, which ends as it is told to: stopped, or killed together with its MongoDB."""
+    """The seconds of one start. The service is then stopped, or killed together with its MongoDB."""
     started = perf_counter()
     with service_process(settings) as server:
         seconds = perf_counter() - started
@@ -72,7 +72,7 @@ def _kill(pid: int) -> None:
 
 
 def measure_memory(settings: Settings) -> list[Figure]:
-    """Of each of two workers, after some thousand requests, and with what only some projects use."""
+    """The memory of each of two workers, after some thousand requests, and with features that only some projects use."""
     goal = Goal("<=", 110)
     with staged(settings, "--workers", "2") as (stage, project):
         request = Request("GET", "/auth-collections/users?limit=20", stage.keyed)

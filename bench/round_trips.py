@@ -1,4 +1,4 @@
-"""How many commands each request sends to MongoDB."""
+"""The number of commands each request sends to MongoDB."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ REQUESTS = 200
 
 
 def measure_round_trips(settings: Settings) -> list[Figure]:
-    """The median of the commands of a request: now and then one brings a slice of a limit, or reads a project anew."""
+    """The median of the commands of a request: a few requests also take a slice of a limit, or read the project again."""
     recorder = CommandRecorder()
     monitoring.register(recorder)
     return asyncio.run(_measure(settings, recorder))

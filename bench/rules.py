@@ -1,4 +1,4 @@
-"""What access rules cost: a list by rule beside the same list by API key, and what MongoDB examines under each example."""
+"""The cost of access rules: a list by rule beside the same list by API key, and the keys and documents of each example."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ from service.settings import Settings
 
 PREFIX, AGAINST_PREFIX = "bench_rules_", "bench_there_"
 MANY, FEW, PEOPLE = 100_000, 2_000, 20_000
-# Of so many records one is the user's own.
+# One record in so many is the user's own.
 OWN_EVERY = 5_000
 OWN_FEW = 5
 # The collection of each example that lists are made of; the others of its schemas are what its rules look at.

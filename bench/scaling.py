@@ -1,4 +1,6 @@
-"""What more workers, services and members of a replica set change: figures without a goal, for they depend on the cores."""
+"""The effect of more workers, services and members of a replica set: figures without a goal, for they depend on the
+cores.
+"""
 
 import asyncio
 import os
@@ -70,7 +72,9 @@ async def _send(servers: Sequence[Server], request: Request, count: int) -> None
 
 
 def busy_seconds() -> float:
-    """What all cores of the machine have worked since it started (proc(5), /proc/stat: user nice system idle iowait ...)."""
+    """The seconds all cores of the machine have worked since it started (proc(5), /proc/stat: user nice system idle
+    iowait ...).
+    """
     ticks = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,6 @@
-"""How fast `auth-collections seed` stores documents: a JSON Lines file, a fresh embedded database, the whole command timed."""
+"""The rate at which `auth-collections seed` stores documents: a JSON Lines file, a fresh embedded database, the whole
+command.
+"""
 
 import argparse
 import json

@@ -1,4 +1,6 @@
-"""What sessions cost: a refresh beside a profile, beside the bare floor too, and a profile beside that of another checkout."""
+"""The cost of sessions: a refresh beside a profile and beside the bare floor, and a profile beside that of another
+checkout.
+"""
 
 import asyncio
 import json

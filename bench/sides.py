@@ -1,6 +1,6 @@
-"""What a request costs on both sides: the CPU of the server that answers it, and that of the MongoDB it asks.
+"""The cost of a request on both sides: the CPU of the server that answers it, and that of the MongoDB it asks.
 
-The sides of a comparison take turns in blocks of a quarter of a second, so that whatever else the machine does meets all.
+The sides of a comparison take turns in blocks of a quarter of a second, so that other work of the machine meets all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What one operation cost one side, in each round."""
+    """The cost of one operation on one side, in each round."""
 
     rounds: Sequence[Cost]
 

@@ -24,7 +24,9 @@ AGAIN_SECONDS = 0.5
 
 @dataclass(slots=True)
 class Received:
-    """What came over all sockets: frames by their type; and of changes, the number in the document and when it came."""
+    """The frames that arrived over all sockets, by type; for changes, the number in the document and the time of
+    arrival.
+    """
 
     frames: Counter[bytes] = field(default_factory=Counter)
     numbers: list[tuple[int, float]] = field(default_factory=list)
@@ -38,7 +40,7 @@ class Received:
 
 
 class LiveClient(asyncio.Protocol):
-    """One socket. `accepted` says whether the service took it; it does not read more than that until it is told to."""
+    """One socket. `accepted` is true if the service took it; the client reads nothing more until it is asked to."""
 
     __slots__ = ("_buffer", "_received", "_transport", "accepted")
 

@@ -82,7 +82,7 @@ def change_documents(stage: Stage, ids: Sequence[str]) -> list[Request]:
 
 
 def declare_documents(stage: Stage) -> list[str]:
-    """Makes the collection anew, with CHANGED documents, and returns their ids."""
+    """Creates the collection again, with CHANGED documents, and returns their ids."""
     with httpx2.Client(base_url=stage.server.url, headers=dict(stage.keyed), timeout=30) as http:
         http.delete(f"/api/collections/{COLLECTION}")
         http.post("/api/collections", json={"name": COLLECTION, "schema": SCHEMA}).raise_for_status()

@@ -1,4 +1,5 @@
-"""How fast documents go in and out as files, what memory that takes, and what another project feels of it.
+"""The rate at which documents go in and out as files, the memory that takes, and the latency of another project
+meanwhile.
 
 `scripts/bench_transfers [DOCUMENTS]`: one worker on an embedded MongoDB of its own; 100,000 documents without a number.
 """
@@ -96,7 +97,7 @@ def _export(server: Server, format_: str) -> int:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """What a process has used of the processor (proc(5), fields utime and stime)."""
+    """The CPU seconds of a process (proc(5), fields utime and stime)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

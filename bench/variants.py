@@ -1,7 +1,7 @@
-"""How soon the first thumbnail of a photograph is there, and what others feel while 20 are made at once.
+"""The seconds until the first thumbnail of a photograph is there, and the latency of other requests while 20 are made.
 
-`scripts/bench_variants [--rounds N] [PICTURE]`: two workers on an embedded MongoDB of their own. Without a picture, one of
-12 megapixels that is as hard to decode as a photograph. Fails where a variant is not answered with 200.
+`scripts/bench_variants [--rounds N] [PICTURE]`: two workers on an embedded MongoDB of their own. Without a picture, one
+of 12 megapixels that is as hard to decode as a photograph. Fails if a variant is not answered with 200.
 """
 
 import argparse

@@ -124,7 +124,7 @@ async def call(app: Any, method: str, target: str, *, headers: dict[str, str], p
 def note(frame: FrameType, event: str, _: object) -> None:
     """Notes the file of each function of the service that is called while a request is traced.
 
-    What MongoDB's driver calls in the middle of a command, in place of its own functions, is a part of the driver to a reader.
+    A function that the driver calls in place of its own, in the middle of a command, counts as a part of the driver.
     """
     if (
         event == "call"
@@ -137,7 +137,7 @@ def note(frame: FrameType, event: str, _: object) -> None:
 
 
 def is_part_of_driver(frame: FrameType) -> bool:
-    """Whether the driver called this, or what stands in place of the driver's own did."""
+    """True if the driver called this frame, or if a function in place of the driver's own did."""
     caller = frame.f_back
     while caller and caller.f_code.co_filename.endswith(IN_PLACE):
         caller = caller.f_back
@@ -145,8 +145,9 @@ def is_part_of_driver(frame: FrameType) -> bool:
 
 
 def starts(frame: FrameType) -> bool:
-    """Whether this is a function's beginning: neither a coroutine that goes on (dis, RESUME: 0 is the start of a function)
-    nor a generator that is closed, which does so where it last gave something.
+    """True at the start of a function (dis, RESUME: 0 is the start of a function).
+
+    A coroutine that goes on is no start, nor is a generator that is closed, which resumes at its last yield.
     """
     return frame.f_code.co_code[frame.f_lasti] == RESUME and frame.f_code.co_code[frame.f_lasti + 1] == 0
 
@@ -294,7 +295,7 @@ def describe_requests(site: Site, token: str) -> dict[str, Callable[[], Awaitabl
 
 
 async def walk_callback(site: Site) -> None:
-    """The callback of somebody who signed in before."""
+    """The callback of a user who has signed in before."""
     await site.ask("GET", await sign_in(site, "ada"))
     target = await sign_in(site, "ada")
     await note_walk(site, "callback", lambda: site.ask("GET", target))
