@@ -47,7 +47,7 @@ def main(
 
 
 def abort_uploads(uploads: int, *, seed: int, target: Target) -> dict[str, int]:
-    """What `cut_short` counts, with two workers on a MongoDB of their own."""
+    """Returns the counts of `cut_short`, with two workers on a MongoDB of their own."""
     with (
         TemporaryDirectory() as folder,
         mongod(Path(folder)) as database,
@@ -64,7 +64,7 @@ class Mongod:
     pid: int
 
     def kill_and_await(self) -> None:
-        """Whoever embeds it sees that it died, and starts another."""
+        """Kills the MongoDB and waits until the service that embeds it has started another as primary."""
         killed = self.pid
         os.kill(killed, signal.SIGKILL)
         wait_until(lambda: _pid(self.uri) not in {None, killed}, 60)
@@ -108,7 +108,7 @@ def _is_primary(uri: str) -> bool:
 
 @dataclass
 class Run:
-    """What the senders share: the seed's draws, and what became of the uploads so far."""
+    """State the senders share: the seed's draws, and the outcomes of the uploads so far."""
 
     server: Server
     target: Target
@@ -197,7 +197,7 @@ FAULTS = (
 
 
 def left_behind(server: Server, target: Target, swept: str) -> dict[str, int]:
-    """What a sweep removed, and the faults it left: all must be 0."""
+    """The number of files a sweep removed, and the faults it left: all must be 0."""
     database = server.database
     files = {_image(file["_id"]) for file in database["files.files"].find({}, {"_id": 1})}
     names = list(target.names(database))
@@ -216,7 +216,7 @@ def left_behind(server: Server, target: Target, swept: str) -> dict[str, int]:
 
 
 def _image(name: str) -> str:
-    """Of a variant, the image that it goes with."""
+    """The id of the image; for a variant, of the image it was made from."""
     return name.partition("~")[0]
 
 

@@ -1,4 +1,4 @@
-"""What one project does at its limits, all at once, from a process of its own."""
+"""Loads one project up to all its limits at once, from a process of its own."""
 
 import asyncio
 import json
@@ -78,7 +78,10 @@ async def _attack(pipe: Pipe, port: int, tenant: Tenant, names: Sequence[str]) -
 
 
 async def _repeat(port: int, step: Step, statuses: Counter[int]) -> None:
-    """One client; 0 counts connections that broke. What is refused is tried again a moment later, as clients do."""
+    """One client; status 0 counts connections that broke.
+
+    It repeats a refused request a moment later, as clients do.
+    """
     connection = Connection(port)
     while True:
         try:

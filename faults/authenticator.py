@@ -1,4 +1,4 @@
-"""An authenticator and its browser, as software: makes passkeys and signs with them, and does wrong what it is told to."""
+"""An authenticator and its browser, as software: makes passkeys, signs with them, and misbehaves on request."""
 
 import base64
 import hashlib
@@ -36,7 +36,7 @@ def new_key(algorithm: int = -7) -> Key:
 
 @dataclass
 class SoftPasskey:
-    """One passkey; `handle` is the user's, as it was told when it was made."""
+    """One passkey; `handle` is the user's, as the service gave it at creation."""
 
     key: Key
     id: bytes = field(default_factory=lambda: secrets.token_bytes(32))
@@ -64,7 +64,7 @@ class SoftPasskey:
 
 @dataclass(frozen=True)
 class Page:
-    """Where the browser is, and what it says of it. `says` replaces fields of the client data."""
+    """The page's origin and the browser's client data for it. `says` replaces fields of the client data."""
 
     origin: str
     rp_id: str | None = None
@@ -85,7 +85,7 @@ class SoftAuthenticator:
         self.passkeys: list[SoftPasskey] = []
 
     def create(self, options: Mapping[str, Any], page: Page) -> dict[str, Any]:
-        """What the browser answers to `publicKey` of a page that makes a passkey."""
+        """Returns the browser's answer to `publicKey` of a page that makes a passkey."""
         passkey = SoftPasskey(new_key(self.algorithm), handle=decode(options["user"]["id"]))
         self.passkeys.append(passkey)
         key = cbor.encode(passkey.public_key)
@@ -99,7 +99,9 @@ class SoftAuthenticator:
         return _credential(passkey, response)
 
     def get(self, options: Mapping[str, Any], page: Page, passkey: SoftPasskey | None = None) -> dict[str, Any]:
-        """What the browser answers to `publicKey` of a page that asks for a passkey, with the newest if it is not told one."""
+        """Returns the browser's answer to `publicKey` of a page that asks for a passkey; signs with the newest unless
+        one is given.
+        """
         used = passkey or self.passkeys[-1]
         used.counter += self.counting
         data = self._data(page.rp_id or options["rpId"], used, self.flags)

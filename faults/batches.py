@@ -41,7 +41,7 @@ def main(
 
 
 class BatchRun(Run):
-    """What the senders of batches share; `ids` are those of the orders."""
+    """State the senders of batches share; `ids` are those of the orders."""
 
     def await_work(self) -> None:
         """Some batches more: a worker that has just begun has done nothing yet that a kill could halve."""
@@ -95,7 +95,7 @@ def _ledger(sender: int) -> str:
 def kill_workers_on(
     uri: str, kills: int, *, seed: int, tell_round: Callable[[str], None] | None = None
 ) -> dict[str, int]:
-    """What clients were told, and what is stored, on a MongoDB that gives transactions of killed workers up soon."""
+    """Compares acknowledged answers with stored records, on a MongoDB that soon aborts transactions of killed workers."""
     with serving(uri, "f_batches_", workers=WORKERS) as server:
         for name, schema in SCHEMAS.items():
             server.request("POST", "/api/collections", json={"name": name, "schema": schema}).raise_for_status()

@@ -19,7 +19,7 @@ from faults.starts import STOP_SECONDS, Process, run_command, start_command, sto
 READY_SECONDS = 180.0
 # So much of a log is shown.
 LOGGED = 4_000
-# Reading the system's certificates anew for each client would take longer than what most are used for.
+# Loading the system's certificates for each client would take longer than most clients live.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 KEY = base64.b64encode(b"s" * 32).decode()
 
@@ -47,7 +47,7 @@ def free_port() -> int:
 
 @contextmanager
 def serving(shell: Shell, *arguments: str, **changes: str) -> Iterator[Process]:
-    """`serve`, gone afterwards. Where the block fails, the error says what it logged."""
+    """Runs `serve` and stops it at the end. If the block fails, the error carries the end of the process's log."""
     environment = shell.environment | changes
     with start_command(["serve", *arguments], environment, stdout=PIPE, stderr=PIPE) as process:
         try:

@@ -1,4 +1,4 @@
-"""What counting costs: the CPU of one request to a project under limits, against one under none, in turns."""
+"""The cost of counting: the CPU of one request to a project under limits, against one under none, in turns."""
 
 import statistics
 import time

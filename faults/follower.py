@@ -1,4 +1,4 @@
-"""A client of /realtime that comes back whenever its socket ends, and notices whatever it was told wrongly."""
+"""A client of /realtime that reconnects whenever its socket ends, and counts every wrong message."""
 
 import asyncio
 import json
@@ -13,9 +13,9 @@ from websockets.exceptions import WebSocketException
 Frame = dict[str, Any]
 ID = "f"
 LIMIT = 1_000
-# What is refused while the database is away, and not for good.
+# Errors that pass once the database is back.
 PASSING = frozenset({"unavailable", "busy", "query_too_slow"})
-# How long it stays away at most: long enough that something is missed, and short of what is too much to be told.
+# Seconds away at most: long enough to miss changes, and short of the gap that forces a resync.
 AWAY_SECONDS = 0.3
 CONNECT_SECONDS = 10.0
 
@@ -23,9 +23,9 @@ CONNECT_SECONDS = 10.0
 class Follower:
     """Keeps `records` in step with a query of `collection`, whose documents are changed one version at a time.
 
-    `tally` counts what came: snapshots, resumed, resyncs, changes. `faults` counts what must not be: an `enter` of what is
-    there, a `change` of what was told before, or whose forerunner never came, a `leave` of what is not there, a snapshot
-    that is older than what was told before.
+    `tally` counts the messages: snapshots, resumed, resyncs, changes. `faults` counts messages that must not come: an
+    `enter` of a record that is there, a `change` that was delivered before or skips a version, a `leave` of a record
+    that is not there, a snapshot older than an earlier message.
     """
 
     def __init__(self, port: int, key: str, collection: str, where: dict[str, Any], chance: random.Random) -> None:

@@ -24,7 +24,7 @@ MEGABYTE = 1_000_000
 
 @dataclass
 class Outcome:
-    """What clients saw while the database was stopped and afterwards; memory in bytes."""
+    """The answers clients got while the database was stopped and afterwards; memory in bytes."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     slowest: float = 0.0

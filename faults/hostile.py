@@ -31,7 +31,10 @@ READERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """What readers of profiles saw: milliseconds, and answers other than 200. `live` is of an answer without MongoDB."""
+    """The latency of reads of profiles in milliseconds, and answers other than 200.
+
+    `live` is of an answer without MongoDB.
+    """
 
     requests: int
     failures: int
@@ -75,7 +78,7 @@ def main() -> None:
 def attack_all(
     uri: str, running: AbstractContextManager[Site], attacks: Sequence[Sequence[str]], arguments: argparse.Namespace
 ) -> bool:
-    """Whether the other project was within bounds beside each."""
+    """Returns True if the other project stayed within bounds beside each attack."""
     with running as site:
         mongod = mongod_of(uri)
         if any(name in PAIRS for names in attacks for name in names):
@@ -86,9 +89,10 @@ def attack_all(
 
 
 def compare(site: Site, mongod: int, names: Sequence[str], arguments: argparse.Namespace) -> bool:
-    """Prints what is felt alone and beside the attacks `names`, the ratio of the medians of p99, and the workers' memory.
+    """Prints the latencies alone and beside the attacks `names`, the ratio of the medians of p99, and the workers'
+    memory.
 
-    Whether both are within bounds, and every read was answered.
+    Returns True if both are within bounds and every read was answered.
     """
     seconds, rounds = arguments.seconds, arguments.rounds
     for pid in site.service.workers():

@@ -54,7 +54,7 @@ def tell(report: dict[str, int]) -> None:
 
 @dataclass
 class Run:
-    """What the senders share: the id that each number was answered with, and what else became of requests.
+    """State the senders share: the id in the answer to each number, and the other outcomes of requests.
 
     `numbers` are the next of each sender.
     """
@@ -128,7 +128,7 @@ class Run:
             time.sleep(0.1)
 
     def compare(self) -> dict[str, int]:
-        """What is stored, and the faults in it."""
+        """Counts the stored records and the faults in them."""
         database = self.server.database
         stored: dict[str, Any] = {each["_id"]: each["data"]["number"] for each in database["c_things"].find()}
         times = Counter(stored.values())
@@ -144,7 +144,7 @@ class Run:
 def kill_workers_on(
     uri: str, kills: int, *, seed: int, tell_round: Callable[[str], None] | None = None
 ) -> dict[str, int]:
-    """What clients were told, and what is stored, on a MongoDB that gives transactions of killed workers up soon."""
+    """Compares acknowledged answers with stored records, on a MongoDB that soon aborts transactions of killed workers."""
     with serving(uri, "f_idempotency_", workers=WORKERS) as server:
         schema = {"number": {"type": "integer"}}
         server.request("POST", "/api/collections", json={"name": "things", "schema": schema}).raise_for_status()
@@ -152,7 +152,7 @@ def kill_workers_on(
 
 
 def kill_in_rounds(run: Run, kills: int, seed: int, tell_round: Callable[[str], None] | None) -> dict[str, int]:
-    """After each round nothing is under way, and what is stored is looked at and told."""
+    """Kills workers in rounds; after each, with no request under way, compares and reports the stored records."""
     chance = random.Random(seed)  # noqa: S311 - a fixed seed repeats the draws
     found: dict[str, int] = {}
     while (left := kills - run.outcomes["kills"]) > 0:

@@ -26,7 +26,7 @@ SEED = 20_261_120
 
 @dataclass
 class Outcome:
-    """What clients were told, and what is stored afterwards."""
+    """The answers clients got, and the state of the database afterwards."""
 
     kills: int = 0
     restarted: int = 0

@@ -18,7 +18,7 @@ PREFIX = "f_limits_"
 
 @dataclass(frozen=True)
 class Count:
-    """How often each status was answered; 0 stands for a connection that broke."""
+    """The number of answers by status; 0 stands for a connection that broke."""
 
     statuses: Counter[int]
 

@@ -43,7 +43,7 @@ SECONDS = 120.0
 
 @dataclass
 class Report:
-    """What became of the mails; `times` is how often each came, by its Message-ID."""
+    """The outcome of the mails; `times` counts the arrivals of each by its Message-ID."""
 
     mails: int = 0
     kills: int = 0
@@ -127,7 +127,10 @@ class Post:
     opened: list[Handed] = field(default_factory=list)
 
     def count(self) -> None:
-        """What was taken in all. Only at the end, for a server that closes still takes what it is just being handed."""
+        """Counts the mails of all servers.
+
+        Call it at the end: a closing server still takes the mail that is being sent to it.
+        """
         self.report.times.update(message["Message-ID"] for handed in self.opened for message in handed.messages)
 
     async def run(self, chance: random.Random, done: Callable[[], bool]) -> None:

@@ -17,7 +17,9 @@ USER, PASSWORD = "mailer", "p@ss/word:1"
 
 @dataclass
 class Handed:
-    """What the server took, and how it answers: each of `answers` is for one recipient, or one content, then 250 again."""
+    """The mails the server took, and its answers: each of `answers` is for one recipient or one content, then 250
+    again.
+    """
 
     messages: list[EmailMessage] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
@@ -81,5 +83,5 @@ async def mail_server(
         for connection in connections:
             if connection.transport is not None:
                 connection.transport.close()
-        # What is aborted is closed on the loop's next turn.
+        # An aborted connection is closed on the loop's next turn.
         await asyncio.sleep(0.01)

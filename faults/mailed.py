@@ -16,7 +16,7 @@ NUMBERS = count()
 
 
 class Mailbox:
-    """What was mailed from the application, in projects with `EMAIL_VERIFICATION=optional` and no mail server."""
+    """The mails of the application, in projects with `EMAIL_VERIFICATION=optional` and no mail server."""
 
     def __init__(self, app: Application, http: httpx2.AsyncClient, key: str, secret: bytes | None = None) -> None:
         self._flows = app.services.databases.system["flows"]
@@ -33,7 +33,7 @@ class Mailbox:
         return "/auth-collections/confirm", {"token": mail.link.partition("?t=")[2]}
 
     async def _sign_up(self) -> tuple[str, Contents]:
-        """Somebody new, and the mail."""
+        """Signs up a new user and returns the flow's id and the mail."""
         body = {"email": f"r{next(NUMBERS)}@example.com", "password": "correct horse"}
         answer = await self._http.post("/auth-collections/signup", json=body, headers=headers(self._key))
         flow_id = answer.json()["flow_id"]

@@ -27,9 +27,9 @@ NUMBERS = [0, 1, -1, 2**53 + 1, 1.0, 0.5, float(2**53)]
 SCALARS = [*NUMBERS, True, False, "", "a", "b", "1", "é", "\U0001f600", "\uffff", *MOMENTS]
 CORPUS = 500
 LONG = 40
-# Asked of the same records.
+# Trees evaluated on the same records.
 TREES = 100
-# Of which one is the field, where for `eq` an element is enough.
+# Values of which a field has one; for `eq` an element of an array is enough.
 WHOLE: list[Any] = [[], {}, ["a"], [["a"]], [None], {"a": 1}, {"a": None}]
 COMPARED = ("eq", "ne", "gt", "gte", "lt", "lte")
 LISTED = ("in", "nin", "hasall")
@@ -41,7 +41,7 @@ Record = dict[str, Any]
 
 @dataclass
 class Outcome:
-    """How many comparisons were made, of how many trees, how many of those found some records and not all, which differ."""
+    """Counts: comparisons made, trees compared, trees that matched some records and not all; and the trees that differ."""
 
     comparisons: int = 0
     trees: int = 0
@@ -93,7 +93,7 @@ def random_tree(chance: random.Random, depth: int = 3) -> Tree:
 
 
 def differs(collection: Collection[Record], stored: Sequence[Reading], tree: Tree, outcome: Outcome) -> bool:
-    """Whether the two find different records; counted in `outcome`. `stored` is read once for all trees."""
+    """Returns True if the two find different records, and counts in `outcome`. `stored` is read once for all trees."""
     judge = compile_tree(tree)
     found = {record["_id"] for record in collection.find(to_filter(tree), {"_id": 1})}
     outcome.trees += 1

@@ -44,7 +44,7 @@ class Member:
         return MongoClient(f"mongodb://{self.host}/?directConnection=true", serverSelectionTimeoutMS=2_000)
 
     def hello(self) -> dict[str, Any]:
-        """What it says of itself; empty while it does not answer."""
+        """The member's answer to `hello`; empty while it does not answer."""
         try:
             with self.client() as client:
                 return client.admin.command("hello")
@@ -59,7 +59,7 @@ class Member:
         self.process = self._spawn()
 
     def running(self) -> bool:
-        """Whether it lives; one that ended of itself says why in its log."""
+        """True while the process lives; if it ended of itself, the assertion shows its log."""
         assert self.process.poll() is None, self.log()
         return True
 
@@ -123,7 +123,7 @@ class ReplicaSet:
         return True
 
     def states(self) -> str:
-        """What each member says of itself and of the others, with the end of its log, for whoever looks into a failure."""
+        """Each member's view of itself and of the others, with the end of its log, to explain a failure."""
         return "\n\n".join(f"{member.host}: {member.hello()}\n{member.log()}" for member in self.members)
 
 

@@ -1,7 +1,7 @@
-"""What works once, asked for by several at the same time, at two processes of the service.
+"""Races for proofs that work once, by several requests at the same time, at two processes of the service.
 
 `python -m faults once [--kind svc-code …] [--races 10000] [--at-once 4]`. A code, the nonce of an ID token, or a second
-factor is won twice where two of those who send it get a token. Fails unless each is won by exactly one.
+factor is won twice if two of the requests that send it get a token. Fails unless each is won exactly once.
 """
 
 import asyncio
@@ -53,7 +53,10 @@ Make = Callable[[], Awaitable[Asked]]
 
 @dataclass
 class Report:
-    """What became of the races. One that nobody won, and in which MongoDB was too slow for somebody, is `undecided`."""
+    """The outcome of the races.
+
+    A race without a winner, in which MongoDB was too slow for a request, is `undecided`.
+    """
 
     races: int = 0
     lost: int = 0
@@ -130,7 +133,7 @@ async def make_tokens(app: Application, key: str, provider: Provider) -> Make:
 
 
 class Kind(StrEnum):
-    """What is raced for."""
+    """The proofs that are raced for."""
 
     SVC_CODE = "svc-code"
     NONCE = "nonce"
@@ -153,7 +156,7 @@ def main(
 
 
 async def _run(kinds: Sequence[Kind], races: int, at_once: int) -> bool:
-    """Whether something was won twice, or by nobody."""
+    """Returns True if a proof was won twice, or by no request."""
     failed = False
     async with _served() as (app, clients, key):
         with running_provider() as provider:

@@ -1,8 +1,9 @@
-"""Whether the time of an answer tells who has an account, in a project with PRIVATE_ACCOUNTS.
+"""Tests that the time of an answer does not reveal accounts, in a project with PRIVATE_ACCOUNTS.
 
-`python -m faults privacy [--samples 200]`. Addresses with an account of each kind and without one are asked about in turns,
-over the whole application in this process; the times of each kind are compared with those of strangers by a Mann-Whitney
-test. Fails where p is 0.01 or less, divided by the number of comparisons: one of a hundred is below it by chance.
+`python -m faults privacy [--samples 200]`. Addresses with an account of each kind and without one are asked about in
+turns, over the whole application in this process; the times of each kind are compared with those of strangers by a
+Mann-Whitney test. Fails if p is 0.01 or less, divided by the number of comparisons: one of a hundred is below it by
+chance.
 """
 
 import asyncio

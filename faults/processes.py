@@ -111,7 +111,7 @@ def wait_live(service: Service) -> None:
 
 @asynccontextmanager
 async def administration(uri: str, prefix: str) -> AsyncIterator[ProjectAdmin]:
-    """What makes projects in the database of a service that runs with this key and this DATABASE_PREFIX."""
+    """The administration of projects in the database of a service with this key and this DATABASE_PREFIX."""
     settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=prefix, secret_key=SecretStr(KEY))
     services = build_services(settings)
     try:

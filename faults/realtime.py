@@ -1,8 +1,8 @@
-"""Sockets that break, a primary that is killed and workers that are killed, under writes: what those who follow are told.
+"""Breaks sockets, kills the primary and kills workers, under writes, and checks the messages of the followers.
 
-`python -m faults realtime [--reconnects 100] [--kills 100] [--workers 20]`. A replica set of one member and a service of two
-workers. After every tenth fault the writes pause: once each follower has been told of a last document, what it has must be what
-a list finds then. Fails unless nothing was lost, doubled or wrong.
+`python -m faults realtime [--reconnects 100] [--kills 100] [--workers 20]`. A replica set of one member and a service
+of two workers. After every tenth fault the writes pause: once each follower has the event of a last document, its
+records must be those that a list finds then. Fails unless no record was lost, doubled or wrong.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ FAULTS_TO_A_LOOK = 10
 
 @dataclass
 class Outcome:
-    """What was done, and what the followers were told of it."""
+    """The faults and writes of a run, and the messages of the followers."""
 
     reconnects: int = 0
     kills: int = 0
@@ -229,7 +229,7 @@ def main(
     workers: Annotated[int, typer.Option(help="How often a worker is killed.", min=0)] = 20,
     seed: Annotated[int, typer.Option(help="Of what is done when.")] = SEED,
 ) -> None:
-    """Break what followers depend on, and compare what they were told with what is stored."""
+    """Break what followers depend on, and compare their records with the stored ones."""
     outcome = asyncio.run(realtime(reconnects=reconnects, kills=kills, worker_kills=workers, seed=seed))
     typer.echo(f"realtime: {outcome}")
     if not outcome.is_good:

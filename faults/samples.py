@@ -53,6 +53,6 @@ def account(email: str = "ann@example.com", **data: Any) -> bytes:
 
 
 def stored(database: Database[dict[str, Any]]) -> dict[str, int]:
-    """How many of each are there, of users and all that files are made of."""
+    """The number of stored records: users, and all that files are made of."""
     names = ("users", "files.files", "files.chunks", "uploads")
     return {name: count for name in names if (count := database[name].count_documents({}))}

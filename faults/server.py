@@ -75,7 +75,7 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port), timeout=30)
 
     def command(self, *arguments: str) -> str:
-        """What a command of the service prints, on the same database."""
+        """The output of a command of the service, on the same database."""
         return run(self.environment, *arguments)
 
     def sweep(self) -> str:

@@ -43,7 +43,7 @@ TRIES, LATER_SECONDS = 30, 0.2
 
 @dataclass
 class Report:
-    """What became of the sessions."""
+    """The outcome of the sessions."""
 
     sessions: int = 0
     refreshes: int = 0
@@ -122,7 +122,7 @@ class Cost:
 
 
 async def measure_cost(app: Application, key: str, *, requests: int, rounds: int) -> Cost:
-    """Of refreshes each of which is sent the token that the one before it gave, and of profiles in between."""
+    """The cost of refreshes, each with the refresh token of the one before it, and of profiles in between."""
     project = await app.services.projects.by_api_key(key)
     user = await project.users.find_by_email(ACCOUNT["email"])
     if user is None:

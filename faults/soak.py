@@ -26,7 +26,7 @@ UPLOAD_BYTES = 300_000
 FIRST_SECONDS = 60.0
 SEED = 20_261_121
 THINGS = "/api/collections/things/documents"
-# Of a hundred connections so many end in the middle of a request.
+# Connections of a hundred that end in the middle of a request.
 CUT_SHORT = 20
 # A freed byte may stay with the process; more than so much a minute is a leak.
 MEBIBYTE = 2**20
@@ -35,7 +35,7 @@ Step = Callable[[Connection], Awaitable[tuple[int, dict[str, str]]]]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the workers hold together: resident bytes, open descriptors."""
+    """Resources of the workers together: resident bytes, open descriptors."""
 
     memory: int
     descriptors: int

@@ -31,7 +31,7 @@ MARGIN_SECONDS = 60.0
 
 
 def stand_still(*_: object) -> None:
-    """What a signal runs, it runs in the thread of the event loop."""
+    """Blocks the event loop: a signal handler runs in the loop's thread."""
     time.sleep(3_600)
 
 

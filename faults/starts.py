@@ -14,7 +14,7 @@ from typing import IO, Any, Self
 
 ROOT = Path(__file__).parent.parent
 RUN_SECONDS = 120.0
-# How long a command has to end when it is asked to, and how long what it had started may live after it was killed.
+# Seconds a command has to stop on request, and seconds its own processes may live after it was killed.
 STOP_SECONDS = 35.0
 LEFT_SECONDS = 5.0
 NOWHERE = subprocess.DEVNULL
@@ -25,7 +25,7 @@ Output = int | IO[Any]
 class Reader:
     """Reads a pipe to its end in a thread of its own, and closes it.
 
-    What a process has started can keep its pipes open after it: then the thread waits for the end, and nobody for the thread.
+    The children of a process can keep its pipes open after it; only this thread waits for them then.
     """
 
     def __init__(self, pipe: IO[str] | None) -> None:
@@ -154,7 +154,7 @@ class Zygote:
 
 
 def _ends(output: Output, nothing: int, opened: ExitStack) -> tuple[int | None, int]:
-    """Where to read what is written, if that was asked for, and where to write it."""
+    """Returns the descriptor to read output from, if a pipe was asked for, and the descriptor to write it to."""
     if output == subprocess.PIPE:
         ours, theirs = os.pipe()
         opened.callback(os.close, theirs)
@@ -167,7 +167,7 @@ _zygotes: list[Zygote] = []
 
 @contextmanager
 def forking() -> Iterator[None]:
-    """What is started within is a fork, where the platform has what that needs."""
+    """Starts commands within the block as forks, if the platform has what that needs."""
     zygote = Zygote()
     _zygotes.append(zygote)
     try:
@@ -190,7 +190,7 @@ def start_command(
 
 
 def run_command(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """What `auth-collections` said and how it ended; raises TimeoutExpired after two minutes."""
+    """Returns the output and exit status of `auth-collections`; raises TimeoutExpired after two minutes."""
     with start_command(arguments, environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         out, err = process.communicate(timeout=RUN_SECONDS)
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)

@@ -1,6 +1,6 @@
-"""Random filter trees, asked of the service and of a reference that reads them naively in Python; both must find the same.
+"""Random filter trees, evaluated by the service and by a naive reference in Python; both must find the same.
 
-`scripts/fuzz trees --count 10000` runs as many as it is told on a MongoDB of its own; the suite runs a few hundred.
+`scripts/fuzz trees --count 10000` runs that many on a MongoDB of its own; the suite runs a few hundred.
 """
 
 import argparse
@@ -96,7 +96,7 @@ Records = Mapping[str, Mapping[str, Record]]
 
 @dataclass
 class Outcome:
-    """How many trees were asked, how many found something but not everything, and those that differ."""
+    """The number of trees asked, the number that found some records but not all, and the trees that differ."""
 
     asked: int = 0
     telling: int = 0
@@ -167,7 +167,7 @@ async def ask(target: Target, kind: str, where: Record, filters: Record) -> http
 
 
 class Reference:
-    """What a tree means, read as `docs/queries.md` says it, one record after the other."""
+    """Evaluates a tree by the text of `docs/queries.md`, one record after the other."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -206,7 +206,9 @@ class Reference:
 
 
 def expanded(record: Record, path: str) -> list[Any]:
-    """What stands at a path, and the elements of an array there; nothing, not even null, behind an array of plain values."""
+    """The value at a path, and the elements of an array there; empty, without even null, behind an array of plain
+    values.
+    """
     value: Any = record
     for part in path.split("."):
         if isinstance(value, list):
@@ -330,7 +332,7 @@ def random_where(chance: random.Random, kind: str, records: Records, *, depth: i
 
 
 def lookups(where: Record) -> int:
-    """How many searches for related records a tree needs: one for each relation that an object follows."""
+    """The number of searches for related records a tree needs: one for each relation that an object follows."""
     hops, inner = set[tuple[str, ...]](), 0
     for key, value in where.items():
         if key in {"and", "or", "not"}:

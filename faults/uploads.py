@@ -1,4 +1,7 @@
-"""What uploads go to: the picture of a user, or the files of a document. Each makes requests, and knows what records name."""
+"""The targets of uploads: the picture of a user, or the files of a document.
+
+Each makes requests, and finds the named files.
+"""
 
 import random
 from collections.abc import Iterator

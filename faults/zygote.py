@@ -25,7 +25,7 @@ DESCRIPTORS = 4
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a command begins with; `descriptors` are its stdin, stdout and stderr, and the reply socket."""
+    """The parameters of a command; `descriptors` are its stdin, stdout and stderr, and the reply socket."""
 
     arguments: list[str]
     environment: dict[str, str]
@@ -34,7 +34,7 @@ class Start:
 
 
 def await_start(channel: socket.socket) -> Start:
-    """Returns once for each command, in a process for it alone; ends where nobody can ask any more."""
+    """Returns once for each command, in a process for it alone; exits when the channel is closed."""
     with selectors.DefaultSelector() as selector:
         selector.register(channel, selectors.EVENT_READ)
         while True:
@@ -46,7 +46,7 @@ def await_start(channel: socket.socket) -> Start:
 
 
 def _fork(selector: selectors.BaseSelector, channel: socket.socket) -> Start | None:
-    """What to begin with, in the new process; None in this one."""
+    """Returns the command in the new process, None in this one."""
     message, descriptors, _, _ = socket.recv_fds(channel, LARGEST_REQUEST, DESCRIPTORS)
     if not message:
         sys.exit()
@@ -69,7 +69,7 @@ def _report(selector: selectors.BaseSelector, ended: int, pid: int, reply: socke
 
 
 def _tell(reply: socket.socket, number: int) -> None:
-    """Whoever asked may have gone."""
+    """Sends a number; the receiver may have gone."""
     with suppress(OSError):
         reply.sendall(b"%d\n" % number)
 

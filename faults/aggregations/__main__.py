@@ -18,7 +18,7 @@ from service.observe.logging import configure_logging
 PREFIX = "f_aggregations_"
 SEED = 20261121
 SHOWN = 10
-# Of MongoDB's two engines; in bytes.
+# MongoDB's settings for the memory of a `$group`, one for each of its two engines; in bytes.
 GROUP_MEMORY = (
     "internalDocumentSourceGroupMaxMemoryBytes",
     "internalQuerySlotBasedExecutionHashAggApproxMemoryUseInBytesBeforeSpill",

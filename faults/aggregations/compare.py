@@ -17,7 +17,7 @@ from service.observe.metrics import CONNECTIONS_CLOSED
 
 TRIES = 5
 SIZES = (0, 1, 25, 60, 120)
-# What a large aggregation may be refused with; anything else is a fault.
+# The codes a large aggregation may be refused with; any other is a fault.
 TOO_LARGE = "aggregation_too_large"
 REFUSALS = {TOO_LARGE, "query_too_slow", "busy"}
 
@@ -50,7 +50,7 @@ class Target:
 
 @dataclass(slots=True)
 class Outcome:
-    """How many were asked, how each was answered, and what was not as it must be."""
+    """The number of aggregations by status, and those whose answer differed from the reference."""
 
     answers: Counter[str] = field(default_factory=Counter)
     faults: list[Any] = field(default_factory=list)
@@ -61,9 +61,9 @@ class Outcome:
 
 
 async def compare(target: Target, *, count: int, seed: int, starved: bool = False) -> Outcome:
-    """The rows of random aggregations over shops of several sizes beside those of the reference.
+    """Compares the rows of random aggregations over shops of several sizes with those of the reference.
 
-    Where MongoDB is `starved` of memory, they may be refused for that, and only for that.
+    A MongoDB that is `starved` of memory may refuse them for lack of memory, and for nothing else.
     """
     outcome, each = Outcome(), max(1, min(50, count // len(SIZES)))
     for number in range(0, count, each):

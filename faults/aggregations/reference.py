@@ -1,6 +1,7 @@
-"""What an aggregation of the orders of a shop gives, by docs/aggregations.md, one record after the other.
+"""Computes the rows of an aggregation of the orders of a shop by docs/aggregations.md, one record after the other.
 
-Not for hours and minutes in the zones whose clocks have been off by less than an hour, where the page leaves it to MongoDB.
+It does not cover hours and minutes in zones whose clocks were off by less than an hour, which the page leaves to
+MongoDB.
 """
 
 import math
@@ -205,7 +206,7 @@ def _compare(found: Any, operator: str, value: Any) -> bool:
 
 
 def is_equal(rows: Iterable[Any], others: Iterable[Any]) -> bool:
-    """Whether both have the same rows in the same order, but for the last digits of sums."""
+    """True if both have the same rows in the same order, but for the last digits of sums."""
     return _is_same(list(rows), list(others))
 
 

@@ -149,6 +149,6 @@ async def userinfo(request: Request) -> Response:
 
 
 async def elsewhere(request: Request) -> Response:
-    """Where a redirect of the provider leads; nobody should come here."""
+    """The target of the provider's redirects; a client that follows one is counted here."""
     _counted(request, "elsewhere")
     return JSONResponse({"access_token": "x", "sub": "sub-ada"})

@@ -1,4 +1,4 @@
-"""What the test provider holds: its keys, the codes and tokens it gave out, and how often it was called."""
+"""The state of the test provider: its keys, the codes and tokens it gave out, and its call counters."""
 
 import secrets
 import time
@@ -77,11 +77,11 @@ class Provider:
         return make(claims, self.key)
 
     def answer(self, authorize_url: str, account: str) -> str:
-        """What the browser of somebody who signs in as `account` is sent back to: the callback URL with a code."""
+        """Returns the callback URL with a code, to which the browser of `account` is redirected after signing in."""
         return self._submitted(authorize_url, {"account": account})
 
     def decline(self, authorize_url: str) -> str:
-        """What the browser of somebody who declines is sent back to: the callback URL with an error."""
+        """Returns the callback URL with an error, to which the browser is redirected after the user declines."""
         return self._submitted(authorize_url, {"deny": "1"})
 
     def _submitted(self, authorize_url: str, form: dict[str, str]) -> str:

@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def drive_pairs(uri: str, gauge: Gauge, arguments: argparse.Namespace) -> dict[str, tuple[Product, Toll]]:
-    """What each pair of bounds cost that was chosen."""
+    """Measures each chosen pair of bounds and returns its cost."""
     chosen = [product for product in PRODUCTS if re.search(arguments.only, product.name)]
     if chosen:
         prepare(uri, gauge.site)
@@ -84,7 +84,7 @@ def judge_pairs(tolls: dict[str, tuple[Product, Toll]], arguments: argparse.Name
 
 
 def _kept(*, only: object) -> dict[str, str]:
-    """Where few were asked for, the costs of the other bounds, as they were measured before."""
+    """If only some inputs were chosen, the costs of the other bounds, as they were measured before."""
     known = {bound.what for bound in bounds.every_bound()}
     found: dict[str, str] = json.loads(COSTS.read_text()) if only else {}
     return {what: cost for what, cost in found.items() if what in known}

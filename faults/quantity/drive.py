@@ -50,7 +50,7 @@ class Toll:
 
 
 def measure_product(product: Product, gauge: Gauge, tenant: Tenant, rounds: int = ROUNDS) -> Toll:
-    """What `rounds` of a product cost. Its process ends before the memory is read."""
+    """Measures the cost of `rounds` of a product. Its process ends before the memory is read."""
     (worker,) = gauge.site.service.workers()
     Path(f"/proc/{worker}/clear_refs").write_text("5")
     before, files = resident(worker), open_files(gauge.mongod)

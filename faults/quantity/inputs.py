@@ -15,7 +15,7 @@ from service.query.parse import parse_body
 
 USERS = "/auth-collections/users"
 THINGS = "/api/collections/things/documents"
-# Of the request's line, and of the headers that every request has.
+# Bytes of the request's line, and of the headers that every request has.
 SPARE_BYTES = 600
 
 
@@ -34,7 +34,7 @@ class Input:
 
 def every_input(site: Site) -> Iterator[Input]:
     """All of them, made one after the other, so that few are in memory at once."""
-    # What the watching itself costs, on this machine at this moment.
+    # The cost of the measurement itself, on this machine at this moment.
     yield Input("nothing, to compare with", "MAX_QUERY_BYTES", "GET", "/health/live", {})
     yield from bodies(site)
     yield from queries(site)
@@ -144,7 +144,7 @@ def queries(site: Site) -> Iterator[Input]:
     yield Input("users, filter by relations", "MAX_RELATIONS", "GET", f"{USERS}?{related}", key, status=(200, 422, 503))
 
 
-# What is sorted by under the longest cursor.
+# The field that each list is sorted by under the longest cursor.
 CURSORS = {"users": "name", "documents": "data.value.k0"}
 
 
@@ -361,7 +361,7 @@ def large_documents(key: dict[str, str], path: str) -> Iterator[Input]:
 def aggregations(site: Site) -> Iterator[Input]:
     key = site.hostile.key | JSON
     for bound, body in largest_aggregations(RELATIONS):
-        # What takes too long, or too much memory, is refused, and that is what its bounds are for.
+        # The bounds of time and memory refuse the largest aggregations, which is their purpose.
         refused = (200, 422, 503)
         yield Input(f"aggregation, {bound}", bound, "POST", f"{USERS}/aggregate", key, encode(body), refused)
     saved = encode(largest_definition())

@@ -1,4 +1,4 @@
-"""What one request costs others: answers of another project meanwhile, the loop, MongoDB's CPU, the worker's memory."""
+"""The cost of one request for others: latency of another project, of the loop, MongoDB's CPU, the worker's memory."""
 
 import http.client
 import os
@@ -15,7 +15,7 @@ from faults.quantity.inputs import Input
 from faults.quantity.site import JSON, TIMEOUT, Answer, Site, ask
 
 PAUSE_SECONDS = 0.002
-# What a request leaves behind on the loop or in MongoDB is seen too.
+# Seconds to go on watching, so that work a request leaves behind on the loop or in MongoDB is seen too.
 AFTER_SECONDS = 0.1
 
 
@@ -35,7 +35,7 @@ class Cost:
 
     @property
     def wait(self) -> float:
-        """What another project waited longest for."""
+        """The longest latency of another project."""
         return max(self.other, self.write)
 
     def __str__(self) -> str:
@@ -83,7 +83,7 @@ class Watch:
         connection.close()
 
     def slowest(self) -> float:
-        """Of the answers since the last call, in milliseconds."""
+        """The slowest answer since the last call, in milliseconds."""
         times, self.times = self.times, []
         return max(times, default=0.0)
 

@@ -26,7 +26,7 @@ Body = dict[str, Any]
 
 # Fewer values than the bound of a body, so that the request's own reading is not what is measured.
 VALUES = 45_000
-# How long a round waits for an answer of a socket.
+# Fewer values than the bound of a body, so that the request's own reading is not measured.
 SOCKET_SECONDS = 30.0
 SOCKET_ERRORS = (OSError, WebSocketException, TimeoutError)
 SCANNED = 20_000

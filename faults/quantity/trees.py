@@ -9,7 +9,7 @@ Where = dict[str, Any]
 
 
 def largest_trees(prefix: str, relation: str) -> Iterator[tuple[str, str, Where]]:
-    """What is large, the bound at whose end it is, and the tree. `prefix` stands before the names of fields."""
+    """Yields a name, the bound that the tree reaches, and the tree. `prefix` precedes the names of fields."""
     text = "a" * bounds.MAX_CONTAINS
     numbers = range(bounds.MAX_CONDITIONS)
     yield "searches", "MAX_CONDITIONS", _deep([{"not": {f"{prefix}k{n}_icontains": text}} for n in numbers])
