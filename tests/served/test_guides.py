@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import yaml
 from pymongo import MongoClient
 
 from faults.commands import Shell
@@ -102,3 +103,27 @@ def test_a_backup_of_a_folder_is_put_back(tmp_path: Path) -> None:
     assert [each["project_id"] for each in shell.json("project", "list")] == ["before"]
     checked = shell.run("check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_project_is_kept_by_ci(tmp_path: Path, served_settings: dict[str, str], served: Served) -> None:
+    walk = follow("guides/ci.md", tmp_path, served, served_settings, "")
+    assert walk.output.count("products: 2 created") == 3
+    manifest, jobs = tmp_path / "shop/shop.yaml", yaml.safe_load((tmp_path / "shop/ci/workflow.yml").read_text())
+    scripts = [step["run"] for step in jobs["jobs"]["try"]["steps"] if step.get("run", "").startswith("sh ")]
+    assert scripts == ["sh ci/try.sh", "sh ci/release.sh"]
+
+    def run(script: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603
+            script.split(), cwd=tmp_path / "shop", env=walk.environment, capture_output=True, text=True, check=False
+        )
+
+    again = run(scripts[1])
+    assert (again.returncode, again.stdout.count("products: 2 unchanged")) == (0, 2), again.stdout + again.stderr
+    manifest.write_text(manifest.read_text().replace("{is_public_eq: true}", "{is_public_eq: false}"))
+    for script in scripts:
+        broken = run(script)
+        assert broken.returncode == 1
+        assert "a guest reads a public product" in broken.stdout
+    assert "Dry run" in broken.stdout
+    for printed in (walk.output, broken.stdout):
+        assert printed.count("ac_shop_") == printed.count("api_key:")
