@@ -2,7 +2,7 @@
 
 import gc
 
-# What is imported stays: looking for garbage among it is a third of the time that a command needs to begin. A command
+# Loaded modules stay: looking for garbage among them is a third of the time that a command needs to begin. A command
 # that is run turns this on again when its own modules are there.
 gc.disable()
 

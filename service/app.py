@@ -34,7 +34,7 @@ def from_environment() -> Starlette:
 
 
 def _tune_gc() -> None:
-    """What is loaded now stays, so the collector need not look at it again; and requests leave few cycles behind.
+    """Exempts the loaded objects from collection, for they stay; and requests leave few cycles behind.
 
     Python's own thresholds date from small heaps: they cost a tenth of a request (docs/performance.md).
     """

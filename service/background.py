@@ -1,4 +1,4 @@
-"""What the service does by itself, now and then."""
+"""Periodic work of the service itself."""
 
 from functools import partial
 
@@ -16,9 +16,9 @@ from service.domain.sessions.sightings import Sightings
 from service.foundation import Foundation
 from service.storage.databases import Databases
 
-# How soon a worker notices that a database is profiled.
+# Seconds until a worker notices that a database is profiled.
 PROFILE_SECONDS = 60.0
-# How often it is looked for projects to migrate, and to delete.
+# Seconds between two searches for projects to migrate, and to delete.
 MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
 

@@ -29,7 +29,7 @@ MEMORY = "the worker's memory"
 MONGODB = "MongoDB's time"
 INVALID = "422 validation_error"
 
-# Of a connection and its requests.
+# Connections and requests.
 MAX_IN_FLIGHT = Bound(256, "requests in flight in a worker", protects=MEMORY, past="503 busy")
 MAX_ORIGIN_LOOKUPS = Bound(
     32, "origins looked up at once for answers of no project", protects=MONGODB, past="no CORS fields"
@@ -110,7 +110,7 @@ MAX_STREAMS = Bound(256, "files that a worker sends at once", protects=MEMORY, p
 MAX_ADDRESS_STREAMS = Bound(64, "files that a worker sends to one address at once", protects=MEMORY, past="503 busy")
 MAX_HASHES_WAITING = Bound(64, "passwords waiting for a worker's hashing threads", protects="the CPU", past="503 busy")
 
-# Of sign-ins through a provider.
+# Sign-ins through a provider.
 MAX_SIGN_INS = Bound(
     5, "sign-ins under way at one provider in a worker", protects="sign-ins elsewhere", past="503 busy"
 )
@@ -119,7 +119,7 @@ MAX_PROVIDERS = Bound(20, "providers of a project beside the one of its IDP sett
 MAX_IDENTITIES = Bound(20, "identities of a user at providers", protects=MONGODB, past="409 identity_limit")
 MAX_PROVIDER_KEYS = Bound(50, "keys read of a provider's key set", protects=LOOP, past="the rest are passed over")
 
-# Of mails.
+# Mails.
 MAX_DELIVERIES = Bound(16, "mails that a worker hands over at once", protects=MEMORY, past="the others wait")
 MAX_HOST_DELIVERIES = Bound(
     4, "mails that a worker hands to one server at once", protects="mails elsewhere", past="the others wait"
@@ -130,7 +130,7 @@ MAX_KNOWN_MAIL_HOSTS = Bound(
 MAX_FORM_BYTES = Bound(8_192, "bytes of the form behind the link of a mail", protects=MEMORY, past="413 too_large")
 MAX_MAILBOX = Bound(100, "mails that the mailbox shows", protects=MEMORY, past="the newest are shown")
 
-# Of a record.
+# Records.
 MAX_USER_BYTES = Bound(
     1_048_576, "bytes of a user's `data`, as MongoDB keeps it", protects=MEMORY, past="413 too_large"
 )
@@ -185,7 +185,7 @@ MAX_ROW_BYTES = Bound(
     1_048_576, "bytes of a row of a seed, and of a line of an import", protects=MEMORY, past="the row is refused"
 )
 
-# Of a list.
+# Lists.
 MAX_CONDITIONS = Bound(50, "conditions of a query, those of its `where` included", protects=MONGODB, past=INVALID)
 MAX_RELATION_DEPTH = Bound(3, "relations that one condition or `populate` follows", protects=MONGODB, past=INVALID)
 MAX_POPULATE = Bound(5, "relations to populate", protects=MONGODB, past=INVALID)
@@ -224,7 +224,7 @@ MAX_IN = Bound(500, "values of `_in`", protects=MONGODB, past=INVALID)
 MAX_HASALL = Bound(50, "values of `_hasall`", protects=MONGODB, past=INVALID)
 MAX_CONTAINS = Bound(256, "characters of `_contains`, `_icontains` and `_startswith`", protects=MONGODB, past=INVALID)
 
-# Of a project and its collections.
+# Projects and collections.
 MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)
 MAX_INDEXES = Bound(
     60,
@@ -271,7 +271,7 @@ MAX_STEPS_WAITING = Bound(
 )
 MAX_ENUM = Bound(500, "values of an `enum`", protects=MONGODB, past=INVALID)
 
-# Of an aggregation.
+# Aggregations.
 MAX_GROUP_KEYS = Bound(8, "keys of an aggregation's `group`", protects=MONGODB, past=INVALID)
 MAX_GROUP_VALUES = Bound(16, "`values` of an aggregation", protects=MONGODB, past=INVALID)
 MAX_ROWS = Bound(1_000, "rows of an aggregation", protects=MEMORY, past="the others are cut off")
@@ -293,7 +293,7 @@ MAX_AGGREGATION_BYTES = Bound(
 )
 MAX_PARAMETERS = Bound(20, "parameters of a saved aggregation", protects=LOOP, past=INVALID)
 
-# Of access rules.
+# Access rules.
 MAX_RULE_CONDITIONS = Bound(30, "conditions of an access rule", protects=MONGODB, past=INVALID)
 MAX_TRANSITIONS = Bound(20, "transitions of an `update` rule", protects=LOOP, past=INVALID)
 MAX_FIELD_CONDITIONS = Bound(
@@ -325,7 +325,7 @@ MAX_ATTESTATION_BYTES = Bound(8_192, "bytes of the attestation of a new passkey"
 MAX_CAN_DEPTH = Bound(3, "rules that one rule needs by `$can`", protects=MONGODB, past=INVALID)
 MAX_RULE_TESTS = Bound(200, "tests stored with the rules", protects=LOOP, past=INVALID)
 
-# Of what a worker remembers, mostly for five seconds. Bytes are those in memory, as measured.
+# Caches of a worker, mostly for five seconds. Bytes are those in memory, as measured.
 READ_AGAIN = "the oldest are read again"
 MAX_KNOWN_SETS = Bound(16_777_216, "bytes of sets' values that a worker remembers", protects=MEMORY, past=READ_AGAIN)
 MAX_KNOWN_PERMISSIONS = Bound(
@@ -351,7 +351,7 @@ MAX_KNOWN_CALLERS = Bound(
     past="the oldest are forgotten",
 )
 
-# Of what is followed live.
+# Live queries and collections.
 MAX_LIVE_BYTES = Bound(
     1_048_576, "bytes of a document of a live collection, as MongoDB keeps it", protects="the change feed", past=INVALID
 )

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 Location = tuple[str | int, ...]
-# How long ago a user may have been recognized, who changes what an account is kept by.
+# Seconds since a user's last sign-in after which sensitive changes of the account need another one.
 STEP_UP_SECONDS = 600
 # Fields that one sentence names.
 MAX_NAMED = 5
@@ -160,7 +160,7 @@ class InvalidIdToken(Unauthorized):
 
 
 class WrongPassword(Unauthorized):
-    """Somebody signed in sent a wrong password."""
+    """A signed-in user sent a wrong password."""
 
     code = "invalid_password"
     detail = "Invalid password"
@@ -174,7 +174,7 @@ class WrongCredentials(Unauthorized):
 
 
 class FactorRequired(Unauthorized):
-    """Somebody was recognized whose account has a second factor: the body says by which `flow_id` to go on, and how.
+    """The first factor was right and the account has a second one: the body's `flow_id` continues the sign-in.
 
     `methods` are those of `totp`, `passkey` and `recovery_code` that the user has; the flow lives `expires_in` seconds.
     """
@@ -206,7 +206,7 @@ class InvalidPasskey(Unauthorized):
 
 
 class Forbidden(ServiceError):
-    """Whoever asks is known, and may not do this."""
+    """The caller is known, and may not do this."""
 
     status = 403
     code = "forbidden"
@@ -235,7 +235,7 @@ class EmailNotVerified(Forbidden):
 
 
 class EnrolmentRequired(Forbidden):
-    """Somebody was recognized who must have a second factor, and has none: with the body's `flow_id` one can be added."""
+    """The user must have a second factor, and has none: with the body's `flow_id` one can be added."""
 
     code = "mfa_enrolment_required"
     detail = "A second factor must be added first"
@@ -401,7 +401,7 @@ class EmailInUse(Conflict):
 
 
 class IdentityInUse(Conflict):
-    """A user wants an identity that somebody else has."""
+    """The identity that a user wants to add is linked to another account."""
 
     code = "identity_in_use"
     detail = "Somebody else signs in with this"
@@ -589,7 +589,7 @@ class CountChanged(Conflict):
 
 
 class VersionConflict(ServiceError):
-    """What is stored is not what the client went by (RFC 9110 section 13.1.1)."""
+    """The stored version is not the one in the client's condition (RFC 9110 section 13.1.1)."""
 
     status = 412
     code = "version_conflict"
@@ -662,7 +662,7 @@ class UpgradeRequired(ServiceError):
 
 
 class NotLive(ServiceError):
-    """What a subscription asks for can be listed, and not followed; told over a socket, with the reason in `detail`."""
+    """The query of a subscription can be listed, but not followed; sent over a socket, with the reason in `detail`."""
 
     status = 422
     code = "not_live"
@@ -706,7 +706,7 @@ class AggregationTooLarge(Invalid):
 
 
 def page_too_large(reason: str) -> Invalid:
-    """What a list would answer is larger than its bounds; `reason` says which, without its full stop."""
+    """The error for a list whose answer is larger than its bounds; `reason` names the bound, without its full stop."""
     return Invalid.one(("query", "limit"), f"{reason}; ask for fewer", type_="page_too_large")
 
 
@@ -736,7 +736,7 @@ class Unavailable(ServiceError):
     status = 503
     code = "unavailable"
     detail = "The service is temporarily unavailable; try again"
-    # What an operator must mend, for the log and the command line; a client is not told.
+    # The fault an operator must mend, for the log and the command line; no client sees it.
     cause: str | None = None
 
     def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:

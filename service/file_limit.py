@@ -1,8 +1,8 @@
-"""How many files and sockets this process may have open (getrlimit(2), RLIMIT_NOFILE)."""
+"""The limit of files and sockets this process may have open (getrlimit(2), RLIMIT_NOFILE)."""
 
 import resource
 
-# What systems without a limit of their own are taken to allow.
+# The assumed limit on systems that give none.
 UNLIMITED = 1_048_576
 
 

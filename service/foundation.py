@@ -1,4 +1,4 @@
-"""What all other services stand on: the database, and what finds, makes, migrates and deletes projects."""
+"""The foundation of all other services: the database, and the services that find, make, migrate and delete projects."""
 
 from dataclasses import dataclass
 from math import inf
@@ -22,7 +22,7 @@ from service.storage.projects import ProjectStore
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What finds, makes, migrates and deletes projects."""
+    """The services that find, make, migrate and delete projects."""
 
     databases: Databases
     store: ProjectStore

@@ -98,13 +98,13 @@ from service.storage.sign_in_states import SignInStates
 CLOSE_SECONDS = 2.0
 # A change stream holds one, and the next one is opened while it waits.
 FEED_CONNECTIONS = 8
-# What the key of signed URLs is derived for.
+# HKDF purpose of the key that signs file URLs.
 FILE_URLS = "file urls"
-# What the key of the cursors of those who follow something is derived for.
+# HKDF purpose of the key that signs realtime cursors.
 CURSORS = "realtime cursors"
-# What the key of the HMACs of writes and their keys is derived for.
+# HKDF purpose of the key for the HMACs of writes and their idempotency keys.
 IDEMPOTENCY = "idempotency"
-# What the key of the HMACs of codes and accounts is derived for.
+# HKDF purpose of the key for the HMACs of codes and accounts.
 FLOWS = "flows"
 
 
@@ -174,7 +174,7 @@ class Services:
     keys: Keys
     providers: ProviderAdministration
     realtime: Realtime
-    # Of pages that the service serves itself.
+    # The origin of pages that the service serves itself.
     origin: str
     signing_keys: SigningKeys
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
@@ -192,7 +192,7 @@ class Services:
         self.passwords.close()
         self.pattern_judge.close()
         await self.sign_in.aclose()
-        # A process that is told to end does, whatever its connections do.
+        # A process that is asked to end does so even if its connections do not close.
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.databases.client.close()

@@ -37,7 +37,7 @@ class Settings(BaseSettings):
     database_prefix: str = Field(default="ac_", pattern=r"^[a-z0-9_]{0,16}$")
     """The service's databases are `<prefix>system` and `<prefix>p_<project id>`."""
     data_dir: Path = Path("data")
-    """Where the embedded MongoDB and its secret key live."""
+    """The folder of the embedded MongoDB and its secret key."""
     base_url: str = Field(default="http://127.0.0.1:8000", pattern=r"^https?://[^\s?#]+$")
     """The address under which clients reach the service.
 
@@ -73,7 +73,7 @@ class Settings(BaseSettings):
     smtp_url_file: Path | None = None
     """A file that holds SMTP_URL."""
     mail_from: str | None = None
-    """Whom mails are from, such as Shop <no-reply@shop.example>; the default is no-reply at the host of BASE_URL."""
+    """The sender of mails, such as Shop <no-reply@shop.example>; the default is no-reply at the host of BASE_URL."""
     trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
     """Addresses and networks, separated by commas, of proxies whose X-Forwarded-For or Forwarded is
     believed, from the right."""
@@ -158,7 +158,7 @@ def _read_secret(variable: str, path: Path) -> str:
 
 
 def is_secret_key(value: SecretStr) -> bool:
-    """Whether it is 32 bytes in base64."""
+    """True if it is 32 bytes in base64."""
     return len(_decode(value)) == SECRET_KEY_BYTES
 
 

@@ -222,7 +222,7 @@ async def subscribe(app: Any, token: str) -> Answer:
     }
 
     async def send(_: Any) -> None:
-        """What the socket is told goes past it."""
+        """The socket's messages do not pass through it."""
 
     await app(scope, socket.receive, send)
     return Answer(200, {}, b"")

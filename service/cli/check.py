@@ -1,4 +1,4 @@
-"""What `auth-collections check` looks at, and how to mend what it finds."""
+"""The checks of `auth-collections check`, with a remedy for each finding."""
 
 import json
 import os

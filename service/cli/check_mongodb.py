@@ -1,4 +1,4 @@
-"""What `auth-collections check` looks at in MongoDB itself."""
+"""The checks of `auth-collections check` in MongoDB itself."""
 
 from service.cli.findings import Finding
 from service.storage.databases import Databases

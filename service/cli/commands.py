@@ -51,7 +51,7 @@ def serve(
 
 
 def _describe_address(host: str, port: int, base_url: str) -> str:
-    """Where the server listens, and where clients reach it, if that is elsewhere."""
+    """The line with the address the server listens on, and the address for clients, if it differs."""
     listens = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     elsewhere = "" if base_url == listens else f"; clients reach it at BASE_URL {base_url}"
     return f"Serving on {listens}{elsewhere} (Ctrl-C stops)"

@@ -46,7 +46,7 @@ async def _seed(services: Services) -> ProjectKeys:
 
 
 def describe_demo(base_url: str, keys: ProjectKeys | None) -> list[str]:
-    """What the banner says of it, as lines."""
+    """The banner's lines about the demo project."""
     if keys is None:
         return [
             f"Demo project: {DEMO_ID}; its API key was shown on the first run. "

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether it is as it must be, and in words what is and what to do. `good` is None where nobody can tell."""
+    """The result of one check, and a text with the state and the remedy. `good` is None if the check cannot decide."""
 
     good: bool | None
     text: str

@@ -1,4 +1,4 @@
-"""What `auth-collections check --indexes PROJECT` looks at: slow queries, and read rules, that no index serves."""
+"""The checks of `auth-collections check --indexes PROJECT`: slow queries, and read rules, that no index serves."""
 
 import json
 

@@ -62,7 +62,10 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Where one of the three is closed, the next file to be opened would take its place, and get what is meant for it."""
+    """Opens /dev/null for each closed one of the three.
+
+    Otherwise the next opened file would get its descriptor and its output.
+    """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)

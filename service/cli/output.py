@@ -1,4 +1,4 @@
-"""How commands read settings, and print what they found: lines for people, JSON for scripts."""
+"""Reads the settings of commands, and prints their results: lines for people, JSON for scripts."""
 
 import difflib
 import json
@@ -50,7 +50,7 @@ def print_differences(lines: list[str], *, as_json: bool) -> None:
 
 
 def read_pairs(texts: Sequence[str]) -> dict[str, str]:
-    """What KEY=VALUE arguments say. Raises ConfigurationError."""
+    """The values of KEY=VALUE arguments by their keys. Raises ConfigurationError."""
     pairs = [text.partition("=") for text in texts]
     if bad := next((name for name, equals, _ in pairs if not equals), None):
         raise ConfigurationError(f"{bad}: expected KEY=VALUE")

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of long work."""
+"""Progress bars of long work, for a person at a terminal."""
 
 import sys
 

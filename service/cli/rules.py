@@ -47,7 +47,7 @@ def run_tests(project_id: ProjectId, file: File, as_json: AsJson = False) -> Non
 
 @rules_app.command()
 def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
-    """Show what `push` would change. Status 0 where nothing, 1 where something, 2 where that cannot be told."""
+    """Show the changes that `push` would make. Status 0 without any, 1 with some, 2 if the comparison fails."""
     try:
         document = read_rules_file(file)
         saved = _run(project_id, lambda rules, project: rules.read(project), as_json=as_json)
@@ -81,7 +81,7 @@ def push(
 
 
 def _run(project_id: str, work: Work[T], *, as_json: bool) -> T:
-    """What `work` returns on the project. Rules that are refused are listed, and end the command with status 1."""
+    """The result of `work` on the project. Refused rules are listed, and end the command with status 1."""
 
     async def on_project(services: Services) -> T:
         return await work(services.rules, await services.admin.find(project_id))

@@ -1,4 +1,4 @@
-"""What one command works with: the services on a database connection of its own, for as long as the command runs."""
+"""Runs one command with the services, on a database connection of its own."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,11 +22,10 @@ KEY_SECONDS = 2.0
 def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = False, may_begin: bool = False) -> T:
     """Runs `work` on the database of the environment, which is started if it is an embedded one that does not run yet.
 
-    The database is named on stderr once `work` is done, or in the one line of a NotFound. Where there is no database, the
-    command fails, unless it `may_begin` one, which it says at once.
-
-    The system's database is brought to the present version first, unless `work` only reads. What is logged meanwhile goes
-    where a server's log goes, to stderr: what the command prints may be read by a program.
+    The database is named on stderr once `work` is done, or in the one line of a NotFound. If there is no database, the
+    command fails, unless it `may_begin` one, which it announces at once. The system's database is brought to the
+    present version first, unless `work` only reads. Log lines go to stderr, as a server's do: a program may read the
+    command's output.
     """
     found = read_settings()
     configure_logging(found.log_level, found.log_format)
@@ -44,7 +43,7 @@ def run_command(work: Callable[[Services], Awaitable[T]], *, only_reads: bool = 
 
 
 def announce_beginning(settings: Settings) -> bool:
-    """Whether a database begins now where these settings lead, which is said on stderr."""
+    """Announces on stderr a database that begins with this command; True if one does."""
     if has_data(settings):
         return False
     typer.echo(f"{describe_database(settings)}, which begins now", err=True)

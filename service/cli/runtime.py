@@ -1,4 +1,4 @@
-"""What a command calls to work on the database, without what that imports until it does: completion only needs names."""
+"""Runs a command's work on the database. It imports the services only then: completion needs just names."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar

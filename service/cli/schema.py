@@ -45,7 +45,7 @@ class Outcome:
 
 @schema_app.command()
 def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
-    """Show what `push` would change. Status 0 where nothing, 1 where something, 2 where that cannot be told."""
+    """Show the changes that `push` would make. Status 0 without any, 1 with some, 2 if the comparison fails."""
     try:
         parts = read_schema_file(file)
         found = run_command(lambda services: _find_all(services, project_id, parts))

@@ -74,7 +74,7 @@ def show(project_id: ProjectId, user: UserName, as_json: AsJson = False) -> None
 
 @user_app.command()
 def disable(project_id: ProjectId, user: UserName, as_json: AsJson = False) -> None:
-    """Disable an account: its sessions end, and nobody signs in to it."""
+    """Disable an account: its sessions end, and no sign-in to it succeeds."""
     _set_disabled(project_id, user, True, as_json=as_json)
 
 
@@ -137,6 +137,6 @@ def _view(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _marks(user: Mapping[str, Any]) -> list[str]:
-    """What is worth a word in a list."""
+    """The states of a user that a list shows: disabled, verified, roles."""
     state = [*(["disabled"] if user["disabled"] else []), "verified" if user["email_verified"] else "unverified"]
     return [",".join(state), ",".join(user.get("roles", ()))]

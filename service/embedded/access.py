@@ -1,8 +1,8 @@
-"""Who may speak to the embedded MongoDB: clients with the password of its folder, and the service itself with the key.
+"""Access to the embedded MongoDB: clients use the password of its folder, and the service itself the key.
 
-mongod takes the key file of a replica set as the password of `__system`, the user of the set's own members, who may do
-everything. The service uses it to make the set and its own user. So MongoDB's localhost exception stays off, which would let
-any client of the machine make the first user of a new folder.
+mongod takes the key file of a replica set as the password of `__system`, the user of the set's own members, which has
+all rights. The service uses it to make the set and its own user. So MongoDB's localhost exception stays off, which
+would let any client of the machine make the first user of a new folder.
 """
 
 import base64
@@ -23,7 +23,7 @@ ALREADY_EXISTS = 51003
 AUTHENTICATION_FAILED = 18
 # The rights of everyone but the owner.
 OTHERS = 0o077
-# How long to look for a server that accepts connections already.
+# Milliseconds to look for a server that accepts connections already.
 SELECTION_MS = 5_000
 Client = MongoClient[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Where the program `mongod` is."""
+"""The path of the program `mongod`."""
 
 import os
 import platform

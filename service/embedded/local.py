@@ -40,7 +40,7 @@ def with_database(settings: Settings) -> Iterator[Settings]:
 
 
 def has_data(settings: Settings) -> bool:
-    """Whether a database has begun where these settings lead; a MongoDB that is not embedded is taken to have one."""
+    """True if a database exists at these settings; a MongoDB that is not embedded is assumed to have one."""
     return settings.mongodb_uri is not None or (settings.data_dir / "mongodb" / "mongod.json").is_file()
 
 
@@ -75,7 +75,7 @@ def keep_address(settings: Settings) -> None:
 
 
 def knows_address(settings: Settings) -> bool:
-    """Whether `serve` has kept its address for these settings."""
+    """True if `serve` has kept its address for these settings."""
     return settings.mongodb_uri is None and (settings.data_dir / ADDRESS).is_file()
 
 

@@ -88,7 +88,7 @@ def _end_open_server(folder: Path, users: IO[str]) -> None:
 
 @contextmanager
 def keep_mongod(data_dir: Path) -> Iterator[None]:
-    """Nobody stops the running mongod of `data_dir` while this context lasts. For a worker, beside its parent."""
+    """Keeps the mongod of `data_dir` running while this context lasts. For a worker, beside its parent."""
     with (data_dir.absolute() / "mongodb" / "users.lock").open("a") as users:
         fcntl.flock(users, fcntl.LOCK_SH)
         yield
@@ -228,7 +228,10 @@ def _stop(folder: Path) -> None:
 
 
 def _holds_its_files(folder: Path) -> bool:
-    """Whether a mongod has the lock on its files. A pid would not tell: one whose parent never asked stays a zombie."""
+    """True if a mongod has the lock on its files.
+
+    A pid proves nothing: a process that its parent never awaited stays a zombie.
+    """
     with (folder / "db" / "mongod.lock").open("r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

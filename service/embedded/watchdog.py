@@ -15,7 +15,7 @@ EVERY_SECONDS = 0.5
 def watch_repeatedly(check: Callable[[], None]) -> Iterator[None]:
     """Calls `check` twice a second until the context ends, which waits for the call under way.
 
-    Whatever it raises, too few open files among it, is logged and tried again.
+    Every exception, too few open files among them, is logged and the call tried again.
     """
     over = threading.Event()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 HEAD, ANSWER = struct.Struct(">II"), struct.Struct(">hI")
 STDIN, STDOUT = 0, 1
-# Of address space, and of the processor.
+# Limits of a fork: bytes of address space, and seconds of CPU.
 MEMORY_BYTES = 512 * 1024 * 1024
 CPU_SECONDS = 10
 # Requests come first. Nice levels are compared within a session, so this is to stay in that of the service.
@@ -25,7 +25,7 @@ REFUSED = 3
 
 
 def main() -> None:
-    """Answers until nobody asks any more."""
+    """Answers requests until the pipe is closed."""
     # A group of its own: it is ended with its fork, and not by what ends the service from a terminal.
     os.setpgid(0, 0)
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
@@ -61,7 +61,7 @@ def import_decoders() -> None:
 
 
 def draw_in_fork(wanted: dict[str, Any], length: int) -> tuple[int, bytes]:
-    """How the fork ended, and what it drew of the image of so many bytes."""
+    """Draws in a fork. Returns its exit status and the drawn image, from an image of `length` bytes."""
     source, target = os.pipe()
     pid = os.fork()
     if not pid:
@@ -71,7 +71,7 @@ def draw_in_fork(wanted: dict[str, Any], length: int) -> tuple[int, bytes]:
     drawn = bytearray()
     while len(drawn) <= MAX_DRAWN_BYTES and (piece := os.read(source, PIECE_BYTES)):
         drawn += piece
-    # Whoever has more to say is ended by this.
+    # A fork that writes more ends with a broken pipe.
     os.close(source)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status), bytes(drawn[:MAX_DRAWN_BYTES])

@@ -18,11 +18,11 @@ from service.images.forks import ANSWER, HEAD, MAX_DRAWN_BYTES, REFUSED
 # The code of this service, wherever it was started.
 ROOT = str(Path(__file__).parents[2])
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from service.images.forks import main; main()"
-# Of the clock: its seconds of the processor may take long on a busy machine.
+# Wall-clock limit; the CPU limit alone can take longer under load.
 SECONDS = 30.0
 # So long it is kept for the next image.
 IDLE_SECONDS = 60.0
-# What a fork's limits end it with.
+# Exit codes caused by the resource limits.
 BY_LIMITS = frozenset({REFUSED, -SIGXCPU, -SIGKILL})
 
 NOT_NOW = "The image could not be decoded; try again"

@@ -15,7 +15,7 @@ LAYOUTS = read_layouts()
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """Why somebody is written to, and with what: an absent code or link is ''."""
+    """The reason and contents of a mail; an absent code or link is ''."""
 
     kind: str
     to: str
@@ -38,7 +38,7 @@ class Letter:
 def write_letter(occasion: Occasion, own: Texts) -> Letter:
     """By the project's own texts where it has some for this."""
     language = find_language(occasion.locale)
-    # Who approves that an address leaves is sent no code.
+    # The owner of an address that is to be left approves by a link, without a code.
     variant = "approval" if occasion.kind == "change_email" and not occasion.code else ""
     text = find_text(own, occasion.kind, occasion.locale, variant=variant).fill(_values(occasion, language))
     context = {"occasion": occasion, "text": text, "around": _around(occasion, language), "language": language.name}
@@ -78,7 +78,7 @@ def write_message(letter: Letter, *, sender: Address, to: str, message_id: str, 
     message["Subject"] = letter.subject
     message["Date"] = format_datetime(date)
     message["Message-ID"] = message_id
-    # Nobody's holiday notice answers it (RFC 3834 section 5).
+    # No holiday notice answers it (RFC 3834 section 5).
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(letter.text)
     message.add_alternative(letter.html, subtype="html")

@@ -28,7 +28,7 @@ class MailServer:
 
     @property
     def name(self) -> str:
-        """What its mails wait for together, when it is away."""
+        """The key of the mails that wait together while the server is away."""
         return f"{self.host}:{self.port}"
 
 
@@ -58,7 +58,7 @@ def read_server(url: str) -> MailServer:
 
 
 def _read_options(query: str) -> bool:
-    """Whether `tls=required` stands there, which is the only option."""
+    """True if the query is `tls=required`, the only option; raises ValueError for any other."""
     options = parse_qs(query, keep_blank_values=True)
     if options not in ({}, {"tls": ["required"]}):
         raise ValueError("takes no other option than tls=required")

@@ -14,7 +14,7 @@ STEP_SECONDS = 15.0
 # From the connection to the end of the login: a server that sends a line now and then never lets a step run out.
 GREETING_SECONDS = 15.0
 DELIVERY_SECONDS = 60.0
-# Whose refusal is about the mail or its address, not about the server or who we are to it.
+# Refusals that concern the mail or its address, not the server or our credentials.
 OF_THE_MAIL = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
 
 

@@ -1,8 +1,8 @@
-"""Our own layouts as templates. What projects and people write is never one: it is put into them as text."""
+"""Our own layouts as templates. Texts of projects and people are never templates: they are put into them as text."""
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
-# Of mails, and what pages share with them.
+# The package of the mails' layouts, and of those that pages share with them.
 SHARED = "service.mail"
 
 

@@ -1,4 +1,4 @@
-"""What mails say: our texts in some languages, and a project's own, which know a closed list of placeholders."""
+"""The texts of mails: ours in some languages, and a project's own, which know a closed list of placeholders."""
 
 import re
 import tomllib
@@ -36,7 +36,7 @@ Texts = Mapping[str, Mapping[str, "Text"]]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What one mail says. `button` is on its link."""
+    """The texts of one mail. `button` is on its link."""
 
     subject: str
     heading: str
@@ -44,7 +44,7 @@ class Text:
     button: str = ""
 
     def fill(self, values: Mapping[str, str]) -> "Text":
-        """With the placeholders replaced. What replaces them is text, whatever it looks like."""
+        """Returns the text with its placeholders replaced. The values are plain text, never templates."""
         paragraphs = tuple(_fill(paragraph, values) for paragraph in self.paragraphs)
         subject, heading = _fill(self.subject, values), _fill(self.heading, values)
         return Text(subject, heading, paragraphs, _fill(self.button, values))

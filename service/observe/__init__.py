@@ -1,1 +1,1 @@
-"""What the service says of itself: its log and its metrics."""
+"""The service's log and its metrics."""

@@ -1,4 +1,4 @@
-"""Where log lines go: stderr, to which writing never waits and never raises."""
+"""The destination of log lines: stderr. Writing to it never waits and never raises."""
 
 import asyncio
 import os
@@ -12,11 +12,11 @@ from contextlib import suppress
 from service.bounds import MAX_LOG_BYTES
 from service.observe.metrics import LOG_LINES_DROPPED
 
-# Writes some of the bytes and returns how many. Raises BlockingIOError where it would wait, OSError where nobody listens.
+# Writes some of the bytes and returns how many. Raises BlockingIOError if it would wait, OSError if the reader is gone.
 Send = Callable[[bytes | bytearray], int]
 
 RETRY_SECONDS = 0.25
-# What a pipe that can be written to at all takes at once (POSIX's least PIPE_BUF is smaller, Linux's is this).
+# Bytes that a writable pipe takes at once (POSIX's least PIPE_BUF is smaller, Linux's is this).
 PIECE_BYTES = 4_096
 
 
@@ -29,7 +29,7 @@ class LogStream:
     def __init__(self, descriptor: int | None) -> None:
         self._send = _send_nothing if descriptor is None else _sender(descriptor)
         self._waiting = bytearray()
-        # Threads write too. Nobody who has it ever waits for anything.
+        # Threads write too. A thread that holds the lock never waits for anything.
         self._lock = threading.RLock()
         self._retry: asyncio.TimerHandle | None = None
 
@@ -74,10 +74,10 @@ def _send_nothing(_lines: bytes | bytearray) -> int:
 
 
 def _sender(descriptor: int) -> Send:
-    """How to write to `descriptor` without waiting, which depends on what it is.
+    """Returns a function that writes to `descriptor` without waiting; the way depends on the kind of the descriptor.
 
-    O_NONBLOCK is never set on it: other processes, such as the shell, share it and would find it changed. So a pipe or a
-    terminal is opened once more (proc(5), /proc/pid/fd), and a socket is asked each time. A file makes nobody wait.
+    O_NONBLOCK is never set on it: other processes, such as the shell, share it and would find it changed. So a pipe or
+    a terminal is opened once more (proc(5), /proc/pid/fd), and a socket is asked each time. A file never blocks.
     """
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISSOCK(mode):

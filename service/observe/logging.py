@@ -1,4 +1,4 @@
-"""How the process writes its log: one JSON object a line on stderr, or coloured text for a person."""
+"""Log output of the process: one JSON object a line on stderr, or coloured text for a person."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ import structlog
 from service.observe.log_stream import LogStream
 from service.observe.metrics import LOG_LINES_DROPPED
 
-# Whatever becomes of the event loop that was to write them, no more lines than this wait.
+# Lines that may wait for the event loop to write them; more are written at once.
 MANY_LINES = 100
 # structlog's own choice, where `rich` is installed, takes seconds for a traceback, and prints every variable of every frame.
 CONSOLE = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -22,7 +22,7 @@ Event = MutableMapping[str, Any]
 
 
 class Stream(Protocol):
-    """What lines are written to."""
+    """The destination of lines."""
 
     def write(self, lines: bytes, /) -> object: ...
 
@@ -52,9 +52,9 @@ def _stderr() -> int | None:
 
 
 class Lines:
-    """Writes lines to a stream: what is told within one turn of the event loop at its end, in one system call.
+    """Writes lines to a stream: those of one turn of the event loop at its end, in one system call.
 
-    What is worse than `info` is written at once, with all that came before, and so is everything outside an event loop.
+    A line worse than `info` is written at once, with all that came before; so is every line outside an event loop.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -62,7 +62,7 @@ class Lines:
         self._lines: list[bytes] = []
 
     def itself(self, *_arguments: object) -> "Lines":
-        """What structlog calls to get a logger."""
+        """structlog calls this to get a logger."""
         return self
 
     def info(self, line: bytes) -> None:
@@ -92,7 +92,10 @@ class Lines:
 
 
 class LineHandler(logging.Handler):
-    """What libraries log, on the same stream. The standard library's own handler waits for whoever reads it."""
+    """Writes the log lines of libraries to the same stream.
+
+    The standard library's own handler waits for a slow reader.
+    """
 
     def __init__(self, lines: Lines) -> None:
         super().__init__()

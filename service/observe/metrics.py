@@ -1,7 +1,8 @@
-"""What the service counts and times, for Prometheus. Each layer adds to its own metrics; `web/operations` shows them all.
+"""Counters and times of the service, for Prometheus. Each layer adds to its own metrics; `web/operations` shows them
+all.
 
 With several workers PROMETHEUS_MULTIPROC_DIR names the folder through which they add up (prometheus_client,
-"Multiprocess Mode"); it must be set before this module is first imported, which `server.py` sees to.
+"Multiprocess Mode"); `server.py` sets it before this module is first imported.
 """
 
 import os

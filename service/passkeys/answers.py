@@ -1,4 +1,4 @@
-"""What browsers answer, and what is kept of a passkey. Whatever is refused is Refused, for whatever reason."""
+"""The answers of browsers, and the stored fields of a passkey. Every fault of an answer is the same Refused."""
 
 from dataclasses import dataclass, field
 
@@ -38,7 +38,10 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Passkey:
-    """What an assertion is judged by. `public_key` is COSE; `is_syncable` one that may be copied to other devices."""
+    """The stored passkey that judges an assertion.
+
+    `public_key` is COSE; `is_syncable`: it may be copied to other devices.
+    """
 
     credential_id: bytes
     public_key: bytes = field(repr=False)
@@ -48,7 +51,7 @@ class Passkey:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a good assertion says of its passkey: its counter from now on, which only where it `is_counting` must increase."""
+    """The result of a good assertion: the passkey's new counter, which must increase only if it `is_counting`."""
 
     counter: int
     is_counting: bool

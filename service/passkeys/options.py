@@ -1,4 +1,4 @@
-"""What a browser is asked, in the JSON that PublicKeyCredential.parse…OptionsFromJSON() reads (WebAuthn level 3)."""
+"""Options for a browser, in the JSON that PublicKeyCredential.parse…OptionsFromJSON() reads (WebAuthn level 3)."""
 
 import base64
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ REQUIRED = "required"
 
 @dataclass(frozen=True, slots=True)
 class PasskeyOwner:
-    """Whom a new passkey is for. `handle` is random: it names the user to nobody but us."""
+    """The owner of a new passkey. `handle` is random: only this service can relate it to the user."""
 
     handle: bytes
     name: str

@@ -20,12 +20,12 @@ from service.passkeys.options import ALGORITHMS
 CREATE, GET = "webauthn.create", "webauthn.get"
 # WebAuthn's own bound.
 MAX_CREDENTIAL_ID = 1_023
-# 4,096 bits and 65,537: what costs more to check is nobody's passkey.
+# 4,096 bits and 65,537; no real passkey has a larger key, which would cost more to check.
 MAX_MODULUS, MAX_EXPONENT = 512, 4
 
 
 def read_registration(party: RelyingParty, challenge: bytes, answer: Registration) -> Passkey:
-    """The new passkey. Who made the device is not asked, so its attestation is not read. Raises Refused."""
+    """The new passkey. Raises Refused. The maker of the device does not matter, so its attestation is not read."""
     with _refusing():
         _check_client(CollectedClientData(answer.client_data), CREATE, party, challenge)
         data = AttestationObject(answer.attestation).auth_data
@@ -43,9 +43,9 @@ def read_registration(party: RelyingParty, challenge: bytes, answer: Registratio
 
 
 def judge_assertion(party: RelyingParty, challenge: bytes, passkey: Passkey, answer: Assertion) -> Use:
-    """Whether whoever answers has the passkey, now and on a page of ours. Raises Refused.
+    """Checks that the browser used the passkey just now, on a page of ours; returns its use. Raises Refused.
 
-    Whose passkey it is, and whether the counter is still the stored one, is for the caller to see to.
+    The caller checks the passkey's owner, and that the counter is still the stored one.
     """
     with _refusing():
         if answer.credential_id != passkey.credential_id:
@@ -76,7 +76,7 @@ def _check_client(client: CollectedClientData, ceremony: str, party: RelyingPart
         raise Refused("challenge")
     if client.origin not in party.origins:
         raise Refused("origin")
-    # A page of ours in a frame of somebody else's.
+    # A page of ours in a frame of another site.
     if client.cross_origin is not False:
         raise Refused("crossOrigin")
 
@@ -103,7 +103,7 @@ def _check_key(key: CoseKey) -> None:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Whatever the library stumbles over in what strangers sent is one and the same to them."""
+    """Turns every error of the library about an answer into the same Refused, which shows strangers nothing."""
     try:
         yield
     except Refused:

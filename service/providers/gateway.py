@@ -38,7 +38,7 @@ ANY_TENANT = "common"
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationResponse:
-    """What the browser brought back from the provider: `code`, and `iss` where the provider names itself."""
+    """The parameters the browser brought back from the provider: `code`, and `iss` if the provider names itself."""
 
     code: str = field(repr=False)
     issuer: str | None = None
@@ -108,12 +108,12 @@ class Gateway:
         self._issuers: dict[tuple[str, tuple[str, ...]], Issuer] = {}
 
     def knows(self, registration: Registration) -> bool:
-        """Whether the authorize URL can be made without asking the provider for its configuration."""
+        """True if the authorize URL can be made without a request for the provider's configuration."""
         provider = registration.provider
         return isinstance(provider, Endpoints) or self._issuer(registration).known_endpoints is not None
 
     async def authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
-        """Where to send the browser. Raises Unavailable when the issuer's configuration cannot be read."""
+        """Returns the URL to send the browser to. Raises Unavailable if the issuer's configuration cannot be read."""
         try:
             endpoints = await self._endpoints(registration, self._deadline())
         except FetchFailed as error:
@@ -123,9 +123,9 @@ class Gateway:
     async def profile(
         self, registration: Registration, *, proofs: FlowSecrets, answer: AuthorizationResponse
     ) -> Profile:
-        """Who signed in. Takes 10 s at most, all requests together.
+        """The profile of the user that signed in. Takes 10 s at most, all requests together.
 
-        Raises InvalidAuthorizationCode when the code cannot be exchanged, ProfileNotFetched when the profile cannot be
+        Raises InvalidAuthorizationCode if the code cannot be exchanged, ProfileNotFetched if the profile cannot be
         read, and SignInFailed for everything else.
         """
         deadline, quirks = self._deadline(), registration.quirks
@@ -152,7 +152,7 @@ class Gateway:
         return openid_profile(claims, userinfo) if quirks is NO_QUIRKS else odd_profile(claims, userinfo, registration)
 
     async def judge_token(self, registration: Registration, token: str, nonce: str) -> Profile:
-        """Who an ID token is about that an app of the project was given. Raises SignInFailed, Unavailable."""
+        """The profile in an ID token that an app of the project received. Raises SignInFailed, Unavailable."""
         deadline = self._deadline()
         try:
             endpoints = await self._endpoints(registration, deadline)
@@ -203,7 +203,7 @@ def check_issuer(endpoints: Endpoints, named: str | None, others: tuple[str, ...
 
 
 def _is_tenant(named: str | None, issuer: str) -> bool:
-    """Whether it is one of the many of an issuer with tenants; which of them is for the ID token to say."""
+    """True if `named` is one of the tenants of an issuer with tenants; the ID token decides which."""
     before, tenant, after = issuer.partition(TENANT)
     pattern = re.escape(before) + TENANT_ID.pattern + re.escape(after)
     return bool(tenant) and named is not None and re.fullmatch(pattern, named) is not None

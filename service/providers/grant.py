@@ -31,7 +31,7 @@ WANTED = frozenset({"email", "email_verified", "name"})
 
 @dataclass(frozen=True, slots=True)
 class FlowSecrets:
-    """What binds an answer to its request; each random, used once, of at least 128 bits (RFC 9700 section 2.1)."""
+    """Secrets that bind an answer to its request; each random, used once, of at least 128 bits (RFC 9700 section 2.1)."""
 
     state: str = field(repr=False)
     nonce: str = field(repr=False)
@@ -57,7 +57,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTokens:
-    """What the token endpoint gave. `id_token` is unverified, and None at a plain OAuth 2.0 provider."""
+    """The answer of the token endpoint. `id_token` is unverified, and None at a plain OAuth 2.0 provider."""
 
     access_token: str = field(repr=False)
     id_token: str | None = field(repr=False)
@@ -92,7 +92,7 @@ class Exchange:
     async def claims(
         self, token: str | None, issuer: str, find_keys: FindKeys, accepted: Accepted = USUAL
     ) -> dict[str, Any]:
-        """The claims of the ID token. The keys are read anew when it names one not known yet. Raises SignInFailed."""
+        """The claims of the ID token. Keys are fetched again if it names an unknown one. Raises SignInFailed."""
         if token is None:
             raise SignInFailed("the token answer has no ID token; does IDP_SCOPES name openid?")
         judge = partial(
@@ -121,7 +121,7 @@ class Exchange:
             raise ProfileNotFetched(str(error)) from None
 
     async def addresses(self, access_token: str) -> list[Any] | None:
-        """What is at the place of addresses; None where there is no such place. Raises ProfileNotFetched."""
+        """The list of addresses at the provider; None if it has no such list. Raises ProfileNotFetched."""
         path = self.registration.quirks.emails_path
         if path is None:
             return None
@@ -150,7 +150,7 @@ def read_tokens(answer: dict[str, Any]) -> ProviderTokens:
 
 
 def authorize_url(registration: Registration, endpoints: Endpoints, *, proofs: FlowSecrets) -> str:
-    """Where the browser goes to sign in (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
+    """The URL to which the browser goes to sign in (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
 
     `nonce` is sent to OpenID providers only (OpenID Connect Core 1.0 section 3.1.2.1).
     """
@@ -202,7 +202,7 @@ def _basic(registration: Registration) -> str:
 
 
 def is_complete(claims: Mapping[str, Any], registration: Registration) -> bool:
-    """Whether an ID token already says what the userinfo endpoint would be asked for."""
+    """True if an ID token already has the claims that the userinfo endpoint would give."""
     return claims.keys() >= {*WANTED, *registration.kept_claims.values()}
 
 

@@ -24,17 +24,17 @@ LEEWAY_SECONDS = 60
 REGISTRY = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
 
 
-# Where an issuer has one for each of its tenants (Microsoft), and what stands there then.
+# The part of an issuer's name that differs for each of its tenants (Microsoft), and the pattern of their ids.
 TENANT = "{tenantid}"
 TENANT_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What else than the usual may stand in a token, see `Quirks`.
+    """Deviations from the usual that are accepted in a token, see `Quirks`.
 
-    With `is_native` an app, not this service, asked for the token: it may hold the SHA-256 of the nonce, in hex, and name the
-    app as the party where it has one audience.
+    With `is_native` an app, not this service, asked for the token: it may hold the SHA-256 of the nonce, in hex, and
+    name the app as the party if it has one audience.
     """
 
     issuers: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ def odd_oauth_profile(userinfo: Claims, addresses: Sequence[Any] | None, registr
 
 
 def in_standard_words(document: Claims, quirks: Quirks) -> dict[str, Any]:
-    """`document` with the claims of OpenID. What has another name there counts by that name alone."""
+    """`document` with the claims of OpenID. A claim that has another name there is read by that name alone."""
     standard = {**document, **{ours: document.get(theirs) for ours, theirs in quirks.claims.items()}}
     verified = standard.get("email_verified")
     # By type as well: 1 equals True here, and is another thing in JSON.
@@ -61,7 +61,7 @@ def primary_address(addresses: Sequence[Any]) -> dict[str, Any]:
 
 
 def _is_authoritative(standard: Claims, quirks: Quirks) -> bool:
-    """Whether the provider is the one that gives and takes the address, so that nobody else can have it now."""
+    """True if the provider itself assigns the address, so that no other person can have it now."""
     if standard.get("email_verified") is not True:
         return False
     if quirks.trust == "google":

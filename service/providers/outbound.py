@@ -46,7 +46,7 @@ class Outbound:
         return httpx2.AsyncClient(
             headers=HEADERS,
             timeout=httpx2.Timeout(self.total_seconds, connect=self._connect),
-            # Each provider has its share of sign-ins, so nobody ever waits here for a connection.
+            # Each provider has its share of sign-ins, so no request waits here for a connection.
             limits=httpx2.Limits(max_connections=None),
             follow_redirects=False,
             # One client serves every user of every project; a cookie kept would join their requests.
@@ -80,7 +80,7 @@ class Outbound:
 
 @asynccontextmanager
 async def until(deadline: float) -> AsyncIterator[None]:
-    """What is inside ends by `deadline`. Raises FetchFailed for the time and for every failure of the transport."""
+    """Ends the block at `deadline`. Raises FetchFailed for the time and for every failure of the transport."""
     try:
         async with asyncio.timeout_at(deadline):
             yield

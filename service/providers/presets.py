@@ -12,9 +12,9 @@ FILE = Path(__file__).with_name("presets.toml")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One table of the file. What is None a project must set itself, as far as it is needed.
+    """One table of the file. A project must set the values that are None, as far as they are needed.
 
-    `title` is what people call the provider, `kind` how it is asked. What is below `client_auth` is as in `Quirks`; a
+    `title` is the provider's name for people, `kind` its protocol. The fields below `client_auth` are as in `Quirks`; a
     `secret` that is signed takes the place of a fixed one.
     """
 

@@ -1,4 +1,4 @@
-"""What a project registered at its provider, and where that provider is. Values only; nothing here makes a request."""
+"""A project's registration at its provider, and the provider's addresses. Values only; nothing here makes a request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Endpoints:
 
 @dataclass(frozen=True, slots=True)
 class SigningSecret:
-    """What a client secret is signed with, for each request anew, where the provider takes no fixed one (Apple)."""
+    """The key that signs a new client secret for each request, if the provider takes no fixed one (Apple)."""
 
     team_id: str
     key_id: str
@@ -43,12 +43,13 @@ class SigningSecret:
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What is peculiar to a provider; without any it goes by the standards.
+    """Peculiarities of a provider; without any, it goes by the standards.
 
-    `issuers` are others that it may call itself. An issuer with `{tenantid}` has many, of which `tenants` may be all that
-    count. `audiences` are further clients of the project. `emails_path` is where addresses are, from the userinfo URL on.
-    `claims` are names of its own for claims of OpenID, and `true_values` what it calls true. `trust` says of which addresses
-    it is the authority: of those that it verified, or of Google's. With `posts_name` its form may bring the name.
+    `issuers` are other names of the issuer. An issuer with `{tenantid}` has many tenants; `tenants` may restrict them.
+    `audiences` are further clients of the project. `emails_path` is the path of the addresses, from the userinfo URL
+    on. `claims` are its own names for claims of OpenID, and `true_values` its values for true. `trust` is the set of
+    addresses it is the authority for: those that it verified, or Google's. With `posts_name` its form may bring the
+    name.
     """
 
     issuers: tuple[str, ...] = ()
@@ -99,7 +100,7 @@ class Registration:
 
 
 def is_allowed_url(url: str, *, loopback: bool = True) -> bool:
-    """Whether the service may send a request, or a browser, to `url`: https, or http on this machine.
+    """True if the service may send a request, or a browser, to `url`: https, or http on this machine.
 
     `loopback=False` refuses http altogether, for URLs that a remote provider's document names.
     """
@@ -115,7 +116,7 @@ def is_allowed_url(url: str, *, loopback: bool = True) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is http on this machine: `localhost`, 127.0.0.0/8 or ::1."""
+    """True if `url` is http on this machine: `localhost`, 127.0.0.0/8 or ::1."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme != "http":

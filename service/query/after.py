@@ -26,7 +26,7 @@ class Key:
 
 
 def check_values(keys: Sequence[Key], values: Sequence[Any]) -> None:
-    """Raises Invalid where a value is none that a record can have there: somebody has made it up."""
+    """Raises Invalid if a value has a type the field cannot hold: the cursor is forged."""
     if len(values) != len(keys):
         raise unreadable()
     for key, value in zip(keys, values, strict=True):
@@ -50,7 +50,9 @@ VALUES: Mapping[Kind, tuple[type, ...]] = {
 
 
 def find_after(keys: Sequence[Key], values: Sequence[Any]) -> Filter:
-    """What records after those with `values` are, by the sort keys: further by one key, and equal by those before it."""
+    """The filter of the records after those with `values`, by the sort keys: further by one key, and equal by those
+    before it.
+    """
     further = []
     for number, (key, value) in enumerate(zip(keys, values, strict=True)):
         equal = [_equal(*each) for each in zip(keys[:number], values[:number], strict=True)]
@@ -63,7 +65,9 @@ def find_after(keys: Sequence[Key], values: Sequence[Any]) -> Filter:
 
 
 def _at_or_after(key: Key, value: Any) -> Filter | None:
-    """What says the same of the first key, for an index to be read from there on."""
+    """A condition on the first sort key that the filter implies, so that MongoDB reads its index from there on; None if
+    there is none.
+    """
     if not key.field.single or value is None or (key.descending and key.field.path.startswith("data.")):
         return None
     return {key.field.path: {"$lte" if key.descending else "$gte": value}}
@@ -91,13 +95,13 @@ def _after(key: Key, value: Any) -> Filter | None:
 
 
 def _further(path: str, value: Any, *, descending: bool) -> list[Filter]:
-    """Of which one holds where an element comes after `value`, in this direction."""
+    """Conditions, one of which holds if an element comes after `value`, in this direction."""
     same = [] if value is None else [{path: {"$lt" if descending else "$gt": value}}]
     return [*_of_types_further(path, value, descending=descending), *same]
 
 
 def _of_types_further(path: str, value: Any, *, descending: bool) -> list[Filter]:
-    """Of which one holds where an element is of a type after that of `value`, in this direction."""
+    """Conditions, one of which holds if an element is of a type after that of `value`, in this direction."""
     place = -1 if value is None else TYPES.index(_type_of(value))
     if not descending:
         return _any_of_types(path, TYPES[place + 1 :])
@@ -110,14 +114,17 @@ def _of_types_further(path: str, value: Any, *, descending: bool) -> list[Filter
 
 
 def _any_of_types(path: str, types: Sequence[str]) -> list[Filter]:
-    """An array is told from its elements: it is sorted by them, and one inside it is one of them."""
+    """Conditions for values of these types.
+
+    MongoDB sorts an array by its elements, so only an array inside an array has its type.
+    """
     named = [name for name in types if name != "array"]
     inner: list[Filter] = [{path: {"$elemMatch": {"$type": "array"}}}] if "array" in types else []
     return [{path: {"$type": named}}, *inner] if named else inner
 
 
 def _nulls(path: str) -> list[Filter]:
-    """Of which one holds where a record, or an element on the way to `path`, has nothing or null there."""
+    """Conditions, one of which holds if a record, or an element on the way to `path`, has no value or null there."""
     parts = path.split(".")
     prefixes = [".".join(parts[:length]) for length in range(2, len(parts))]
     on_the_way: list[Filter] = []

@@ -59,7 +59,7 @@ def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
 
 
 def _match(query: ListQuery, shape: Shape, violations: list[Violation]) -> Match:
-    """What the filters of the query string demand, and its `where`, of records that the shape has at all."""
+    """The conditions of the query string's filters, of its `where`, and of the shape itself."""
     asked = (Where(query.conditions), query.where)
     trees = [bind_where(where, shape, violations) for where in asked if where.conditions or where.joined]
     return and_match(shape.match, to_match(trees)) if trees else shape.match

@@ -16,7 +16,7 @@ Test = Callable[[PathValues], bool]
 
 
 def compile_tree(tree: Tree) -> Judge:
-    """Whether the record that is read, as it is stored, satisfies `tree`, which has no relations."""
+    """Returns a function that is true if a stored record, as it is read, satisfies `tree`, which has no relations."""
     match tree:
         case Leaf():
             return _compile_leaf(tree)

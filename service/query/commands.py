@@ -1,9 +1,8 @@
-"""BoundQuery → MongoDB commands. How a relation filter runs is chosen by the caller, who probed for the related ids.
+"""BoundQuery → MongoDB commands. The caller chooses how a relation filter runs, after a probe for the related ids.
 
-A relation whose ids are few and known was replaced by an indexed `$in` (`by_ids`). One that is left over is streamed:
-sorted records are looked up one after the other, with the condition inside the lookup, until the page is full.
-
-A pipeline costs MongoDB a tenth more than a plain `find`, so only what has a relation is one (docs/decisions/0008).
+A relation with few, known ids was replaced by an indexed `$in` (`by_ids`). One that is left over is streamed: sorted
+records are looked up one after the other, with the condition inside the lookup, until the page is full. A pipeline
+costs MongoDB a tenth more than a plain `find`, so only queries with relations become one (docs/decisions/0008).
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,9 +20,9 @@ PROBE_LIMIT = 1_000
 # A condition that many satisfy fills a page from this many records for each one wanted. MongoDB 6.0 reads 4 MB ahead of a
 # lookup; a window keeps it from reading thousands of records for a page of twenty.
 WINDOW_FACTOR = 10
-# Where a populated page has its records, and each of them the fields that `*` follows.
+# The fields of a populated page for its records, and of each record for the ids that `*` follows.
 ROWS, IDS = "rows", "_ids"
-# What the rules of a field may look at, besides what is shown.
+# Fields that the rules of a field may read, besides the shown ones.
 TIMES = ("created_at", "updated_at")
 
 
@@ -42,9 +41,9 @@ def by_ids(relation: RelationMatch, ids: Iterable[str]) -> Filter:
 
 
 def page(query: BoundQuery, *, window: int | None = None) -> Command:
-    """The records of one page, in order. What it populates comes with it: one reply, of the form `populate.attach` reads.
+    """The records of one page, in order. Populated records come in the same reply, of the form `populate.attach` reads.
 
-    With a `window` only so many records, the first in order, are looked at: the page may then be too short.
+    With a `window` MongoDB looks only at that many records, the first in order: the page may then be too short.
     """
     if is_streamed(query.match) or query.expansions:
         return _aggregate(query.collection, [*_page_stages(query, window), *_populated(query)], query.size)
@@ -59,7 +58,7 @@ def page(query: BoundQuery, *, window: int | None = None) -> Command:
 
 
 def read_fields(query: BoundQuery) -> tuple[str, ...]:
-    """What MongoDB is to give of the records of a page: all of `data` where a view looks at it, or any of it may be an id."""
+    """The fields to read of a page's records: all of `data` if a view looks at it, or if any field of it may be an id."""
     if query.selection is None or query.view is not None or _is_every(query.expansions):
         return query.fields
     keys = [path for path, _ in query.sort if query.cursor is not None and path.startswith("data.")]
@@ -106,7 +105,7 @@ def stages_of_all(query: BoundQuery) -> list[Stage]:
 
 
 def window(query: BoundQuery) -> int:
-    """How many records to look at first, when a relation is streamed."""
+    """The number of records to look at first, if a relation is streamed."""
     return (query.offset + query.size) * WINDOW_FACTOR
 
 
@@ -139,10 +138,12 @@ def _shown_fields(query: BoundQuery) -> Stage:
 
 
 def _populated(query: BoundQuery) -> list[Stage]:
-    """The page as one document `{rows: [...], r0: [...], r0_0: [...], ...}`: each related record once, however often named.
+    """The page as one document `{rows: [...], r0: [...], r0_0: [...], ...}`: each related record once, however often
+    named.
 
-    One lookup for each relation of the page, not of each record: half the time for a page of twenty. What is shown of a
-    record is chosen at the end, for a lookup without a pipeline runs in the newer engine; nothing else leaves MongoDB.
+    One lookup for each relation of the page, not of each record: half the time for a page of twenty. The shown fields
+    of a record are chosen at the end, for a lookup without a pipeline runs in the newer engine; nothing else leaves
+    MongoDB.
     """
     if not query.expansions:
         return []
@@ -176,7 +177,7 @@ def _columns(key: str, fields: Iterable[str]) -> Stage:
 
 
 def related_key(prefix: str, number: int) -> str:
-    """Where the related records of the expansion with this number stand, beside the rows; see `populate.attach`."""
+    """The field of the related records of the expansion with this number, beside the rows; see `populate.attach`."""
     return f"{prefix}{number}"
 
 

@@ -1,6 +1,6 @@
-"""Where + Shape → Tree: each condition gets its meaning on one kind of record; and the Match that a tree is run as.
+"""`Where` + `Shape` → `Tree`: each condition gets its meaning on one kind of record; and the Match that a tree is run as.
 
-The guard of a field, which says of which records it may be seen, must hold whether the condition is negated or not.
+The guard of a field restricts the records on which it may be seen; it must hold for negated conditions too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ NO_FIELD = "There is no such field in this collection"
 
 
 def bind_where(where: Where, shape: Shape, violations: list[Violation], *, negated: bool = False) -> Tree:
-    """What `where`, or its complement, demands of records of `shape`. What does not fit is added to `violations`.
+    """The tree of `where`, or of its complement, for records of `shape`. Faults are added to `violations`.
 
     Conditions of one object on one relation are of the same related record.
     """
@@ -116,13 +116,16 @@ def no_relation(condition: AnyCondition) -> Violation:
 
 
 def _guard(local: str, shape: Shape) -> Tree:
-    """Of which records the id of a relation may be seen: of none where its name leads to no such field."""
+    """The records on which the id of a relation may be seen: none if its name leads to no such field."""
     field = shape.field(tuple(local.split(".")))
     return field is not None and field.path == local and field.guard
 
 
 def to_match(trees: Sequence[Tree]) -> Match:
-    """What must all hold, with a relation that must be satisfied apart: its ids can be listed, or its records looked up."""
+    """The conjunction of the trees.
+
+    Relations that must be satisfied stand apart: their ids are listed, or records looked up.
+    """
     relations: list[RelationMatch] = []
     rest: list[Tree] = []
     for tree in trees:

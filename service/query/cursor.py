@@ -1,8 +1,8 @@
-"""Cursors: where a page begins, as a text that the page before it gave. Pure.
+"""Cursors: the beginning of a page, as a text that the page before it gave. Pure.
 
-A cursor is base64url of JSON: a fingerprint of the query, and the values of the last record's sort keys. It is not signed,
-on purpose: a value that somebody makes up asks no more than a filter on the same field would, and one sorts only by what
-one may read.
+A cursor is base64url of JSON: a fingerprint of the query, and the values of the last record's sort keys. It is not
+signed, on purpose: a forged value asks no more than a filter on the same field would, and one sorts only by readable
+fields.
 """
 
 import binascii
@@ -33,9 +33,9 @@ class _NotPossibleError(ValueError):
 
 
 def fingerprint(asked: Any) -> str:
-    """Of what must stay the same from page to page: its filters and order, as JSON, whatever the order of names in it.
+    """A hash of the parts that must stay the same from page to page: filters and order, as JSON, in any order of names.
 
-    Raises Invalid where that is nested deeper than anything that is asked for or stored.
+    Raises Invalid if they are nested deeper than any query or record may be.
     """
     try:
         text = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
@@ -71,7 +71,7 @@ def _decode(text: str) -> Any:
 
 
 def unreadable() -> Invalid:
-    """What is no cursor, or one that somebody has made up."""
+    """The error for a text that is no cursor, and for a forged one."""
     return Invalid.one(PLACE, "Not a cursor that a page gave; * begins", type_="value_error")
 
 

@@ -12,7 +12,7 @@ from service.query.shapes import Field
 from service.query.tree import Filter
 from service.schema.values import Kind
 
-# What every value of a kind is at least, so that an index is read for just those.
+# A lower bound of every value of a kind, so that MongoDB reads just those of an index.
 LEAST: Mapping[Kind, Any] = {
     **dict.fromkeys((Kind.STRING, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.FILE), ""),
     **dict.fromkeys((Kind.INTEGER, Kind.NUMBER), -math.inf),
@@ -42,7 +42,10 @@ def distinct(query: BoundDistinct) -> dict[str, Any]:
 
 
 def _values(field: Field) -> tuple[list[Stage], list[Stage]]:
-    """What bounds the records, and what makes their values rows, each once. Elements of arrays are values one by one."""
+    """The stages that filter the records, and those that make a row of each distinct value.
+
+    An array gives each of its elements.
+    """
     path = f"${field.path}"
     if field.single:
         return [{"$match": {field.path: {"$gte": LEAST[field.kind]}}}], [{"$group": {"_id": path}}]

@@ -56,7 +56,7 @@ class DocumentShape:
 
 
 def _find(fields: declared.Fields, names: tuple[str, ...], *, many: bool = False) -> tuple[Kind, bool] | None:
-    """What the values at a path are, and whether they stand in an array; None where nothing is declared there."""
+    """The kind of the values at a path, and True if an array holds them; None if the path is not declared."""
     field = fields.get(names[0])
     return _within(field, names[1:], many=many) if field is not None else None
 

@@ -1,4 +1,4 @@
-"""What is shown beside and of the records: relations to populate, and the fields that were chosen, of both."""
+"""Relations to populate, and the chosen fields, of the records and of the related ones."""
 
 from collections.abc import Iterable, Sequence
 
@@ -61,13 +61,15 @@ def _expansion(
 
 
 def _behind(name: str, fields: Paths, shape: Shape) -> Paths:
-    """What was chosen of the records that a relation leads to; None for all of them, where nothing was."""
+    """The fields chosen of the records that a relation leads to; None for all of them, if none was chosen."""
     found = [path[1:] for path in fields or () if relation_name(path, shape.nested) == name]
     return found or None
 
 
 def choose(fields: Paths, populate: Iterable[Path], shape: Shape, violations: list[Violation]) -> Selection | None:
-    """What is shown of `data` of the records themselves; None for all of it. A relation that is populated is shown anyhow."""
+    """The chosen paths in `data` of the records themselves; None for all of it. A populated relation is shown in any
+    case.
+    """
     if fields is None:
         return None
     names = {path[0] for path in populate}
@@ -83,7 +85,7 @@ def choose(fields: Paths, populate: Iterable[Path], shape: Shape, violations: li
 
 
 def _data_path(path: Path, shape: Shape, violations: list[Violation]) -> list[Path]:
-    """Where a field stands in `data`; nowhere what always comes, or what nobody sees."""
+    """The path of a field in `data`; empty for fields that always come, and for hidden ones."""
     field = shape.field(path)
     if field is None:
         nearest = describe_nearest(path[0], shape.names()) if len(path) == 1 and not violations else ""

@@ -45,7 +45,7 @@ def apply_operations(data: Data, operations: Operations) -> Steps[tuple[dict[str
 
 
 def _changed(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Steps[Any]:
-    """What the field has afterwards that has `value` now and holds, at `path`, the field of the operation."""
+    """Applies the operation at `path` inside a field with this `value`, and returns the field's new value."""
     if not path:
         if operation.operator in COMPARISONS:
             return (yield from COMPARISONS[operation.operator](value, operation.value))
@@ -158,5 +158,5 @@ CHANGES: Mapping[str, Callable[[Any, Any], Any]] = {
     "push": _push,
     "unset": lambda _value, default: default,
 }
-# Those that compare an array's elements, in steps.
+# Operators that compare an array's elements, in steps.
 COMPARISONS: Mapping[str, Callable[[Any, list[Any]], Steps[Any]]] = {"add": _add, "pull": _pull}

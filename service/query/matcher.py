@@ -1,6 +1,6 @@
-"""Records judged in memory one at a time: what MongoDB would say of a record, without asking it.
+"""Judges records in memory one at a time, as MongoDB would, without asking it.
 
-Where many records are judged by one tree, or one record by many, `closures` and `reading` do each part of the work once.
+To judge many records by one tree, or one record by many, `closures` and `reading` do each part of the work once.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from service.query.tree import All, AnyOf, Node, Tree, all_of, any_of
 
 
 def matches(tree: Tree, record: Record) -> bool:
-    """Whether `record`, as it is stored, satisfies `tree`, which has no relations."""
+    """True if `record`, as it is stored, satisfies `tree`, which has no relations."""
     return tree if isinstance(tree, bool) else compile_tree(tree)(Reading(record))
 
 

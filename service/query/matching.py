@@ -15,12 +15,12 @@ def matching(match: Match) -> list[Stage]:
 
 
 def is_streamed(match: Match) -> bool:
-    """Whether records must be looked up one after the other to tell which of them match."""
+    """True if records must be looked up one after the other to find the matching ones."""
     return bool(match.relations) or not all(map(_is_own, match.trees))
 
 
 def _is_own(tree: Tree) -> bool:
-    """Whether a record tells by itself if it satisfies `tree`; most trees are leaves, which need no further look."""
+    """True if a record itself decides if it satisfies `tree`; most trees are leaves, which need no further look."""
     return isinstance(tree, Leaf) or not has_relations(tree)
 
 
@@ -29,7 +29,7 @@ def filtered(match: Match) -> list[Stage]:
 
 
 def whole_filter(match: Match) -> Filter:
-    """What the records say themselves."""
+    """The conditions on the records themselves, without those on related records."""
     return _all_of((*match.filters, *(to_filter(tree) for tree in match.trees if _is_own(tree))))
 
 

@@ -12,7 +12,7 @@ from service.schema.strict_json import shown
 from service.schema.values import check_name
 
 Path = tuple[str, ...]
-# What a client may write, as patterns: a name, a path that may follow relations, and a path of relations.
+# Patterns of names that a client may write: a name, a path that may follow relations, and a path of relations.
 NAME = rf"[^$.,\x00-\x1f\x7f][^.,\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 PATH = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH}}}"
 # One that stands alone, where a comma separates nothing.
@@ -60,12 +60,14 @@ def read_path(text: str) -> Path:
 
 
 def _relations(parts: Path) -> int:
-    """How many relations a path follows: all parts before the last, or before the `data` that begins a nested path."""
+    """The number of relations a path follows: all parts before the last, or before the `data` that begins a nested
+    path.
+    """
     return parts.index("data") if "data" in parts else len(parts) - 1
 
 
 def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> list[Violation]:
-    """Whether there are too many of them together, or of the relations that they follow."""
+    """Violations of the bounds: too many conditions together, or too many relations that they follow."""
     found = list(conditions)
     violations = []
     if len(found) > MAX_CONDITIONS:
@@ -83,7 +85,7 @@ def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> lis
 
 
 def _lookups(conditions: Iterable[AnyCondition]) -> int:
-    """How many searches are sent: in each object of conditions one for each relation that is followed."""
+    """The number of searches that are sent: in each object of conditions, one for each relation that is followed."""
     return len({(each.place[:-1], hop) for each in conditions for hop in _hops_of(each.path)})
 
 
@@ -93,5 +95,5 @@ def _hops_of(path: Path) -> Iterator[Path]:
 
 
 def _hops(conditions: Iterable[AnyCondition]) -> int:
-    """How many different relations are followed."""
+    """The number of different relations that are followed."""
     return len({hop for each in conditions for hop in _hops_of(each.path)})

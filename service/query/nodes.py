@@ -1,4 +1,4 @@
-"""What a query is, before (`ListQuery`) and after (`BoundQuery`) its names were given a meaning."""
+"""The form of a query before (`ListQuery`) and after (`BoundQuery`) its names were given a meaning."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class SortKey:
 
 
 class Count(Enum):
-    """What the total of a list is: exact, not there, or quickly found."""
+    """The total of a list: exact, absent, or quickly found."""
 
     EXACT = "exact"
     NONE = "none"
@@ -84,7 +84,7 @@ class Count(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: behind the record that has these values, by the sort keys; without them at the first.
+    """The beginning of a page: behind the record that has these values, by the sort keys; without them at the first.
 
     `query` is the fingerprint of the query that the cursor goes with.
     """
@@ -127,7 +127,7 @@ class RelationMatch:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What must all hold: MongoDB filters on a record itself, conditions on records related to it, and trees of both."""
+    """A conjunction: MongoDB filters on a record itself, conditions on records related to it, and trees of both."""
 
     filters: tuple[dict[str, Any], ...] = ()
     relations: tuple[RelationMatch, ...] = ()
@@ -173,5 +173,7 @@ class BoundQuery:
 
     @property
     def size(self) -> int:
-        """How many records are read: one more than are shown tells that there is a further page."""
+        """The number of records to read: with a cursor one more than are shown, which shows that there is a further
+        page.
+        """
         return self.limit if self.cursor is None else self.limit + 1

@@ -22,7 +22,7 @@ SEARCHED = operands.TEXTUAL | {Kind.ANY}
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What makes a condition of a text, and of a value of JSON."""
+    """The readers of an operator's value: from a text, and from a value of JSON."""
 
     from_text: Reader
     from_json: Reader

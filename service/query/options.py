@@ -1,4 +1,4 @@
-"""How each parameter of a list is read that is no filter, from the text of a query string and from the value of a body.
+"""Reads each parameter of a list that is no filter, from the text of a query string and from the value of a body.
 
 Each reader raises Fault, or Invalid with places of its own.
 """

@@ -119,7 +119,10 @@ def parse_body(body: Mapping[str, Any]) -> ListQuery:
 def _complete(
     options: dict[str, Any], conditions: tuple[Condition, ...], violations: list[Violation], place: Location
 ) -> ListQuery:
-    """What goes together, and what must not. `place` is where conditions stand."""
+    """Checks parameters against each other and returns the query.
+
+    `place` is the location of its conditions, for errors.
+    """
     where, text = options.get("where", Where()), options.pop("cursor", None)
     violations += check_conditions([*conditions, *where], place)
     violations += _check_options(options, text)
@@ -145,7 +148,10 @@ def _check_options(options: Mapping[str, Any], cursor: str | None) -> Iterator[V
 
 
 def _lasting(query: ListQuery) -> Any:
-    """What must be the same on every page of a cursor. The `where` of a query string and of a body are one."""
+    """The parts that must be the same on every page of a cursor.
+
+    The `where` of a query string and of a body are one.
+    """
     filters = sorted((condition.parameter, condition.text) for condition in query.conditions)
     return [filters, _outline(query.where), [[*key.path, key.descending] for key in query.sort]]
 

@@ -24,7 +24,7 @@ Row = dict[str, Any]
 Reply = Mapping[str, list[Row]]
 # Puts the URLs of a row's files where its record has their names.
 ShowRow = Callable[[Row], object]
-# What does that in the rows of a MongoDB collection; None where they have no files.
+# Does that in the rows of a MongoDB collection; None if they have no files.
 ShowFiles = Callable[[str], ShowRow | None]
 
 
@@ -51,7 +51,7 @@ def attach(
 
 
 def show_rows(rows: Sequence[Row], *, show: ShowRow | None, view: View | None) -> Steps[list[Row]]:
-    """The rows with the URLs of files, and without what may not be shown: by an id that nobody may see, nothing is attached.
+    """The rows with the URLs of files, reduced to visible fields: a hidden id attaches nothing.
 
     A step is one row with a view, which judges conditions, else PLAIN_ROWS.
     """
@@ -75,7 +75,7 @@ def select_rows(rows: list[Row], selection: Selection | None) -> list[Row]:
 
 
 class _Attached:
-    """How many records are attached to one record or page, and how many bytes of JSON they are, each time they occur."""
+    """The number of records attached to one record or page, and their bytes of JSON, each time they occur."""
 
     __slots__ = ("bytes", "count")
 

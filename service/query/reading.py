@@ -117,7 +117,7 @@ class SingleValue:
         return MISSING
 
     def has(self, bracket: str, value: Any) -> bool:
-        """Whether one of the values compared is equal to `value`, which is of `bracket`."""
+        """True if one of the compared values is equal to `value`, which is of `bracket`."""
         return self.bracket == bracket and bool(self.value == value)
 
     def has_one(self, wanted: Sets) -> bool:
@@ -136,7 +136,7 @@ class SingleValue:
         return (self.value, self.value) if self.bracket == bracket else None
 
     def is_null(self) -> bool:
-        """Whether the field is null or absent, and no array."""
+        """True if the field is null or absent, and no array."""
         return self.value is None or self.value is ABSENT
 
     @property
@@ -156,7 +156,7 @@ class SingleValue:
         return (self.value,) if isinstance(self.value, str) else ()
 
     def has_start(self, start: str) -> bool:
-        """Whether one of the texts begins with `start`."""
+        """True if one of the texts begins with `start`."""
         return self.text.startswith(start)
 
 
@@ -234,7 +234,8 @@ class ManyValues:
     def look_up(self, index: Mapping[str, Mapping[Any, T]]) -> Iterable[T]:
         for bracket, by_value in index.items():
             values = self.sets.get(bracket, NONE)
-            # What is iterated over is the argument of the one, and the right side of the other.
+            # CPython iterates over the argument of `intersection`, and over the right side of `&`: the smaller one
+            # stands there.
             common = values.intersection(by_value) if len(by_value) < len(values) else by_value.keys() & values
             for value in common:
                 yield by_value[value]

@@ -27,7 +27,7 @@ def _add(selection: dict[str, Any], path: Path) -> None:
 
 
 def prune(value: Mapping[str, Any], selection: Selection) -> dict[str, Any]:
-    """What the selection leaves of an object, in its order: as MongoDB's projection does, also in arrays of objects."""
+    """The selected part of an object, in its order: as MongoDB's projection does, also in arrays of objects."""
     return {
         name: each if (inner := selection[name]) is None else _prune(each, inner)
         for name, each in value.items()

@@ -1,8 +1,8 @@
-"""What the names of a query mean for one kind of record: where a field is kept, and where a relation leads.
+"""The meaning of a query's names for one kind of record: the place of a field, and the target of a relation.
 
-A shape knows no grammar. A hidden field (`password`, `oauth_id`, `token_version`) has no name there: what is not `id`, `email`
-or a time is looked for inside `data`, where no hidden field is kept. So it answers as any field that does not exist, on
-every hop.
+A shape knows no grammar. A hidden field (`password`, `oauth_id`, `token_version`) has no name there: a name other than
+`id`, `email` or a time is looked for inside `data`, which holds no hidden field. So a hidden field is answered like any
+field that does not exist, on every hop.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ NESTED = frozenset({"data"})
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a field is kept, as a dotted MongoDB path, and what its values are.
+    """The place of a field, as a dotted MongoDB path, and the kind of its values.
 
-    `guard` says of which records the field may be seen at all: of the others, no condition on it holds. `single`: a record
-    has at most one value there, which is of this kind, or null. `many`: it has an array of them. `operators` are those that
-    the field takes, where these are not the usual ones.
+    `guard` restricts the records on which the field may be seen; on the others, no condition on it holds. `single`: a
+    record has at most one value there, which is of this kind, or null. `many`: it has an array of them. `operators` are
+    those that the field takes, if these are not the usual ones.
     """
 
     path: str
@@ -68,11 +68,11 @@ class Shape(Protocol):
 
     @property
     def match(self) -> Match:
-        """What a record must satisfy to be there at all."""
+        """The conditions a record must satisfy to be visible."""
 
     @property
     def view(self) -> View | None:
-        """What may be shown of a record, where that is not all of it."""
+        """The function that reduces a record to its visible part; None if all of it may be shown."""
 
     def names(self) -> Iterable[str]:
         """The names of fields that a refusal may propose: none that is hidden."""

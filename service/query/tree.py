@@ -13,7 +13,7 @@ Filter = dict[str, Any]
 
 
 class Node:
-    """What a tree is made of, besides true and false. A leaf has `negated`."""
+    """A part of a tree, besides true and false. A leaf has `negated`."""
 
     __slots__ = ()
 
@@ -36,7 +36,7 @@ class Leaf(Node):
 
 @dataclass(frozen=True, slots=True)
 class Related(Node):
-    """Whether the id at `local` names a record of `collection` that satisfies `tree`."""
+    """True if the id at `local` names a record of `collection` that satisfies `tree`."""
 
     local: str
     collection: str

@@ -1,9 +1,9 @@
-"""Conditions as JSON, joined by and, or and not: the form of it, whatever the conditions themselves say. Pure.
+"""Conditions as JSON, joined by and, or and not: only the form of it, not the meaning of the conditions. Pure.
 
-where := {"stock_gte": 1, "or": [where, ...], "and": [where, ...], "not": where}      all entries must hold
+    where := {"stock_gte": 1, "or": [where, ...], "and": [where, ...], "not": where}      all entries must hold
 
-Queries and access rules are written so, and each reads the conditions for itself. What is too large is refused before it
-is walked through.
+Queries and access rules are written so, and each reads the conditions for itself. A tree that is too large is refused
+before it is walked through.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class WhereLimits:
-    """How many conditions there may be, and how a reader says so, and what he expected where there is something else."""
+    """The limit of conditions, its error message, and the expected form with its error type."""
 
     conditions: int
     too_many: str
@@ -95,7 +95,7 @@ class WhereReader:
         return tuple(self._object(each, (*place, number), depth + 1) for number, each in enumerate(value))
 
     def _count(self, number: int) -> bool:
-        """Whether there are not too many, so that it is worth going on."""
+        """Counts conditions; True while they are within the limits, so that reading goes on."""
         self.conditions += number
         return self._fits(0)
 

@@ -1,1 +1,1 @@
-"""What values may be: JSON as we accept it, declared fields, MongoDB's validator and its verdicts. Pure."""
+"""Values: JSON as we accept it, declared fields, MongoDB's validator and its verdicts. Pure."""

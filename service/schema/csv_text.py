@@ -14,7 +14,7 @@ from service.schema.values import Kind, parse_number, read_time
 csv.field_size_limit(int(MAX_ROW_BYTES))
 
 TOO_LONG = "has more than 1 MiB; is a quote not closed?"
-# What the standard library says, and what we say of the record.
+# Messages of the standard library, and our message about the record.
 FAULTS = {
     "unexpected end of data": "has a quote that is not closed",
     "new-line character seen": "has a carriage return in a cell without quotes around it",
@@ -33,7 +33,7 @@ class BadRecord(ValueError):
 
 
 def explain(message: str) -> str:
-    """What is wrong with a record, for the message that the standard library has."""
+    """The fault of a record, for the message of the standard library."""
     return next((ours for theirs, ours in FAULTS.items() if theirs in message), message)
 
 
@@ -47,13 +47,15 @@ def parse_record(text: str, delimiter: str = COMMA) -> list[str]:
 
 
 def is_open_after(line: str, delimiter: str, *, is_open: bool) -> bool:
-    """Whether a quoted cell goes on behind `line`, before which one was open or not."""
+    """True if a quoted cell goes on behind `line`; `is_open`: a cell was open before it."""
     text = QUOTE + line if is_open else line
     return any(not found[1] for found in QUOTED_CELLS[delimiter].finditer(text))
 
 
 def write_record(values: Iterable[Any], dump: Callable[[Any], bytes]) -> str:
-    """One line of values; None is an empty cell, as absent is. What is no text is written as `dump` writes its JSON."""
+    """One line of values; None is an empty cell, as an absent value is. Other values than texts are written as `dump`
+    writes JSON.
+    """
     return ",".join([_write(value, dump) for value in values]) + "\r\n"
 
 
@@ -73,12 +75,15 @@ def read_cell(text: str, type_: str) -> Any:
 
 
 def type_of(kind: Kind) -> str:
-    """How the cells of a declared field are read."""
+    """The type by which the cells of a declared field are read."""
     return KIND_TYPES.get(kind, "string")
 
 
 def read_cells(cells: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """The fields of a document; an empty cell is an absent one. What cannot be read stays text, for the schema to refuse."""
+    """The fields of a document; an empty cell is an absent one.
+
+    A cell that cannot be read stays text, for the schema to refuse.
+    """
     return {name: _try(text, type_of(kinds[name])) for name, text in cells.items() if text != ""}
 
 

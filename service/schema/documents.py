@@ -1,6 +1,6 @@
 """A document's `data` on its way into the database: JSON values as BSON keeps them, defaults filled in.
 
-Nothing is judged here. What cannot be read as its field's type stays as it is, and the validator refuses it.
+Nothing is judged here. A value that cannot be read as its field's type stays as it is, and the validator refuses it.
 """
 
 from collections.abc import Mapping
@@ -107,5 +107,5 @@ def _time(text: str) -> Any:
 
 
 def _whole(number: float) -> int | float:
-    """JSON has one kind of number: 3.0 is the integer 3. What has a fraction, or no place in 64 bits, stays."""
+    """JSON has one kind of number: 3.0 is the integer 3. A number with a fraction, or outside 64 bits, stays."""
     return int(number) if number.is_integer() and INT64_MIN <= number <= INT64_MAX else number

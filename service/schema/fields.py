@@ -23,7 +23,7 @@ RELATION_SUFFIX = "_id"
 USERS = "users"
 # A value, its type and its name or its position.
 VALUE_BYTES = 16
-# How long the place of an array's items is that stands at the top level.
+# Bytes of an array's place at the top level.
 ELEMENT = len(LOC) + 2
 
 
@@ -77,7 +77,7 @@ Fields = Mapping[str, Field]
 def parse(schema: Mapping[str, Any]) -> Fields:
     """The fields of a declared schema, which came from strict JSON. Raises Invalid with all violations at once.
 
-    What it holds not to be broken: names, types, options and their values, and that relations do not collide.
+    Names, types, options and their values are checked, and that relations do not collide.
     """
     violations = list(_schema_problems(schema))
     if violations:
@@ -147,7 +147,7 @@ def _schema_problems(schema: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _count(fields: Any, depth: int) -> int:
-    """How many definitions a schema holds, whatever else is wrong with it; those too deep are refused, not counted."""
+    """The number of definitions a schema holds, valid or not; those too deep are refused, not counted."""
     if not isinstance(fields, dict) or depth > MAX_SCHEMA_DEPTH:
         return 0
     return sum(1 + _count_inside(inner, depth + 1) for inner in fields.values())

@@ -15,12 +15,12 @@ STEM = r"[a-z0-9-]{1,40}-[0-9a-f]{32}"
 NAME = rf"{STEM}\.[a-z]{{3,4}}"
 # The extensions of the files that there may be.
 EXTENSIONS = ("jpg", "jpeg", "png", "gif", "webp", "svg", "pdf", "doc", "docx")
-# Whether it is still good, or ever was, does not matter to what it names.
+# The extensions of the files that there may be.
 SIGNED = r"(?:\?expires=[0-9]{1,12}&signature=[A-Za-z0-9_-]{1,64})?"
 _BARE = re.compile(NAME)
 _VARIANT = re.compile(r"[?&]variant=([a-z0-9_-]{1,32})$")
 _NAME = re.compile(rf"({NAME}){SIGNED}")
-# Whatever the address of the storage was when the text was written.
+# The URL with any storage address, as the text may be older than the present one.
 _ANY_URL = re.compile(rf"https?://[^\s?#]+/files/({NAME}){SIGNED}")
 
 
@@ -84,7 +84,7 @@ def named_file(value: Any) -> str | None:
 
 
 def name_pattern(extensions: Iterable[str]) -> str:
-    """What the names of files with one of these extensions match."""
+    """The pattern of the names of files with one of these extensions."""
     return rf"^{STEM}\.({'|'.join(extensions)})$"
 
 

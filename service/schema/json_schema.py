@@ -58,7 +58,10 @@ def validator(fields: Fields, *, realtime: bool = False) -> dict[str, Any]:
 
 
 def both(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """What is in force while a schema changes. Its clauses have other numbers than those of `validator`."""
+    """The validator in force while a schema changes: both must hold.
+
+    Its clauses have other numbers than those of `validator`.
+    """
     return {"$and": [{}, {}, old, new]}
 
 

@@ -24,7 +24,7 @@ class LineCutter:
         self._is_too_long = False
 
     def feed(self, chunk: bytes) -> Iterator[TextLine]:
-        """The lines that end in `chunk`. Of a line that is too long nothing is held."""
+        """The lines that end in `chunk`. Nothing is kept of a line that is too long."""
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
             self._hold(piece)

@@ -29,7 +29,7 @@ EACH = "each"
 FEW_ELEMENTS = 16
 NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER, Kind.ANY})
 ARRAYS = frozenset({Kind.ARRAY, Kind.ANY})
-# What stands where an object may hold anything.
+# The field of an object that may hold any value.
 ANYTHING = Field(Kind.ANY)
 
 
@@ -55,7 +55,7 @@ class FieldOperation:
 
     @property
     def place(self) -> Location:
-        """Where it stands in a body."""
+        """The location of the operation in a body."""
         return ("body", self.operator, shown(self.name)[1:-1])
 
 
@@ -176,7 +176,7 @@ def _bind_value(operation: FieldOperation, field: Field) -> Any:
 
 
 def elements(operations: Operations) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What operations put into arrays, each as the `data` that holds nothing else, and its operator."""
+    """Yields the elements that operations put into arrays, each as `data` that holds nothing else, with its operator."""
     for operation in operations:
         if operation.operator in {"push", "add"}:
             yield operation.operator, _nested(operation.path, operation.value)

@@ -36,7 +36,7 @@ Check = Callable[[Any, Kind], Problem | None]
 
 
 def check_option(option: str, value: Any, kind: Kind, *, top: bool) -> Problem | None:
-    """What is wrong with one option of a definition of `kind`, as (type, msg), or None. `top`: not inside another."""
+    """The fault of one option of a definition of `kind`, as (type, msg), or None. `top`: not inside another."""
     if option not in OPTIONS[kind]:
         taken = ", ".join(sorted(OPTIONS[kind]))
         return "extra_forbidden", f"Not an option of the type {kind.value}, which takes {taken}"

@@ -1,8 +1,9 @@
-"""Patterns of declared fields, judged by RE2: its time grows with the length of a text, whatever the pattern.
+"""Patterns of declared fields, judged by RE2: its time grows with the length of a text, for any pattern.
 
-They stand in no validator, for MongoDB cannot be stopped while it judges a document, and keeps all writes waiting. What
-one document may cost is bounded: an instruction of a pattern's program and a byte of a text are one unit of work, ten
+They are in no validator, for MongoDB cannot be stopped while it judges a document, and keeps all writes waiting. The
+cost of one document is bounded: an instruction of a pattern's program and a byte of a text are one unit of work, ten
 nanoseconds where RE2 is at its slowest.
+
 Source: https://github.com/google/re2/wiki/Syntax
 """
 
@@ -22,7 +23,7 @@ from service.schema.violations import mismatch
 # A step is one text or pattern.
 Judgement = Steps[list[Violation]]
 
-# What RE2 may use for one pattern: its program, and the states that it remembers while it matches.
+# Bytes that RE2 may use for one pattern: its program, and the states that it remembers while it matches.
 PROGRAM_BYTES = 512 * 1024
 KEPT_PROGRAMS = 128
 # To begin to match a text takes as long as so many bytes of it.
@@ -74,7 +75,7 @@ class Programs:
         return program
 
     def are_small(self, texts: Sequence[Text]) -> bool:
-        """Whether to judge `texts` takes about a millisecond at most: nothing is compiled for it."""
+        """True if judging `texts` takes about a millisecond at most: nothing is compiled for it."""
         if len(texts) > SMALL_TEXTS or not all(text.pattern in self._kept for text in texts):
             return False
         return sum(_work(self.get(text.pattern), text) for text in texts) <= SMALL_WORK
@@ -99,9 +100,9 @@ def check_patterns(fields: Fields) -> Judgement:
 
 
 def unknown_patterns(fields: Fields) -> list[tuple[str, str]]:
-    """Those that RE2 does not know, as (the top-level field, the pattern): declared before RE2 judged them.
+    """The patterns RE2 does not know, as (the top-level field, the pattern): declared before RE2 judged them.
 
-    No text is held to them.
+    They judge no text.
     """
     found = ((name, pattern) for name, field in fields.items() for _, pattern in patterns({name: field}))
     return [(name, pattern) for name, pattern in found if _compile_or_none(pattern) is None]
@@ -178,7 +179,7 @@ def _compile_or_none(pattern: str) -> "re2._Regexp | None":
 def _compile(pattern: str) -> "re2._Regexp":
     options = re2.Options()
     options.log_errors = False
-    # Nobody asks for what a group matched, and to remember it slows RE2 down.
+    # The text of a group is never used, and remembering it slows RE2 down.
     options.never_capture = True
     options.max_mem = PROGRAM_BYTES
     try:

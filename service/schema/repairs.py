@@ -21,7 +21,7 @@ def has_defaults(fields: Fields) -> bool:
 
 
 def _fills(field: Field) -> bool:
-    """Whether a value of `field` may have something in it to be filled."""
+    """True if a value of `field` may have parts that defaults fill."""
     if field.items is not None:
         return _fills(field.items)
     return field.properties is not None and has_defaults(field.properties)

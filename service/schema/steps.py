@@ -11,7 +11,9 @@ Steps = Generator[None, None, T]
 
 
 def take_steps(steps: Steps[T], seconds: float = inf) -> T | None:
-    """What `steps` come to, or None where they are not at their end after so long; the next call goes on with them."""
+    """Runs `steps` and returns their result, or None if they did not end within `seconds`; the next call continues
+    them.
+    """
     until = monotonic() + seconds
     try:
         while monotonic() < until:
@@ -22,5 +24,5 @@ def take_steps(steps: Steps[T], seconds: float = inf) -> T | None:
 
 
 def finish(steps: Steps[T]) -> T:
-    """What `steps` come to, for a caller that nobody waits for."""
+    """Runs `steps` to their end and returns their result, for a caller without a deadline."""
     return cast(T, take_steps(steps))

@@ -70,7 +70,7 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def _has_more_values(raw: bytes, most: int) -> bool:
-    """Whether a JSON text has more than `most` values: each comma and each container that is not empty adds one.
+    """True if a JSON text has more than `most` values: each comma and each container that is not empty adds one.
 
     Counting bytes may find too many, for text has commas too; only then the text is taken out, in linear time.
     """

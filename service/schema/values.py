@@ -21,7 +21,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|
 
 
 class Kind(Enum):
-    """What the values of a field are. ANY is a field nobody declared: its text is read in every way it can be."""
+    """The kinds of a field's values. ANY is an undeclared field: its text is read in every possible way."""
 
     ANY = "any"
     STRING = "string"
@@ -179,7 +179,7 @@ class _Paths(dict[str, "_Paths"]):
 
 
 class _DataCheck:
-    """What was found so far. Names are looked at once for each path, and no further when there are too many."""
+    """The findings so far. Names are checked once for each path, and no further when there are too many."""
 
     def __init__(self) -> None:
         self.violations: list[Violation] = []

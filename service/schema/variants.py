@@ -34,7 +34,7 @@ def build_variants(declared: Mapping[str, Mapping[str, Any]]) -> Variants:
 
 
 def check_variants(definition: Mapping[str, Any], loc: Location) -> Iterator[Violation]:
-    """What is wrong with the variants of a definition of files, at `loc`."""
+    """Yields the violations in the variants of a definition of files, at `loc`."""
     declared, place = definition["variants"], (*loc, "variants")
     if not isinstance(declared, dict) or not 1 <= len(declared) <= MAX_VARIANTS:
         yield Violation(place, f"Must be an object of 1 to {MAX_VARIANTS} variants by their names", "dict_type")

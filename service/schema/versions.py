@@ -2,7 +2,7 @@
 
 import re
 
-# What a record must have one of to be changed; None where any will do.
+# Versions, one of which a record must have to be changed; None for any.
 Versions = tuple[int, ...] | None
 
 TAG = re.compile(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"')
@@ -17,7 +17,7 @@ def version_tag(version: int) -> str:
 def read_versions(if_match: str | None) -> Versions:
     """The versions that an If-Match field names, by the strong comparison (section 13.1.1): `"v3", "v4"` → (3, 4).
 
-    None without a field, and for `*`. Whatever else it says is the tag of no record.
+    None without a field, and for `*`. Any other text is the tag of no record.
     """
     if if_match is None or if_match.strip() == "*":
         return None

@@ -46,14 +46,16 @@ def translate_rules(rules: Sequence[Detail], loc: Location) -> list[Violation]:
 
 
 def is_verdict(err_info: Mapping[str, Any]) -> bool:
-    """Whether it is that of a collection's own validator, not of the one in force while a schema changes (`both`)."""
+    """True if it is the verdict of a collection's own validator, not of the one in force while a schema changes
+    (`both`).
+    """
     details = err_info.get("details", {})
     numbers = (clause["index"] for clause in details.get("clausesNotSatisfied", ()))
     return details.get("operatorName", JSON_SCHEMA) in {JSON_SCHEMA, "$and"} and all(number < 2 for number in numbers)
 
 
 def _clauses(err_info: Mapping[str, Any]) -> list[Detail]:
-    """What the parts of a validator say of the record, which are one or two."""
+    """The verdicts of the parts of a validator, which are one or two."""
     details = err_info.get("details", {})
     if details.get("operatorName") != "$and":
         return [details]
@@ -67,7 +69,7 @@ def _of_clause(details: Detail) -> Iterator[Violation]:
 
 
 def may_lack_version(err_info: Mapping[str, Any]) -> bool:
-    """Whether the validator that refused a record may be one from before records had versions."""
+    """True if the validator that refused a record may be one from before records had versions."""
     if not is_verdict(err_info):
         return False
     schemas = [clause for clause in _clauses(err_info) if clause.get("operatorName", JSON_SCHEMA) == JSON_SCHEMA]
@@ -135,7 +137,7 @@ too_many = _of("item", "Must have at most {n} {unit}")
 
 
 def mismatch(pattern: str) -> Violation:
-    """What is said of a text in which `pattern` is not found; its place is still to be put before it."""
+    """The violation of a text in which `pattern` is not found; the caller adds its place."""
     return Violation((), f"Must match the regular expression {pattern}", "string_pattern_mismatch")
 
 

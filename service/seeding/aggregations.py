@@ -17,7 +17,7 @@ KIND = "aggregations"
 
 @dataclass(frozen=True, slots=True)
 class AggregationsSeeder:
-    """What the saved aggregations of a manifest are brought about with."""
+    """Saves the aggregations of a manifest."""
 
     aggregations: Aggregations
     report: Report

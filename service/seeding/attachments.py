@@ -18,17 +18,17 @@ from service.schema.values import Kind
 from service.seeding.stored_files import digest_of, has_bytes, read_pieces
 from service.storage.ids import new_id
 
-# Of each field, as they stand in the row.
+# The paths of each field's files, as the row gives them.
 FilePaths = Mapping[str, Sequence[str]]
 
 
 def file_fields(fields: Fields) -> frozenset[str]:
-    """Those that take files, one or several."""
+    """The fields that take files, one or several."""
     return frozenset(name for name, field in fields.items() if (field.items or field).kind is Kind.FILE)
 
 
 def take_paths(data: dict[str, Any], names: frozenset[str]) -> dict[str, list[str]]:
-    """Takes the paths of files out of `data`. What names none, null and an empty list, stays. Raises ValueError."""
+    """Takes the paths of files out of `data`. Null and an empty list name no file and stay. Raises ValueError."""
     paths: dict[str, list[str]] = {}
     for name in [name for name in names & data.keys() if data[name]]:
         sent = data.pop(name)
@@ -40,7 +40,7 @@ def take_paths(data: dict[str, Any], names: frozenset[str]) -> dict[str, list[st
 
 @dataclass(frozen=True, slots=True)
 class Attachments:
-    """What brings files of documents about. `folder` is where the manifest lies."""
+    """Stores the files of documents. `folder` is the manifest's."""
 
     files: Files
     documents: Documents

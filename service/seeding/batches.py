@@ -1,4 +1,7 @@
-"""Rows in batches: read, mapped, their references resolved. What cannot be read is refused and does not stop the rest."""
+"""Rows in batches: read, mapped, their references resolved.
+
+A row that cannot be read is refused and does not stop the rest.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -49,7 +52,9 @@ class RowBatches:
             yield await self._resolved(project, batch)
 
     def wanted(self, batch: Iterable[Placed], read: Callable[[str, RowData], Wanted | str], key: str) -> list[Wanted]:
-        """What `read` makes of each row, less what it refuses and what has the same `key`, an attribute, as one before."""
+        """The results of `read` for the rows, without refused ones and those with the `key`, an attribute, of an
+        earlier row.
+        """
         found: list[Wanted] = []
         for place, fields in batch:
             each = read(place, fields)

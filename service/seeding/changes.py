@@ -1,4 +1,4 @@
-"""What differs between a record that is there and one that is wanted. Pure."""
+"""The differences between a stored record and a wanted one. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ def find_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[st
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Whether two values are equal and of one type, at every depth: for Python, `1`, `1.0` and `True` are equal."""
+    """True if two values are equal and of one type, at every depth: for Python, `1`, `1.0` and `True` are equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(is_same(value, other[name]) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):

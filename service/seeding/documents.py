@@ -22,7 +22,7 @@ UPLOADS_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where documents go: `project` and `collection` are there already, unless this is a dry run before the first."""
+    """The target of documents: `project` and `collection` exist, unless this is a dry run before the first seed."""
 
     project: Project | None
     collection: Collection | None
@@ -35,7 +35,7 @@ class Destination:
 
     @property
     def refers_to_itself(self) -> bool:
-        """Whether a row may name an earlier one of the same source, which must be stored before it is looked for."""
+        """True if a row may name an earlier one of the same source, which must be stored before it is looked for."""
         return any(each.startswith(f"{self.name}.") for each in self.source.references.values())
 
     def read_row(self, place: str, data: RowData) -> "SeedDocument | str":

@@ -27,7 +27,7 @@ FILES_AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class FileSeeder:
-    """What brings files about. `folder` is where the manifest lies."""
+    """Stores the files of users. `folder` is the manifest's."""
 
     accounts: Accounts
     files: Files

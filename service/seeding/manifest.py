@@ -34,11 +34,11 @@ class ProjectPart(Section):
 
 
 class Source(Section):
-    """Where rows come from: `rows` in the manifest, or a `file` beside it, .json, .jsonl or .csv.
+    """The origin of rows: `rows` in the manifest, or a `file` beside it, .json, .jsonl or .csv.
 
     `fields` maps a field to the column, or the dotted path, it is taken from; without it a row is taken as it is.
-    `types` tells how values are read, above all the cells of a CSV file. `references` maps a field to what its value
-    names: `users` by e-mail, or `<collection>.<field>` by the value of that field.
+    `types` gives the types of values, above all of the cells of a CSV file. `references` maps a field to the record its
+    value names: `users` by e-mail, or `<collection>.<field>` by the value of that field.
     """
 
     rows: tuple[dict[str, Any], ...] | None = None
@@ -143,7 +143,7 @@ def _read(model: type[Read], path: Path, value: Any) -> Read:
 
 
 def read_yaml(path: Path) -> Any:
-    """What the YAML or JSON at `path` says. Raises ConfigurationError: '<file>: <what to change>'."""
+    """The content of the YAML or JSON at `path`. Raises ConfigurationError: '<file>: <what to change>'."""
     try:
         if path.stat().st_size > MAX_MANIFEST_BYTES:
             raise ConfigurationError(f"{path}: larger than 16 MiB; put the rows into files beside it")

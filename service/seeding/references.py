@@ -19,7 +19,7 @@ def user_id(project_id: str, email: str) -> str:
 
 
 def comparable_email(email: str) -> str:
-    """The address as a signup stores it; what is no address is nobody's."""
+    """The address as a signup stores it; a text that is no address stays, and matches no user."""
     try:
         return normalize_email(email)
     except ValueError:

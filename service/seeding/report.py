@@ -1,4 +1,6 @@
-"""What a seed did, or would do: counts of each kind of record, the first differences, and what was refused and why."""
+"""The results of a seed, or of a dry run: counts of each kind of record, the first differences, and refusals with
+reasons.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
@@ -15,9 +17,10 @@ Observe = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class Report:
-    """`counts[kind]` are created, updated, unchanged and refused; `differences` and `refusals` hold the first SHOWN of each.
+    """`counts[kind]` are created, updated, unchanged and refused; `differences` and `refusals` hold the first SHOWN of
+    each.
 
-    `observe` is told of each kind how many rows are done since it was last told.
+    `observe` is called for each kind with the rows done since its last call.
     """
 
     observe: Observe = lambda _kind, _count: None

@@ -49,7 +49,7 @@ def read_manifest_rules(manifest: Manifest, folder: Path) -> dict[str, Any] | No
 
 @dataclass(frozen=True, slots=True)
 class RulesSeeder:
-    """What the rules of a manifest are brought about with."""
+    """Saves the rules of a manifest."""
 
     administration: RulesAdministration
     report: Report

@@ -37,7 +37,7 @@ from service.services import Services
 
 @dataclass(frozen=True, slots=True)
 class Seeder:
-    """What a seed works with. `folder` is where the manifest lies; where the report is of a dry run, nothing is written."""
+    """Seeds a manifest. `folder` is the manifest's; if the report is of a dry run, nothing is written."""
 
     admin: ProjectAdmin
     users: UserSeeder
@@ -58,9 +58,9 @@ class Seeder:
         return keys
 
     async def seed_new(self, manifest: Manifest) -> ProjectKeys:
-        """The API keys of a project that nobody finds before all of it is there.
+        """Creates the project and returns its API keys. The project cannot be found before all of it is there.
 
-        What is cut short is continued by the next call. Raises Conflict where the project is, and as `seed`.
+        The next call continues an interrupted one. Raises Conflict if the project exists, and the errors of `seed`.
         """
         part, settings = manifest.project, _settings(manifest)
         self.report.created("project", part.id)

@@ -74,7 +74,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class SchemaSeeder:
-    """Makes the collections of a file. Where it may `migrate`, it changes the schemas of those that are there."""
+    """Makes the collections of a file. If it may `migrate`, it changes the schemas of existing ones."""
 
     collections: Collections
     changes: SchemaChanges

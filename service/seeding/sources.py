@@ -77,7 +77,7 @@ def _measure(place: str, value: dict[str, Any]) -> Row:
 
 
 def _has_more_values(value: Any, most: int) -> bool:
-    """Whether `value` is more than `most` values. YAML can name one value in many places, even inside itself."""
+    """True if `value` is more than `most` values. YAML can name one value in many places, even inside itself."""
     found, left = 0, [value]
     while left and found <= most:
         found += 1

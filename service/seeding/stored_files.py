@@ -26,7 +26,7 @@ async def digest_of(pieces: AsyncIterator[bytes]) -> str:
 
 
 async def has_bytes(files: Files, name: str, digest: str) -> bool:
-    """Whether the stored file has the bytes of this digest; a file that is gone has not."""
+    """True if the stored file has the bytes of this digest; false if it is gone."""
     try:
         project, file = await files.find(name)
         return await digest_of(await files.read(project, file, 0, file.length)) == digest

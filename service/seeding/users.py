@@ -30,7 +30,7 @@ from service.storage.users import NewUser, User
 
 KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
-# How the cells of a CSV file are read, unless `types` says otherwise.
+# The types of the cells of a CSV file, unless `types` gives others.
 CELLS = {"disabled": Kind.BOOLEAN, "email_verified": Kind.BOOLEAN, "claims": Kind.OBJECT, "roles": Kind.ARRAY}
 # At most so many passwords wait for the hashing threads at once.
 HASHED_AT_ONCE = 32
@@ -89,7 +89,7 @@ def _credential_fault(password: Any, hashed: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class UserSeeder:
-    """Where the report is of a dry run, nothing is written."""
+    """Seeds users. If the report is of a dry run, nothing is written."""
 
     passwords: Passwords
     administration: UserAdministration

@@ -29,7 +29,7 @@ class ConnectionRegister:
         self._counts: Counter[str] = Counter()
 
     def admit(self, connection: Closable, peer: str | None) -> bool:
-        """Whether `connection` of the address `peer` may stay; it is counted, and idle, until it is `forget`."""
+        """Returns True if `connection` of the address `peer` may stay; it is counted, and idle, until it is `forget`."""
         address = client_address(peer, (), x_forwarded_for=(), forwarded=())
         if self._counts[address] >= MAX_ADDRESS_CONNECTIONS and not is_trusted(peer, self._trusted_proxies):
             return False
@@ -64,7 +64,9 @@ class ConnectionRegister:
             del self._counts[address]
 
     def _close_longest_idle(self) -> bool:
-        """Whether there was one. It is no longer counted, for its end comes a turn of the event loop later."""
+        """Closes the connection that has been idle longest; False if there is none. It is no longer counted from now
+        on.
+        """
         longest = next(iter(self._idle), None)
         if longest is None:
             return False

@@ -22,9 +22,9 @@ class ServerConfig(uvicorn.Config):
     drain_seconds: float = 0.0
     # The DATA_DIR of an embedded MongoDB that a worker keeps running.
     mongod_folder: Path | None = None
-    # Where the parent ends the sessions of a worker that died.
+    # The database in which the parent ends the sessions of a worker that died.
     mongodb_uri: str = ""
-    # How long the event loop of a process may stand still before the process is ended.
+    # Seconds the event loop of a process may stand still before the process is ended.
     silent_seconds: float = 30.0
 
 

@@ -1,4 +1,4 @@
-"""What `protocol` and `workers` use of uvicorn's own parts, which uvicorn may change in any release: compared at import.
+"""Uvicorn's own parts that `protocol` and `workers` use, which any release may change: compared at import.
 
 The version is bounded in pyproject.toml for the same reason.
 """

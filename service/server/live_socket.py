@@ -12,7 +12,7 @@ from websockets.http11 import Request
 from service.bounds import MAX_UNSENT_BYTES
 from service.web.realtime.sockets import EXTENSION
 
-# What the kernel takes from us before the client has read it: of thousands who read nothing, this much each.
+# Bytes the kernel takes before the client has read them: of thousands of clients that read nothing, this much each.
 SEND_BUFFER_BYTES = 131_072
 # A client that is closed as too slow is cut off within 35 seconds: 30 until then, and these.
 CLOSE_SECONDS = 3.0
@@ -86,7 +86,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
         self.transport.close()
 
     def waiting(self) -> int:
-        """How many bytes the kernel has not taken."""
+        """Bytes that the kernel has not taken."""
         return self.transport.get_write_buffer_size() if not self.transport.is_closing() else 0
 
     async def room(self) -> None:
@@ -94,7 +94,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
         await self.writable.wait()
 
     def write(self, frame: bytes, cursor: str | None = None) -> None:  # noqa: ARG002 - a client finds it in the frame
-        """Sends a text of one frame. What is said to a client that is gone is lost."""
+        """Sends a text of one frame. A frame for a client that is gone is dropped."""
         if self.close_sent or self.disconnected or self.transport.is_closing():
             return
         head = text_head(len(frame))
@@ -120,10 +120,10 @@ class LiveSocket(WebSocketsSansIOProtocol):
         """A socket is never in the way of other connections, for it is never idle."""
 
     def end_when_answered(self) -> None:
-        """What the server calls when it begins to stop: until it stops, all goes on."""
+        """The server calls this when it begins to stop. The socket goes on until it stops."""
 
     def shutdown(self) -> None:
-        """What the server calls when it stops: the client learns when to come back."""
+        """The server calls this when it stops: closes with the seconds after which the client may come back."""
         self.stop_keepalive()
         if not self.handshake_complete:
             super().shutdown()
@@ -134,7 +134,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
 
 
 def limit_send_buffer(transport: Any) -> None:
-    """What the kernel takes of one connection that lasts, whether its client reads or not."""
+    """Limits the bytes the kernel takes of one lasting connection, also if its client does not read."""
     if (connection := transport.get_extra_info("socket")) is not None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
 

@@ -22,7 +22,7 @@ from service.web.realtime.sockets import EVENTS_EXTENSION, PATH
 
 
 class TooManyHeaders(Exception):
-    """Ends the parser's work; nobody but the parser sees it."""
+    """Ends the parser's work; only the parser sees it."""
 
 
 class TimedConnection(HttpToolsProtocol):
@@ -36,7 +36,7 @@ class TimedConnection(HttpToolsProtocol):
         self._send_rate: SendRate | None = None
         self._reading_headers = False
         self._reading_body = False
-        # Of the headers, or of what comes after the last byte of a body: trailers, which end up nowhere.
+        # Bytes of the headers, or of the trailers behind a body, which are thrown away.
         self._unread_bytes = 0
         self._header_bytes = 0
         self._header_count = 0
@@ -85,12 +85,12 @@ class TimedConnection(HttpToolsProtocol):
         socket.connection_made(transport)
         socket.data_received(b"".join([b"GET ", self.url, b" HTTP/1.1\r\n", *headers, b"\r\n"]))
         transport.set_protocol(socket)
-        # What leads back here would keep a parser and buffers in memory for as long as the socket is open.
+        # References back to this object would keep a parser and buffers in memory for as long as the socket is open.
         self._extensions.clear()
         self.parser = self.app = self.cycle = self.scope = self.headers = self._send_rate = None  # type: ignore[assignment]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Lets go of all that leads back here: what is a cycle stays in memory until the collector comes, which is seldom."""
+        """Drops all references back to this object: a cycle stays in memory until the collector runs, which is seldom."""
         self._stop_timer()
         if self._send_rate is not None:
             self._send_rate.stop()
@@ -116,11 +116,11 @@ class TimedConnection(HttpToolsProtocol):
             self._start_timer(self._timeouts.headers, self._headers_are_late)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client sends no more. Whether it may still read: it may, when its last request is whole and not answered.
+        """The client sends no more. Returns True if it may still read: its last request is whole and not answered.
 
-        Who follows a stream of events has left: until something is written, nothing else would tell. Then and otherwise the
-        transport closes by itself, so what is written goes out first. Most such clients have left, so that no long work is
-        gone on with for them.
+        An event-stream client has left; otherwise the server would notice only at its next write. In all cases the
+        transport closes by itself, so written bytes go out first. Most such clients have left, so long work for them is
+        stopped.
         """
         self.transport.flush()  # type: ignore[attr-defined]
         self._stop_steps()
@@ -213,14 +213,16 @@ class TimedConnection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def end_when_answered(self) -> None:
-        """What the server calls when it begins to stop: an idle connection may send one more request until it stops."""
+        """The server calls this when it begins to stop: an idle connection may send one more request until it stops."""
         if not self._idle():
             self.end_with_this_request()
 
     def shutdown(self) -> None:
-        """What the server calls when it takes no more connections: what was read is answered, within its time."""
+        """The server calls this when it takes no more connections: requests that were read are answered, within their
+        time.
+        """
         if self._idle():
-            # A request may have come that nobody has read yet.
+            # A request may have arrived that is still unread.
             self.loop.call_later(self._timeouts.last_look, self.close_idle)
         else:
             self.end_with_this_request()
@@ -268,7 +270,7 @@ class TimedConnection(HttpToolsProtocol):
             self._write_refusal(status)
 
     def _write_refusal(self, status: int) -> None:
-        """What still comes is thrown away, so that the client can read this."""
+        """Writes the refusal. Later input is thrown away, so that the client can read the refusal."""
         self._refused = True
         self.transport.write(render_refusal(status))
         self.transport.flush()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What a connection answers by itself, where there is no request that the application could answer."""
+"""Answers of the connection itself, to input that is no request for the application."""
 
 REFUSALS = {
     400: (b"Bad Request", b'{"detail":"The request is not HTTP/1.1","code":"bad_request"}'),

@@ -25,9 +25,9 @@ from service.server.timeouts import ConnectionTimeouts
 from service.server.workers import Workers
 from service.settings import EMBEDDED_VARIABLE, Settings
 
-# What of the limit of open files goes to clients; the rest is for MongoDB, providers, the log and the code.
+# The clients' share of the limit of open files; the rest is for MongoDB, providers, the log and the code.
 CLIENTS_SHARE = 0.8
-# How uvicorn is run whatever the connections are.
+# Options of uvicorn for every kind of connection.
 UVICORN_OPTIONS: dict[str, Any] = {
     "log_config": None,
     "access_log": False,
@@ -42,7 +42,7 @@ UVICORN_OPTIONS: dict[str, Any] = {
 
 
 def check_address(host: str, port: int) -> None:
-    """Raises ConfigurationError where nobody could listen: before a database is started, and in one line."""
+    """Raises ConfigurationError if the address cannot be listened on: before a database is started, and in one line."""
     try:
         for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             with socket.socket(family, kind, protocol) as probe:
@@ -68,10 +68,9 @@ def serve_http(
 ) -> None:
     """Serves until SIGTERM or Ctrl-C, then returns. Workers read `settings` from the environment, as any process does.
 
-    `announce` is called as soon as no connection is refused any more.
-
-    `mongod_folder` is the DATA_DIR of an embedded MongoDB, which nobody shall stop while a worker lives. A process whose
-    event loop stands still for `silent_seconds` is ended; where it is one of several workers, another takes its place.
+    `announce` is called as soon as no connection is refused any more. `mongod_folder` is the DATA_DIR of an embedded
+    MongoDB, which keeps running while a worker lives. A process whose event loop stands still for `silent_seconds` is
+    ended; if it is one of several workers, another takes its place.
     """
     _export(settings, workers, is_embedded=mongod_folder is not None)
     # uvicorn raises the signal again when it has shut down; the default would end us before the database is stopped.
@@ -93,7 +92,7 @@ def serve_http(
     with _shared_metrics(workers), suppress(KeyboardInterrupt):
         if workers > 1:
             listener = config.bind_socket()
-            # What comes before the first worker is there waits for it.
+            # A connection that comes before the first worker is there waits for it.
             listener.listen(config.backlog)
             announce()
             Workers(config, [listener]).run()

@@ -1,4 +1,4 @@
-"""A process whose event loop stands still answers nobody: a thread ends it, where no parent does."""
+"""A thread ends the process if its event loop stands still and no parent does so: it would answer no request."""
 
 import asyncio
 import os

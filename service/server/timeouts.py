@@ -1,4 +1,4 @@
-"""How long a connection may take for each of its parts, and a stop for all of them. Plain values."""
+"""Seconds that a connection may take for each of its parts, and a stop for all of them. Plain values."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class ConnectionTimeouts:
     rate_window: float = 10.0
     # When the server closes, an idle connection has this long for a request that is on its way.
     last_look: float = 0.2
-    # After SIGTERM and the drain time a request in flight gets this long; so long before the end of it, what still runs is
-    # cut short: time to undo it, and for its client to be told.
+    # Seconds a request in flight gets after SIGTERM and the drain time. `cut_short` seconds before their end it is
+    # cancelled: time to undo it and to answer its client.
     stop: int = 25
     cut_short: float = 5.0

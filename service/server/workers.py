@@ -22,13 +22,13 @@ from service.storage.abandoned import end_sessions
 
 log = structlog.get_logger()
 
-# How often a worker looks for its parent, and how long it may go on without one.
+# Seconds between two looks of a worker for its parent, and seconds it may go on without one.
 LOOK_SECONDS = 0.5
 ORPHAN_SECONDS = 3
 # Longer ones between two looks are those of a parent that stood still itself, as in a suspended machine.
 MOST_SECONDS = 1.0
-# How long a worker may take until its first answer. On a machine with much else to do the imports alone can take longer than
-# uvicorn's five seconds, and a worker killed for that would begin again.
+# Seconds a worker may take until its first answer. On a busy machine the imports alone can take longer than uvicorn's
+# five seconds, and a worker killed for that would begin again.
 START_SECONDS = 30.0
 
 
@@ -39,10 +39,10 @@ class Worker(multiprocess.Process):
         self._parent = os.getpid()
         # Its connections to MongoDB have this name, by which the parent finds what it leaves there.
         self.app_name = f"{APP_NAME} {secrets.token_hex(6)}"
-        # How long it has not answered, as far as the parent was there to hear it.
+        # Seconds without an answer, as far as the parent was running to hear it.
         self._silent, self._looked_at = 0.0, time.monotonic()
         self._is_asked, self._patience = False, START_SECONDS
-        # When the worker began to load the application.
+        # The time at which the worker began to load the application.
         self._began = self._looked_at
         super().__init__(config, sockets)
 
@@ -82,7 +82,7 @@ class Worker(multiprocess.Process):
             self.child_conn.send(self.server.started)
 
     def is_alive(self, timeout: float = 0) -> bool:  # noqa: ARG002 - uvicorn's
-        """Whether it runs and has answered lately. It is not waited for: the parent looks again twice a second."""
+        """True if it runs and has answered lately. The parent does not wait for it: it looks again twice a second."""
         if not self.process.is_alive():
             return False
         if not self._is_asked:
@@ -100,7 +100,7 @@ class Worker(multiprocess.Process):
     def _end_with_parent(self) -> None:
         while os.getppid() == self._parent:
             time.sleep(LOOK_SECONDS)
-        # Nobody starts a worker that dies now, and nobody else can have the port: there is no time to drain.
+        # No parent starts another worker now, and no other process can have the port: there is no time to drain.
         config = cast(ServerConfig, self.config)
         config.drain_seconds, config.timeout_graceful_shutdown = 0.0, ORPHAN_SECONDS
         os.kill(os.getpid(), signal.SIGTERM)
@@ -148,7 +148,7 @@ class Workers(multiprocess.Multiprocess):
             self._is_refused = True
 
     def terminate_all(self) -> None:
-        """The parent's own socket goes too: what the kernel accepts for it would find nobody."""
+        """Closes the parent's own socket too: connections that the kernel accepts for it would never be served."""
         for listener in self.sockets:
             listener.close()
         super().terminate_all()

@@ -11,7 +11,7 @@ from typing import Any
 
 # SO_LINGER on, of 0 seconds (socket(7)): a closed connection is reset.
 NO_LINGER = struct.pack("ii", 1, 0)
-# What is larger is not kept waiting: it makes packets enough by itself, and the writer is to feel its weight.
+# Larger writes are not kept waiting: they fill packets by themselves, and the writer must feel the back pressure.
 MANY_BYTES = 65_536
 
 
@@ -45,7 +45,7 @@ class WriteBuffer:
             self.flush()
 
     def taken(self) -> int:
-        """How many bytes the kernel has taken so far: those that the client read, and what fits between it and us."""
+        """Bytes the kernel has taken so far: those that the client read, and those in buffers between."""
         return self._written - self.waiting()
 
     def waiting(self) -> int:
@@ -64,7 +64,9 @@ class WriteBuffer:
         self._transport.abort()
 
     def flush(self) -> None:
-        """Hands on what waits, unless the connection was lost meanwhile: its application is told so by the server."""
+        """Writes the waiting bytes, unless the connection was lost meanwhile, which the server reports to the
+        application.
+        """
         waiting, self._waiting, self._size = self._waiting, [], 0
         if waiting and not self.is_closing():
             self._transport.writelines(waiting)

@@ -1,4 +1,4 @@
-"""What MongoDB computes of a field: buckets of dates and numbers, and sums that JSON can hold."""
+"""MongoDB expressions computed from a field: buckets of dates and numbers, and sums that JSON can hold."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,20 +14,20 @@ Expression = Any
 QUARTERS_SINCE = datetime(1980, 1, 1)  # noqa: DTZ001 - as MongoDB keeps it
 # Units that take MongoDB a calendar to find, and so twice as long as a quarter of an hour does.
 CALENDAR_UNITS = frozenset({"day", "week", "month", "quarter", "year"})
-# What MongoDB's form of {v: a text} has besides the text.
+# Units for which MongoDB needs a calendar, and so twice the time of a quarter of an hour.
 TEXT_OVERHEAD = 13
 INFINITY = float("inf")
 
 
 def or_null(value: Expression) -> Expression:
-    """What is absent is null."""
+    """The value; null if it is absent."""
     return {"$ifNull": [value, None]}
 
 
 def bounded(value: Expression) -> Expression:
-    """`value`, or null where it is absent. Where it is too large MongoDB fails, with the code of a bad conversion.
+    """`value`, or null if it is absent. If it is too large MongoDB fails, with the code of a bad conversion.
 
-    What fails is made of the value, for a constant would be computed once and for all.
+    The failing expression depends on the value, for MongoDB would compute a constant one beforehand.
     """
     return _let(
         value,
@@ -62,7 +62,7 @@ def truncated(date: Expression, bucket: DateBucket) -> Expression:
 
 
 def is_slow(bucket: Bucket | None) -> bool:
-    """Whether it is worth while to find quarters of an hour first."""
+    """True if it is faster to find quarters of an hour first."""
     if not isinstance(bucket, DateBucket) or bucket.every not in CALENDAR_UNITS:
         return False
     return bucket.timezone != UTC and bucket.timezone[0] not in "+-"
@@ -104,7 +104,7 @@ def _if_date(value: Expression, then: Expression) -> Expression:
 
 
 def _whole_step(it: str, step: int) -> Expression:
-    """Of whole numbers exactly; `$mod` has the sign of what is divided."""
+    """The step below a number, exact for whole numbers. `$mod` has the sign of the dividend, so it is applied twice."""
     above = {"$mod": [{"$add": [{"$mod": [it, step]}, step]}, step]}
     floored = finite({"$multiply": [{"$floor": {"$divide": [it, step]}}, step]})
     return {

@@ -77,7 +77,7 @@ class _Reader:
     def _each(
         self, body: Mapping[str, Any], part: str, most: int, read: Callable[[str, Any, Location], Any]
     ) -> Iterable[Any]:
-        """What `read` makes of each entry of an object of at most so many."""
+        """Yields the results of `read` for the entries of an object that has at most `most` of them."""
         entries = body.get(part, {})
         if not isinstance(entries, dict):
             self._refuse((part,), "Must be an object of names", "dict_type")

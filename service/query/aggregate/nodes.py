@@ -1,4 +1,4 @@
-"""What an aggregation is, before (`AskedAggregation`) and after (`BoundAggregation`) its names were given a meaning."""
+"""The form of an aggregation before (`AskedAggregation`) and after (`BoundAggregation`) its names were given a meaning."""
 
 from dataclasses import dataclass
 
@@ -60,9 +60,10 @@ class AskedAggregation:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """A step to the record of `collection` that the id at `local` names, and that must satisfy `match` to be there.
+    """A step to the record of `collection` that the id at `local` names; the record counts only if it satisfies
+    `match`.
 
-    Where the relation `is_declared`, nothing else than an id stands there.
+    If the relation `is_declared`, the field holds only ids.
     """
 
     local: str

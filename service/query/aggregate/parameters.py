@@ -101,7 +101,7 @@ class Filling:
         }
 
     def _fill(self, value: Any, place: Location, depth: int) -> Any:
-        """What is nested too deeply stays, for it is refused where it is read."""
+        """Fills parameters into a value. Values nested too deeply stay unchanged: the reader refuses them."""
         if isinstance(value, str):
             return self._fill_text(value, place)
         if depth and isinstance(value, dict):

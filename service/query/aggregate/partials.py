@@ -23,7 +23,7 @@ SMALL = frozenset(
 
 
 def sources(values: Placed, prefix: str) -> dict[str, Expression]:
-    """What each value is computed of, in a record."""
+    """The expression of each value's field, in a record."""
     return {f"f{n}": _source(value, prefix) for n, value in values if value.path}
 
 

@@ -1,9 +1,9 @@
 """BoundAggregation → a pipeline of MongoDB, whose rows are `{_id: {k0, k1, ...} or null, v0, v1, ...}`.
 
-Two rewrites make it fast, and each can be left out. Where a key is a field of a related record, records are grouped by the
-id first, and only each id is looked up. Buckets of dates are found of the quarters of an hour that dates lie in. Both pay
-where there are fewer ids, or quarters, than records; where there are so many that a group runs out of memory, the plain way
-may still do.
+Two rewrites make it fast, and each can be left out. If a key is a field of a related record, records are grouped by the
+id first, and only each id is looked up. Date buckets are computed from 15-minute buckets. Both pay if there are fewer
+ids, or quarters of an hour, than records. If there are so many that a group runs out of memory, the plain way may still
+work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ from service.query.nodes import Match
 Stage = dict[str, Any]
 Command = dict[str, Any]
 
-# Where a looked up record stands, and the groups that name it.
+# The fields of a looked-up record, and of the groups that name it.
 FOUND, ROWS = "j", "rows"
 
 
@@ -47,7 +47,7 @@ FAST, PLAIN = Way(), Way(by_ids=False, by_quarters=False)
 
 
 def is_rewritten(aggregation: BoundAggregation) -> bool:
-    """Whether the fast way is another than the plain one."""
+    """True if the fast way differs from the plain one."""
     return any(key.hops or is_slow(key.bucket) for key in aggregation.keys)
 
 
@@ -109,7 +109,9 @@ class _Grouping:
         return [*stages, _group(group, partials.accumulate(self._values, raw))]
 
     def _record_keys(self) -> dict[str, Expression]:
-        """What the keys are, as far as the records tell; where ids are grouped first, those along relations are not known."""
+        """The expressions of the keys that a record itself can give; if ids are grouped first, those along relations
+        are missing.
+        """
         ends = {place: relation for relation in self._relations for place in relation.keys}
         return {
             f"k{place}": self._own(key) if place not in ends else self._related(key, _place_of(ends[place].number))
@@ -174,7 +176,7 @@ class _Grouping:
         return [*stages, _group(group, partials.merge(self._values, root))]
 
     def _names_before(self, relation: Relation) -> list[str]:
-        """What groups have in their keys, besides the relation's id, when its turn comes."""
+        """The names in the keys of groups, besides the relation's id, when the relation is looked up."""
         done = self._relations[: relation.number]
         reached = {None, *(each.number for each in done)}
         ids = [each.number for each in self._relations[relation.number + 1 :] if each.parent in reached]
@@ -198,7 +200,7 @@ def _group(keys: Mapping[str, Expression], parts: Stage) -> Stage:
 
 
 def _place_of(relation: int) -> str:
-    """Where the record of a relation stands in the record that names it."""
+    """The field in which the related record is put, in the record that names it."""
     return f"{FOUND}{relation}"
 
 

@@ -63,7 +63,7 @@ def id_in(relation: Relation, record: str = "") -> Expression:
 
 
 def value_in(key: BoundKey, record: str, prefix: str) -> Expression:
-    """What the record in the array `record` has for a key."""
+    """The expression of a key's value, of the one record in the array `record`."""
     value = {"$first": f"${record}{key.path}"}
     if not key.is_file:
         return value
