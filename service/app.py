@@ -34,12 +34,15 @@ def from_environment() -> Starlette:
 
 
 def _tune_gc() -> None:
-    """Exempts the loaded objects from collection, for they stay; and requests leave few cycles behind.
+    """Leaves the objects that are loaded now out of the collector, and lets it run less often.
 
-    Python's own thresholds date from small heaps: they cost a tenth of a request (docs/performance.md).
+    Loaded objects live as long as the process, and requests leave few cycles behind. Python's own thresholds date from
+    small heaps: they cost a tenth of a request (docs/performance.md). The collector is turned on, because a worker
+    imports the program's `__main__`, which turns it off.
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from base64 import b64encode
 from typing import cast
 
 import pytest
@@ -42,3 +43,13 @@ def test_help_and_completion_import_nothing_heavy(completes: bool) -> None:
     assert seen.stdout.splitlines()[-1] == "[]"
     assert "project" in seen.stdout
     assert cast(LazyCommand, app.commands["project"]).load().commands.keys() >= {"create", "list"}
+
+
+def test_a_worker_collects_garbage() -> None:
+    """A worker imports the script that started its parent, and with it `service.__main__`, which turns the collector off."""
+    program = "import gc, service.__main__, service.app; service.app.from_environment(); print(gc.isenabled())"
+    variables = {"MONGODB_URI": "mongodb://127.0.0.1:1", "SECRET_KEY": b64encode(bytes(32)).decode()}
+    command = [sys.executable, "-c", program]
+    environment = {"PATH": os.environ["PATH"], **variables}
+    seen = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    assert seen.stdout == "True\n", seen.stderr
