@@ -24,6 +24,8 @@ from service.storage.server_settings import TRANSACTION_SECONDS
 
 STOP_TIMEOUT = 30.0
 CACHE_GB = 1
+# mongod gets only the variables of its loader, its allocator and its time zone. The others may be secrets of the service.
+ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "GLIBC_TUNABLES", "TZ")
 # MongoDB's own are of 100 MB, and each start makes two: most of the time that a start takes, and of a small database's disk.
 JOURNAL = "log=(file_max=16MB)"
 # The files of a dropped collection stay open for as long as a read of the past may ask for them, by default five minutes:
@@ -180,7 +182,8 @@ def _spawn(command: list[str], output: Path) -> int:
         (os.POSIX_SPAWN_OPEN, 1, str(output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
     ]
-    return os.posix_spawn(command[0], command, os.environ, file_actions=files, setpgroup=0)
+    environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
+    return os.posix_spawn(command[0], command, environment, file_actions=files, setpgroup=0)
 
 
 def _free_port(preferred: int) -> int:

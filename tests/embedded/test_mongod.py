@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
-from service.embedded.mongod import embedded_mongodb
+from service.embedded.mongod import ENVIRONMENT, embedded_mongodb
 from service.errors import ConfigurationError
 
 
@@ -187,3 +187,15 @@ def test_n28_a_server_that_was_never_initiated_is_initiated_by_whoever_joins(tmp
     assert killed.returncode == -signal.SIGKILL
     with embedded_mongodb(tmp_path) as uri, MongoClient[dict[str, object]](uri) as client:
         assert client.admin.command("hello")["isWritablePrimary"] is True
+
+
+def test_v29_mongod_inherits_no_secret_of_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SECRET_KEY", "MONGODB_URI", "SMTP_URL"):
+        monkeypatch.setenv(name, "hidden-word")
+    monkeypatch.setenv("TZ", "UTC")
+    with embedded_mongodb(tmp_path):
+        pid = json.loads((tmp_path / "mongodb" / "mongod.json").read_text())["pid"]
+        environment = Path(f"/proc/{pid}/environ").read_text()
+    assert "TZ=UTC" in environment.split("\0")
+    assert "hidden-word" not in environment
+    assert {line.partition("=")[0] for line in environment.split("\0") if line} <= set(ENVIRONMENT)
