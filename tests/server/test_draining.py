@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from faults.processes import Service, running_service
+from faults.processes import Service, make_key, running_service
 
 PREFIX = "f_drain_"
 # On a busy machine all that happens within it takes some of them.
@@ -48,13 +48,15 @@ async def test_whoever_asks_during_the_drain_time_is_told_and_served(
 async def test_what_was_read_is_answered_though_nothing_is_drained(mongodb_uri: str, tmp_path: Path) -> None:
     """The request waits for its body when the server stops."""
     with running_service(mongodb_uri, tmp_path, DATABASE_PREFIX=PREFIX, DRAIN_SECONDS="0") as service:
+        _, key = await make_key(mongodb_uri, PREFIX)
         reader, writer = await asyncio.open_connection("127.0.0.1", service.port)
         head = "POST /auth-collections/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
-        writer.write(f"{head}x-api-key: none\r\ncontent-length: 2\r\n\r\n".encode())
-        await asyncio.sleep(0.5)
+        writer.write(f"{head}x-api-key: {key}\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n".encode())
+        # The service asks for the body when it waits for it.
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
         service.process.send_signal(signal.SIGTERM)
         await asyncio.sleep(0.5)
         writer.write(b"{}")
         answer = await reader.read()
         writer.close()
-    assert answer.startswith(b"HTTP/1.1 401")
+    assert answer.startswith(b"HTTP/1.1 422")

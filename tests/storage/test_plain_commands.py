@@ -106,9 +106,10 @@ async def test_readers_who_are_cancelled_twice_leave_the_connections_to_others(m
     """As whoever is late and cleans up too slowly is. More of them than connections, so that some wait for one."""
     async with connect(mongodb_uri) as client:
         records = Records(client["nothing"]["things"])
-        for _ in range(5):
+        for turns in (1, 4, 16, 64, 256):
             readers = [asyncio.create_task(records.find({"_id": 1})) for _ in range(MAX_CONNECTIONS + 30)]
-            await asyncio.sleep(0.004)
+            for _ in range(turns):
+                await asyncio.sleep(0)
             for _ in range(2):
                 for reader in readers:
                     reader.cancel()

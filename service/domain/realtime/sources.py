@@ -50,9 +50,10 @@ class _Condition(Generic[F]):
 
 
 class Source(Generic[F]):
-    """One collection that sets are taken from."""
+    """One collection that sets are taken from. A moment is judged for at most `judge_seconds` of CPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge_seconds: float = JUDGE_SECONDS) -> None:
+        self._judge_seconds = judge_seconds
         self._conditions: dict[str, _Condition[F]] = {}
         self._index = AnchorIndex[_Condition[F]]()
         # Those that are bound for the first time, maybe by values that were there before.
@@ -82,7 +83,7 @@ class Source(Generic[F]):
 
     def find_concerned(self, changes: Iterable[Change]) -> set[F]:
         """Those whose sets may have other values now: all, where MongoDB does not tell what the record was, or is."""
-        found, ends = set[_Condition[F]](), thread_time() + JUDGE_SECONDS
+        found, ends = set[_Condition[F]](), thread_time() + self._judge_seconds
         for number, (condition, images) in enumerate(self._find_pairs(changes)):
             if images.missing is not None or (number % BETWEEN_LOOKS == 0 and thread_time() > ends):
                 found = set(self._conditions.values())

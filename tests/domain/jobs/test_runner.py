@@ -150,18 +150,23 @@ async def test_a_lease_is_one_holders_until_it_is_released_or_has_run_out(
 
 async def test_what_runs_alone_runs_alone(services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.02)
-    store, running, most = Leases(services.databases), 0, 0
+    store, may_end, runs = Leases(services.databases), asyncio.Event(), 0
 
     async def work() -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.1)
-        running -= 1
+        nonlocal runs
+        runs += 1
+        await may_end.wait()
 
-    ran = await asyncio.gather(*(store.run_alone("work", work) for _ in range(5)))
-    assert sorted(ran) == [False, False, False, False, True]
-    assert most == 1
+    waiting = {asyncio.create_task(store.run_alone("work", work)) for _ in range(5)}
+    async with asyncio.timeout(60):
+        while len(waiting) > 1:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            assert [task.result() for task in done] == [False] * len(done)
+    # Its lease is renewed meanwhile.
+    await asyncio.sleep(0.1)
+    may_end.set()
+    assert [await task for task in waiting] == [True]
+    assert runs == 1
     assert await store.run_alone("work", work)
 
 

@@ -219,7 +219,7 @@ async def test_a_key_makes_an_atomic_batch_happen_once(shop: Api) -> None:
 
 
 async def test_a_batch_has_its_time(shop: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.domain.batches.batches.BATCH_SECONDS", 0.000_1)
+    monkeypatch.setattr("service.domain.batches.batches.BATCH_SECONDS", 0.000_001)
     together = await batch(shop, [create("lines", {})])
     assert (together.status_code, together.json()["code"]) == (503, "unavailable")
     apart = await batch(shop, [create("lines", {})] * 3, atomic=False)
