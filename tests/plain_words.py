@@ -16,7 +16,7 @@ CHECKED = (
     "faults",
     "bench",
     *(f"service/{each}" for each in ("cli", "embedded", "images", "mail", "observe", "passkeys", "providers")),
-    *(f"service/{each}" for each in ("query", "schema", "seeding", "server", "errors.py", "bounds.py", "settings.py")),
+    *(f"service/{each}" for each in ("query", "schema", "seeding", "server", "storage", "errors.py", "bounds.py")),
 )
 """Folders and files whose sentences are finished."""
 

@@ -1,4 +1,4 @@
-"""Transactions of a process that died: MongoDB holds their documents until somebody ends their sessions."""
+"""Transactions of a process that died: MongoDB locks their documents until another process ends their sessions."""
 
 import time
 from typing import Any

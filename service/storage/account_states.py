@@ -1,4 +1,4 @@
-"""What is kept of an account beside its profile, where no body of a user's reaches: for sign-ins and administrators."""
+"""The state of an account beside its profile, out of reach of a user's bodies: for sign-ins and administrators."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from service.storage.client import Document
 
 # A record has each of these only where it was set.
 STATE_FIELDS = ("disabled", "email_verified", "claims")
-# What a sign-in is decided by as well; of factors only that they are there.
+# Further fields that decide a sign-in; of factors only their presence.
 FACTOR_FIELDS = ("totp.id", "passkeys.id", "recovery", "roles")
-# What tells whether the user's address is proven.
+# Fields that show if the user's address is proven.
 PROOF_FIELDS = ("email_verified", "oauth_id", "identities.email")
 # Factors are named as the methods of a sign-in are.
 TOTP, PASSKEY, RECOVERY_CODE = "totp", "passkey", "recovery_code"
@@ -48,10 +48,10 @@ def read_state(record: Document) -> AccountState:
 
 
 def has_proven_email(record: Document) -> bool:
-    """Whether a mail, a server or a provider has proven the address of the user whose record, with PROOF_FIELDS, this is.
+    """True if a mail, a server or a provider has proven the user's address, by a record with PROOF_FIELDS.
 
-    Users sign in by a provider only with an address that it has verified. The account that this made has its subject, and
-    the address of the provider until `email_verified` tells of another one.
+    Users sign in by a provider only with an address that it has verified. An account made so has the provider's subject
+    and its address, until `email_verified` is written for another one.
     """
     if record.get("email_verified"):
         return True

@@ -1,8 +1,8 @@
-"""Aggregations: the command of one; and those that are saved, one record each, in a collection of the project.
+"""Aggregations: the command of one; and the saved ones, one record each, in a collection of the project.
 
-{_id: name, collection, text, created_at, updated_at}
+    {_id: name, collection, text, created_at, updated_at}
 
-What was saved is kept as JSON text, for its keys are no names of MongoDB's.
+A saved aggregation is kept as JSON text, for its keys are no names of MongoDB's.
 """
 
 from collections.abc import Mapping
@@ -92,7 +92,7 @@ class SavedAggregations:
         return await self._records.count({"count": AGGREGATIONS, "query": {}}, seconds=COUNT_SECONDS)
 
     async def delete(self, name: str) -> bool:
-        """Whether there was one."""
+        """Returns False if no such aggregation was saved."""
         return await self._records.delete({"_id": name})
 
 

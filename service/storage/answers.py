@@ -17,7 +17,10 @@ KEPT_FOR = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """What a write was answered with. `body` is sealed; `fingerprint` says what was asked, and nothing to who reads it."""
+    """The answer to a write.
+
+    `body` is sealed; `fingerprint` is a MAC of the request, which reveals nothing to a reader.
+    """
 
     id: str
     fingerprint: str

@@ -1,8 +1,8 @@
-"""What is written in the whole deployment, as MongoDB's change stream tells it: of some collections, in order, by moments.
+"""The writes of the whole deployment, from MongoDB's change stream: of some collections, in order, by moments.
 
-A moment is MongoDB's cluster time, as one whole number. All that is written in one transaction has the same, and comes
-together. The stream is asked by plain commands, in one session on a client of its own: a stream holds a connection, and
-MongoDB refuses to go on with it in another session.
+A moment is MongoDB's cluster time, as one whole number. All writes of one transaction have the same, and come together.
+The stream is read by plain commands, in one session on a client of its own: a stream holds a connection, and MongoDB
+refuses to continue it in another session.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ async def find_now(client: Client) -> int:
 
 @dataclass(slots=True)
 class _Group:
-    """What has come of one moment, of which more may come."""
+    """Events of one cluster time; the group may be incomplete."""
 
     at: int = 0
     in_transaction: bool = False
@@ -80,9 +80,9 @@ class ChangeStream:
     ) -> None:
         self.namespaces = frozenset(namespaces)
         self.without = frozenset(without)
-        # How many events a reply has at most.
+        # Maximum number of events of a reply.
         self.batch = batch or BATCH
-        # All that was written up to here was told.
+        # The moment up to which all writes were delivered.
         self.position = position
         self._client = client
         # Events are decoded when they are delivered: a reply of 16 MB at once would hold the event loop.
@@ -94,16 +94,16 @@ class ChangeStream:
         self._session = client.start_session()
         self._cursor: Any = None
         self._group = _Group()
-        # Whether the last reply had nothing; and the moment up to which MongoDB has then looked.
+        # True if the last reply was empty; and the moment up to which MongoDB has then looked.
         self.is_idle = False
-        # Whether it had as much as a reply holds, so that there is more.
+        # True if the last reply was full, so that there is more.
         self.is_full = False
         self.looked_at = 0
         # When the first of its changes was written.
         self.written_at: datetime | None = None
 
     async def next_moments(self) -> list[Moment]:
-        """What came; nothing after a second without anything. Raises HistoryLost, PyMongoError, TimeoutError."""
+        """The next moments; empty after a second without any. Raises HistoryLost, PyMongoError, TimeoutError."""
         try:
             async with asyncio.timeout(REPLY_SECONDS):
                 reply = await (self._open() if self._cursor is None else self._more())
@@ -220,5 +220,5 @@ def _seen(token: Mapping[str, Any] | None) -> int:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether a stream ended because MongoDB was away, so that it can be opened again."""
+    """True if a stream ended because MongoDB was away, so that it can be opened again."""
     return isinstance(error, PyMongoError | TimeoutError | Unavailable)

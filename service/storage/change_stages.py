@@ -23,7 +23,7 @@ WantedAt = Callable[[str], Document]
 def find_stages(
     namespaces: frozenset[Namespace], without: frozenset[Namespace], prefix: str, wanted: WantedAt | None
 ) -> list[Document]:
-    """Only the collections that are followed, without what nobody may see, and what is too large for one event.
+    """Selects the followed collections, without hidden fields, and without images too large for one event.
 
     With `wanted`, only the events that concern the records it finds.
     """

@@ -28,9 +28,9 @@ Image = Encoded | Document | Literal["large"] | None
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One record that was written: what it was, None where it was not there; and what it is, None where it is gone.
+    """One written record: its image before, None if it was created; and after, None if it was deleted.
 
-    An image is LARGE where it is too large to be told. `is_complete` is false where MongoDB kept none.
+    An image is LARGE if it is too large for an event. `is_complete` is false if MongoDB kept no image.
     """
 
     namespace: Namespace
@@ -51,7 +51,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What was written at one cluster time."""
+    """The changes of one cluster time."""
 
     at: int
     changes: Sequence[Change]

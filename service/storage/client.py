@@ -20,10 +20,10 @@ from service.storage.driver import PoolMetrics, count_connections
 if sys.version_info < (3, 12):
 
     async def _wait_for(awaitable: Awaitable[Any], seconds: float | None) -> Any:
-        """`asyncio.wait_for` as it is from Python 3.12 on: in the task of whoever waits.
+        """`asyncio.wait_for` as it is from Python 3.12 on: in the task of the waiter.
 
-        That of 3.11 makes another task, in which the driver waits for a connection. A waiter who is cancelled twice leaves
-        it to end with the pool's lock in its hands, and from then on nobody gets a connection.
+        That of 3.11 makes another task, in which the driver waits for a connection. If the waiter is cancelled twice,
+        this task ends while it holds the pool's lock, and from then on no request gets a connection.
         """
         async with asyncio.timeout(seconds):
             return await awaitable
@@ -72,7 +72,7 @@ def connect(
         count_connections(client)
         return client
     except OSError as error:
-        # Of TLS: tlsCAFile or tlsCertificateKeyFile.
+        # A file of the TLS options: tlsCAFile or tlsCertificateKeyFile.
         reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
         raise ConfigurationError(f"MONGODB_URI: a file of its TLS options cannot be used: {reason}") from None
     except (InvalidURI, DriverConfigurationError, ValueError) as error:

@@ -24,8 +24,8 @@ NAMESPACE_NOT_FOUND = 26
 INDEX_NOT_FOUND = 27
 NAMESPACE_EXISTS = 48
 CANNOT_CREATE_INDEX = 67
-# Of an empty collection, MongoDB makes all indexes of a command in one write, which keeps later ones of all projects
-# waiting: a second for sixty. Documents are read once for a command, however many indexes it makes.
+# For an empty collection, MongoDB makes all indexes of a command in one write, which keeps later ones of all projects
+# waiting: a second for sixty. Documents are read once for a command, for any number of indexes.
 INDEXES_AT_ONCE = 5
 SHOWN = 10
 SCANNED = 500
@@ -36,7 +36,7 @@ OWN_INDEXES = (
     IndexModel([("created_at", ASCENDING), ("_id", ASCENDING)], name="created_at"),
     IndexModel([("data.$**", ASCENDING)], name="data"),
 )
-# What the names of indexes begin with that were built for rules; a change of the schema leaves them.
+# The beginning of the names of indexes built for rules; a change of the schema leaves them.
 RULE_INDEX = "rule "
 OWN_INDEX_NAMES = tuple(index.document["name"] for index in OWN_INDEXES)
 
@@ -60,7 +60,7 @@ def declared_name(mongo_name: str) -> str:
 
 
 async def run_unless(code: int, database: Database, command: Document) -> bool:
-    """Whether MongoDB did what `command` says; it need not, where it refuses with `code`."""
+    """Runs `command`. Returns False if MongoDB refuses it with `code`."""
     try:
         await database.command({**command, "writeConcern": MAJORITY})
     except OperationFailure as error:
@@ -132,7 +132,7 @@ class CollectionStore:
         Raises DuplicateValue where the documents break a unique one, CollectionIndexLimit where they are too many.
         """
         models, collection = [*OWN_INDEXES, *map(_model, wanted)], self._collection(name)
-        # Those that were built for rules are no part of the schema: only MongoDB sees that they are too many together.
+        # Indexes built for rules are no part of the schema: only MongoDB notices that all together are too many.
         with translated(known={CANNOT_CREATE_INDEX: lambda: CollectionIndexLimit(MAX_INDEXES)}):
             step = len(models) if await collection.find_one({}, {"_id": 1}) else INDEXES_AT_ONCE
             for start in range(0, len(models), step):
@@ -178,14 +178,16 @@ class CollectionStore:
             )
 
     async def broken(self, name: str, validator: Validator, fill: Any | None = None) -> tuple[int, list[str]]:
-        """How many documents break `validator`, once `data` is what the expression `fill` makes of it; the first ids."""
+        """The number of documents that break `validator`, after `data` was replaced by the expression `fill`; the first
+        ids.
+        """
         stages: list[Document] = [{"$match": {"$nor": [validator]}}]
         if fill is not None:
             stages += [{"$set": {"data": fill}}, *stages]
         return await self._counted(name, stages)
 
     async def clashes(self, name: str, index: Index) -> tuple[int, list[str]]:
-        """How many documents share their value of a unique field with another, and the first ids."""
+        """The number of documents that share their value of a unique field with another, and the first ids."""
         path = f"data.{index.field}"
         stages: list[Document] = [
             {"$match": {path: {"$type": list(index.types)}}},

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 INDEX_BUILD_SECONDS = 600
 # DatabaseDropPending: MongoDB's answer to the second of two.
 DROP_PENDING = 215
-# Of a service that knows no address of its files, and so takes no URL for one of them.
+# Default without a files URL: no URL is recognised as a file.
 NO_FILE_URLS = FileUrls("\0")
 
 USER_INDEXES = (
@@ -40,7 +40,7 @@ USER_INDEXES = (
         name="subject",
         partialFilterExpression={"oauth_id": {"$exists": True}},
     ),
-    # Whose passkey it is that signs in without a name.
+    # Finds the owner of the passkey in a sign-in without a name.
     IndexModel(
         [("passkeys.id", ASCENDING)],
         name="passkeys",
@@ -141,10 +141,10 @@ class ProjectDatabase:
         )
 
     async def in_transaction(self, work: Callable[["ProjectDatabase"], Awaitable[Result]]) -> Result:
-        """What `work` returns, once all that it wrote through the database it is handed is committed.
+        """Returns the result of `work`, once all its writes through the given database are committed.
 
-        It may run several times, see `in_transaction`. Within a transaction it is a part of that one. What it left to be done
-        after the commit may fail, and is for a sweep then.
+        It may run several times, see `in_transaction`. Within a transaction it is a part of that one. Its work for
+        after the commit may fail, and is left to a sweep then.
         """
         if self.session is not None:
             return await work(self)
@@ -192,12 +192,12 @@ class ProjectDatabase:
         ]
 
     async def is_there(self) -> bool:
-        """Whether the database has any collection."""
+        """True if the database has any collection."""
         with translated():
             return bool(await self.database.list_collection_names())
 
     async def drop(self) -> None:
-        """Returns at once where somebody else is dropping it."""
+        """Drops the database. Returns at once if another process is dropping it."""
         with translated():
             try:
                 await self.database.client.drop_database(self.database)
@@ -207,7 +207,7 @@ class ProjectDatabase:
 
 
 class Databases:
-    """The databases of one service on one MongoDB, told apart from others' by their prefix."""
+    """The databases of one service on one MongoDB; their prefix distinguishes them from those of others."""
 
     def __init__(
         self, client: Client, prefix: str, file_urls: FileUrls = NO_FILE_URLS, *, slow_seconds: float = inf
@@ -231,11 +231,11 @@ class Databases:
             await self.system["counters"].create_indexes(list(COUNTER_INDEXES))
 
     async def hello(self) -> ServerState:
-        """What the server that would be written to says of itself. Raises Unavailable."""
+        """The state of the server that takes writes, by its own report. Raises Unavailable."""
         with translated():
             hello = await self.client.admin.command("hello")
         sharded = hello.get("msg") == "isdbgrid"
-        # A member of a replica set that nobody has initiated has no name yet.
+        # A member of an uninitiated replica set has no name yet.
         in_set = "setName" in hello or "isreplicaset" in hello
         topology = "sharded cluster" if sharded else "replica set" if in_set else "standalone"
         return ServerState(topology, is_writable=hello.get("isWritablePrimary", False))

@@ -1,4 +1,4 @@
-"""How long a task may await something, without the driver's knowledge."""
+"""Limits the time a task may await something, without the driver's knowledge."""
 
 import asyncio
 from types import TracebackType
@@ -31,6 +31,6 @@ class Deadline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
-        # Whoever else cancels the task means more than this: that goes on.
+        # A cancellation from elsewhere goes on: it means more than this timeout.
         if self._is_over and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error

@@ -1,9 +1,11 @@
-"""The declared collections of a project, one record each; and who is creating, changing or deleting one right now.
+"""The declared collections of a project, one record each; with the lease of a process that creates, changes or deletes
+one.
 
-{_id: name, schema, created_at, updated_at, realtime?, relied_on?, change?: {token, kind, until}}
+    {_id: name, schema, created_at, updated_at, realtime?, relied_on?, change?: {token, kind, until}}
 
-A change takes several steps in MongoDB. `change` is the lease of whoever makes them: nobody else begins another, and
-when it has run out whoever comes first takes it over and finishes. Only MongoDB's clock counts: those of workers differ.
+A change takes several steps in MongoDB. `change` is the lease of the process that makes them: no other change begins
+meanwhile. The next reader takes an expired lease over and completes the change. Only MongoDB's clock counts: the clocks
+of workers differ.
 """
 
 import secrets
@@ -17,7 +19,7 @@ from service.storage.databases import ProjectDatabase
 
 Kind = Literal["create", "change", "delete"]
 
-# What one change may take in all, and how long after its begin it counts as abandoned.
+# Seconds for all steps of one change, and seconds after its begin at which it counts as abandoned.
 CHANGE_SECONDS = 45
 SPARE_SECONDS = 15
 MAX_LISTED = 10_000
@@ -59,7 +61,7 @@ class Definitions:
     ) -> Document:
         """The record of a new collection, leased to create it. Raises CollectionExists: the unique `_id` decides.
 
-        With the kind "delete" the name is taken, by nothing that can be seen, for as long as somebody tidies up.
+        With the kind "delete" the name is only reserved, and no collection visible, while leftovers are removed.
         """
         moment = now()
         fields = {"schema": {"$literal": schema}, "created_at": moment, "updated_at": moment, "change": _lease(kind)}
@@ -76,7 +78,7 @@ class Definitions:
         )
 
     async def take_over(self, name: str) -> Document | None:
-        """The record with its abandoned change leased anew; None where the change is no longer abandoned."""
+        """The record with a new lease of its abandoned change; None if the change is no longer abandoned."""
         lease = _lease("change")
         renewed = {"change.token": lease["token"], "change.until": lease["until"]}
         has_run_out = {"$expr": {"$lt": ["$change.until", "$$NOW"]}}
@@ -92,9 +94,9 @@ class Definitions:
         return await self._records.update(_held(record), {"$set": fields})
 
     async def mark(self, names: Iterable[str]) -> None:
-        """Writes into the records of these collections that somebody relies on their schemas.
+        """Writes into the records of these collections that a writer relies on their schemas.
 
-        In a transaction it makes whoever changes one of them meanwhile begin again, or this one.
+        In a transaction, this conflicts with a concurrent change of one of the schemas; one of the two begins again.
         """
         await self._records.update_many({"_id": {"$in": list(names)}}, {"$set": {"relied_on": secrets.token_hex(8)}})
 
@@ -111,12 +113,12 @@ class Definitions:
 
 
 def is_changing(record: Document) -> bool:
-    """Whether somebody is changing the collection, or died over it: which of the two, `take_over` finds."""
+    """True if a process is changing the collection, or died over it; `take_over` distinguishes the two."""
     return "change" in record
 
 
 def is_live(record: Mapping[str, Any]) -> bool:
-    """Whether changes of the documents can be followed; one from before that has it said nowhere is not live."""
+    """True if changes of the documents can be followed; an older record without the field is not live."""
     return bool(record.get("realtime", False))
 
 

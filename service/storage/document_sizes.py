@@ -1,6 +1,6 @@
-"""How large a document may become by changes: there is room for all that a whole new one may have.
+"""The size that a document may reach by changes: there is room for all that a whole new one may have.
 
-A change is judged where it may add much, by MongoDB in the match of the write, and in memory by the same sum.
+A change is judged if it may add much, by MongoDB in the match of the write, and in memory by the same sum.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,18 +18,19 @@ Filter = dict[str, Any]
 SMALL_BYTES = 4_096
 # Around a name: the type, the end of the name, and the length and the end of an object that is made for it.
 NAME_BYTES = 7
-# Of an object without fields.
+# Bytes of an object without fields.
 EMPTY_BYTES = 5
 NO_FIELDS: frozenset[str] = frozenset()
-# Of an element's position, as a name.
+# Bytes of an element's position, as a name.
 POSITION_BYTES = 8
 
 
 def room_for(data: Data, operations: Operations, hidden: frozenset[str] = NO_FIELDS) -> Filter | None:
-    """That a stored document has room for fields that are set and for what operators put in; None where that is little.
+    """The condition that a stored document has room for set fields and for the values of operators; None if they are
+    small.
 
-    Of the fields that may be `hidden` from the writer, those that are not written are not counted: a refusal would tell
-    their length. A reserve is kept for them beside what the writer sees.
+    Unwritten fields that may be `hidden` from the writer are not counted: a refusal would reveal their length. A
+    reserve is kept for them beside the visible fields.
     """
     if not _may_grow(data, operations):
         return None
@@ -41,7 +42,7 @@ def room_for(data: Data, operations: Operations, hidden: frozenset[str] = NO_FIE
 
 
 def is_outgrown(stored: Data, data: Data, operations: Operations, hidden: frozenset[str] = NO_FIELDS) -> bool:
-    """Whether a document with this `data` has no such room."""
+    """True if a document with this `data` has no such room."""
     if not _may_grow(data, operations):
         return False
     room, unseen = _room(data, operations), _unseen(data, operations, hidden)
@@ -66,7 +67,7 @@ def _may_grow(data: Data, operations: Operations) -> bool:
 
 
 def _grows(operation: FieldOperation) -> bool:
-    """Whether an operation may add to what is there again and again: to an array, or fields to an object."""
+    """True if an operation may add to a stored value again and again: to an array, or fields to an object."""
     return operation.operator in {"push", "add"} or (operation.operator in NUMERIC and len(operation.path) > 1)
 
 

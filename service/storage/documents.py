@@ -69,7 +69,7 @@ class Insertion:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What else must hold of a document that is changed or deleted: a filter that `query` made."""
+    """A further condition on a document that is changed or deleted: a filter that `query` made."""
 
     match: Mapping[str, Any]
 
@@ -119,8 +119,8 @@ class DocumentStore:
     ) -> Document | None:
         """The document after `change`.
 
-        None where there is none that has one of `versions` and that `guard` lets pass, or where it has no room for the
-        change. Where an operator does not fit what is stored it is None, too, or OperatorRefused.
+        None if no document has one of `versions` and passes `guard`, or if it has no room for the change. If an
+        operator does not fit the stored value, the result is None as well, or OperatorRefused is raised.
         """
         known, match = _known_errors(change), _with_needs(_match(id_, guard, versions), change)
         if guard is None and versions is None and known is NOTHING_KNOWN:
@@ -131,7 +131,10 @@ class DocumentStore:
         return read_document(record) if record is not None else None
 
     async def change_each(self, ids: Sequence[str], change: Change) -> int:
-        """How many of the documents took `change`; others have no room, or its operators do not fit. Raises OperatorRefused."""
+        """Changes the documents and returns their number; others have no room, or its operators do not fit.
+
+        Raises OperatorRefused.
+        """
         match: dict[str, Any] = {"_id": {"$in": list(ids)}}
         return await self._records.update_each(_with_needs(match, change), write_change(change), _known_errors(change))
 
@@ -145,7 +148,7 @@ class DocumentStore:
         return read_document(await self._records.upsert(match, _write_insertion(insertion)))
 
     async def delete(self, id_: str, *, guard: Guard | None = None, versions: Versions = None) -> bool:
-        """Whether there was a document to delete that has one of `versions` and that `guard` let pass."""
+        """True if a document with one of `versions` passed `guard` and was deleted."""
         return await self._records.delete(_match(id_, guard, versions))
 
 

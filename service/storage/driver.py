@@ -1,6 +1,6 @@
-"""What the driver does beneath each call, where it costs more than it must; and its connections, counted.
+"""Replacements of the driver's functions that cost more than they must; and its connections, counted.
 
-The driver calls what stands here in place of its own.
+The driver calls these functions in place of its own.
 """
 
 from inspect import signature
@@ -23,11 +23,11 @@ SHORT_SECONDS = 20.0
 
 
 class PoolMetrics(ConnectionPoolListener):
-    """Counts what happens to connections, as the driver reports it (the CMAP specification's events).
+    """Counts connections and their ends, as the driver reports them (the CMAP specification's events).
 
     There is no listener for commands: building its events costs a tenth of a request's CPU (docs/performance.md).
-    `records.translated` times each call instead, which includes what a command's own time leaves out: the wait for a
-    connection, and retries. What comes with every call is taken before it is made an event, see `count_connections`.
+    `records.translated` times each call instead, which includes the wait for a connection and retries; a command's own
+    time leaves these out. Events of every call are caught before they are built, see `count_connections`.
     """
 
     def connection_created(self, event: object) -> None:  # noqa: ARG002 - the listener's interface
@@ -48,7 +48,7 @@ class PoolMetrics(ConnectionPoolListener):
 
 
 def count_connections(client: AsyncMongoClient[Document]) -> None:
-    """What the driver would make events of for every call is taken before it is one; of that only long waits count."""
+    """Catches the events of every call before the driver builds them; only long waits are counted."""
     listeners: Any = client._event_listeners  # noqa: SLF001 - the driver has no other place for it
     listeners.publish_connection_check_out_started = listeners.publish_connection_checked_in = _ignore
     listeners.publish_connection_checked_out = _count_wait
@@ -69,9 +69,9 @@ async def _send(protocol: PyMongoProtocol, message: bytes) -> None:
 
 
 async def _receive(connection: Any, request_id: int | None, max_message_size: int) -> Any:
-    """A reply, in the task of whoever waits for it. The driver makes two, one to see that a server was found to be gone.
+    """Reads a reply in the task of the waiter. The driver makes two tasks, one to notice a server that is gone.
 
-    Where the call ends sooner than that is found, nobody needs it. All other waiting is the driver's.
+    If the call ends before that is noticed, the second task is useless. All other waiting is the driver's.
     """
     seconds = _csot.get_timeout()
     if seconds is None or seconds > SHORT_SECONDS:
@@ -87,7 +87,7 @@ async def _receive(connection: Any, request_id: int | None, max_message_size: in
 
 
 def fits_driver() -> bool:
-    """Whether the driver is one that the two above are written for; where it is not, its own stay."""
+    """True if the driver is one that the two functions above are written for; otherwise its own stay."""
     found = [
         " ".join(signature(each).parameters) for each in (async_sendall, async_receive_message, PyMongoProtocol.read)
     ]

@@ -1,8 +1,8 @@
-"""The end of sessions: `ended` of a user, which refuses their tokens at the next request, and the records that go.
+"""The end of sessions: `ended` of a user, which refuses their tokens at the next request, and the deleted records.
 
-`ended`: [{sid, until}] has the sessions whose tokens still live, and is pruned with each that is added. Where there would be
-too many, `token_version` is raised in their place: then all tokens die, and sessions that live on are given the new version,
-so that they can be refreshed. First the tokens are refused, then the record goes: what is cut short between the two is
+`ended`: [{sid, until}] has the sessions whose tokens still live, and is pruned with each addition. If there would be
+too many, `token_version` is raised instead: then all tokens expire, and surviving sessions get the new version, so that
+they can be refreshed. First the tokens are refused, then the record goes: a session interrupted between the two is
 ended, and may only be listed still. Every call may be part of a transaction.
 """
 
@@ -28,7 +28,7 @@ async def end_others(database: ProjectDatabase, user_id: str, except_sid: str) -
     command: Document = {"find": SESSIONS, "filter": match, "projection": {"tokens_until": 1}}
     command |= {"limit": MAX_ENDED + 1, "batchSize": MAX_ENDED + 2}
     found = await database.records(SESSIONS).page(command, seconds=LIST_SECONDS)
-    # Who signs in meanwhile keeps that session, unless there are too many: then its tokens are dead, too.
+    # A session that begins meanwhile stays, unless there are too many: then its tokens expire, too.
     if len(found) <= MAX_ENDED:
         match = {"_id": {"$in": [each["_id"] for each in found]}}
     version = await _refuse_tokens(
@@ -58,9 +58,9 @@ async def end_session(
 async def _refuse_tokens(
     database: ProjectDatabase, match: Document, sessions: Mapping[str, datetime], *, survivors: Document
 ) -> int | None:
-    """`sessions`: sid → the end of its last token. The version afterwards of the user, whom `match` finds.
+    """`sessions`: sid → the end of its last token. Returns the new version of the user that `match` finds.
 
-    Where it was raised `survivors` are given it.
+    If it was raised, `survivors` are given it.
     """
     sids, moment = list(sessions), now()
     added = [{"sid": sid, "until": max(until, moment) + SLACK} for sid, until in sessions.items()]

@@ -1,4 +1,4 @@
-"""What the driver's errors become. The one place that knows them; `records` uses it around each call."""
+"""Translates the driver's errors into ours. The one place that knows them; `records` uses it around each call."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,7 @@
-"""What happened to a project's users: `events` {_id, type, at, user_id, sid, ip, user_agent, actor, detail, expires_at}.
+"""The events of a project's users: `events` {_id, type, at, user_id, sid, ip, user_agent, actor, detail, expires_at}.
 
-Each change of an account is told of in its own transaction; sign-ins and the ends of sessions are written soon after. The
-TTL index cleans up.
+Each change of an account writes its event in its own transaction; sign-ins and the ends of sessions are written soon
+after. The TTL index cleans up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class EventType(StrEnum):
 
 
 class Actor(StrEnum):
-    """Who made it happen: the user, or a server with the secret key."""
+    """The cause of an event: the user, or a server with the secret key."""
 
     USER = "user"
     SERVER = "server"
@@ -94,9 +94,9 @@ async def record_event(database: ProjectDatabase, event: Event, days: int) -> No
 
 
 async def record_events(database: ProjectDatabase, events: Sequence[Event], days: int) -> None:
-    """In one command, for so many days; with none they are not stored. Within the transaction of a change, if it has one.
+    """Stores events for `days`, in one command; with 0 days none. Within the transaction of a change, if it has one.
 
-    Those that are there already, as after a lost answer, stay as they are.
+    Events that are already stored, as after a lost answer, stay unchanged.
     """
     if days and events:
         await database.records(EVENTS).insert_each([_write(event, days) for event in events])

@@ -65,14 +65,14 @@ async def find_totp(database: ProjectDatabase, user_id: str) -> StoredTotp | Non
 
 
 async def use_totp(database: ProjectDatabase, user_id: str, totp: StoredTotp, step: int, moment: datetime) -> bool:
-    """Whether no code of that step, or of a later one, was used before (RFC 6238 section 5.2)."""
+    """Uses the code of `step`. False if one of that step, or of a later one, was used before (RFC 6238 section 5.2)."""
     match: Document = {"_id": user_id, "totp.id": totp.id, "totp.step": {"$lt": step}}
     changes: Document = {"$set": {"totp.step": step, "totp.last_used_at": moment}}
     return await database.records(USERS).update_one(match, changes)
 
 
 async def use_recovery_code(database: ProjectDatabase, user_id: str, digest: str) -> bool:
-    """Whether it was one of the user's that are left."""
+    """Removes the code. False if it was not one of the user's unused codes."""
     return await database.records(USERS).update_one(
         {"_id": user_id, "recovery": digest}, {"$pull": {"recovery": digest}}
     )
@@ -93,7 +93,7 @@ def read_listed(record: Document) -> Sequence[Factor]:
 
 
 async def rename_factor(database: ProjectDatabase, user_id: str, factor_id: str, name: str) -> bool:
-    """Whether the user has such a factor."""
+    """Returns False if the user has no such factor."""
     users = database.records(USERS)
     return await users.update_one(
         {"_id": user_id, "totp.id": factor_id}, {"$set": {"totp.name": name}}

@@ -1,8 +1,8 @@
-"""Flows: what somebody was mailed a code or a link for. A flow is its own mail, so the two are stored in one write.
+"""Flows: a code or a link that was mailed to a user. A flow is its own mail, so the two are stored in one write.
 
-`system.flows`: {_id, project_id, purpose, account, created_at, expires_at, user_id?, address?, link?, code?, left?, challenge?,
-redirect_to?, slot?, slot_until?, mail?: {kind, status, attempts, host?, next_at?, locale, sealed?}}. No secret
-stands there in clear. The TTL index only cleans up; the stored times decide.
+`system.flows`: {_id, project_id, purpose, account, created_at, expires_at, user_id?, address?, link?, code?, left?,
+challenge?, redirect_to?, slot?, slot_until?, mail?: {kind, status, attempts, host?, next_at?, locale, sealed?}}. No
+secret is stored in clear. The TTL index only cleans up; the stored times decide.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,7 +47,7 @@ class FlowStore:
     async def open(self, record: Document, session: ClientSession | None = None, *, is_first: bool = False) -> Document:
         """Stores `record`, unless its `slot` is taken: then returns the flow that has it. Two commands.
 
-        What `is_first` takes the slot from whoever has it.
+        A record that `is_first` takes the slot from the flow that has it.
         """
         until = {} if is_first else {"slot_until": {"$lte": record["created_at"]}}
         held = {"slot": record["slot"], **until}
@@ -74,7 +74,7 @@ class FlowStore:
             return await self._flows.find_one({**match, "expires_at": {"$gt": moment}})
 
     async def judge(self, flow_id: str, code: str, moment: datetime) -> bool:
-        """Whether `code` is the flow's; another one leaves it one try less. Without tries none is judged."""
+        """True if `code` is the flow's; a wrong one costs a try. Without tries left, every code is refused."""
         match: Document = {"_id": flow_id, "left": {"$gt": 0}, "expires_at": {"$gt": moment}}
         left = {"$cond": [{"$eq": ["$code", code]}, "$left", {"$subtract": ["$left", 1]}]}
         with translated():
@@ -88,13 +88,13 @@ class FlowStore:
             return await self._flows.find_one_and_update(wanted, {"$inc": {"left": -1}})
 
     async def spend(self, flow_id: str, moment: datetime, session: ClientSession | None) -> bool:
-        """Of any number of callers at once one gets it, once its transaction is committed."""
+        """Deletes the flow. Returns True for exactly one concurrent caller, once its transaction is committed."""
         match: Document = {"_id": flow_id, "expires_at": {"$gt": moment}}
         with translated():
             return (await self._flows.delete_one(match, session=session)).deleted_count == 1
 
     async def change(self, flow_id: str, changes: Document, session: ClientSession | None) -> bool:
-        """Whether there was such a flow."""
+        """Returns False if there is no such flow."""
         with translated():
             return (await self._flows.update_one({"_id": flow_id}, changes, session=session)).matched_count == 1
 
@@ -135,7 +135,10 @@ class FlowStore:
             await self._flows.update_one({"_id": flow_id}, changes)
 
     async def note_failed(self, flow_id: str, status: str, attempts: int) -> None:
-        """It is not tried again, unless somebody asks for that. What was claimed anew since then stays claimed."""
+        """Ends the tries of a mail, until a request renews it.
+
+        A mail that was claimed again since then stays claimed.
+        """
         changes: Document = {"$set": {"mail.status": status}, "$unset": {"mail.next_at": ""}}
         with translated():
             await self._flows.update_one({"_id": flow_id, "mail.attempts": attempts}, changes)
@@ -172,7 +175,7 @@ async def ensure_flow_indexes(databases: Databases) -> None:
 def new_record(
     flow_id: str, *, project_id: str, purpose: str, account: str, created_at: datetime, expires_at: datetime
 ) -> Document:
-    """What every flow has."""
+    """The fields of every flow."""
     return {
         "_id": flow_id,
         "project_id": project_id,

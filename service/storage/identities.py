@@ -28,7 +28,7 @@ class ExistingUser:
 
 @dataclass(frozen=True, slots=True)
 class SignInMatch:
-    """The user who has an identity, and the one who has an e-mail address; most likely the same, or nobody."""
+    """The user that has an identity, and the one that has an e-mail address; mostly the same, or none."""
 
     by_subject: ExistingUser | None
     by_email: ExistingUser | None
@@ -36,7 +36,7 @@ class SignInMatch:
 
 @dataclass(frozen=True, slots=True)
 class OwnIdentity:
-    """An identity as its user sees it. Of one that was not used for long, less is known."""
+    """An identity as its user sees it. An identity that was not used for long has fewer fields."""
 
     id: str
     identity: Identity
@@ -55,7 +55,7 @@ class Identities:
     async def find(self, identity: Identity, email: str, *, with_older: bool = True) -> SignInMatch:
         """In one round trip. `with_older` a user from before there were identities is found by the subject alone."""
         known = {"identities": {"$elemMatch": _key(identity)}}
-        # Who has an identity with that subject has it at another issuer.
+        # A user that has an identity with this subject has it at another issuer.
         older = {"oauth_id": identity.subject, "identities.subject": {"$ne": identity.subject}}
         fields = {"email": 1, "oauth_id": 1, "token_version": 1, "identities": 1, **STANDING}
         stages: list[Document] = [
@@ -76,9 +76,9 @@ class Identities:
         return [read_identity(each) for each in (record or {}).get("identities", ())]
 
     async def add(self, user_id: str, identity: Identity, *, used: datetime | None = None) -> bool:
-        """Whether the user has it now and had it not before; False also where there are as many as may be.
+        """Adds the identity. False if the user has it already, or has as many as allowed.
 
-        Raises DuplicateValue where somebody else has it.
+        Raises DuplicateValue if another user has it.
         """
         match: Document = {
             "_id": user_id,
@@ -89,7 +89,7 @@ class Identities:
         return await self._records.update_one(match, {"$push": {"identities": new}})
 
     async def use(self, user_id: str, identity: Identity) -> None:
-        """Somebody signs in by it, and what is said of it is what the provider says now."""
+        """Notes a sign-in by the identity, and the provider's present name and address for it."""
         said = {"provider": identity.provider, "email": identity.email, "last_used_at": now()}
         changes = {f"identities.$.{name}": value for name, value in said.items()}
         match = {"_id": user_id, "identities": {"$elemMatch": _key(identity)}}
@@ -120,6 +120,6 @@ def _first_known(rows: Sequence[Document], identity: Identity) -> ExistingUser |
 
 def read_identity(each: Document) -> OwnIdentity:
     identity = Identity(each["issuer"], each["subject"], each.get("provider"), each.get("email"))
-    # The subject is nobody's business, and what names it stays the same.
+    # The subject stays secret, and the id derived from it stays the same.
     id_ = hashlib.sha256(f"{identity.issuer}\n{identity.subject}".encode()).hexdigest()[:ID_LETTERS]
     return OwnIdentity(id_, identity, each.get("created_at"), each.get("last_used_at"))

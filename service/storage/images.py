@@ -6,13 +6,16 @@ from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.records import translated
 
-# The option of a collection of which changes are told with what the record was, and is.
+# The option of a collection whose change events hold the record before and after.
 IMAGES = "changeStreamPreAndPostImages"
 NAMESPACE_NOT_FOUND = 26
 
 
 async def keep_images(database: ProjectDatabase, collection: str, *, enabled: bool) -> None:
-    """Where there is no such collection nothing is done. Raises the errors of `records.translated`."""
+    """Switches images on or off.
+
+    Does nothing if there is no such collection. Raises the errors of `records.translated`.
+    """
     command: Document = {"collMod": collection, IMAGES: {"enabled": enabled}, "writeConcern": {"w": "majority"}}
     with translated():
         try:

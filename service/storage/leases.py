@@ -1,4 +1,6 @@
-"""Who of a deployment's processes may do what only one should: `leases` {_id: name, holder, until}, by MongoDB's clock."""
+"""Leases for work that one process of a deployment does at a time: `leases` {_id: name, holder, until}, by MongoDB's
+clock.
+"""
 
 import asyncio
 import secrets
@@ -28,7 +30,7 @@ class Leases:
         self._leases = databases.system["leases"]
 
     async def take(self, name: str, holder: str) -> bool:
-        """Whether `holder` has the lease from now on for LEASE_SECONDS: it was free, or had run out, or was its own."""
+        """True if `holder` has the lease from now on for LEASE_SECONDS: it was free, or had run out, or was its own."""
         with translated():
             found: Any = await self._leases.find_one_and_update(
                 # By `_id` alone, so that the server itself repeats an upsert that lost a race.
@@ -44,14 +46,14 @@ class Leases:
             await self._leases.delete_one({"_id": name, "holder": holder})
 
     async def is_known(self, name: str) -> bool:
-        """Whether somebody has the lease, or had it and did not release it."""
+        """True if a process has the lease, or had it and did not release it."""
         with translated():
             return await self._leases.find_one({"_id": name}, {"_id": 1}) is not None
 
     async def run_alone(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
-        """Runs `work` while nobody else runs what has this name; False where somebody does, or the lease was lost.
+        """Runs `work` unless another process runs work of this name; False if one does, or if the lease was lost.
 
-        Raises what `work` raises. Who loses the lease is cancelled, so `work` must bear being begun again.
+        Raises the errors of `work`. If the lease is lost, `work` is cancelled, so it must be repeatable.
         """
         holder = secrets.token_hex(8)
         if not await self.take(name, holder):

@@ -22,7 +22,7 @@ from service.storage.server_settings import expire_images
 from service.storage.user_migrations import allow_shared_subjects, name_files
 from service.storage.validator_migrations import allow_versions, remove_patterns
 
-# What one step may take; a step over all users of a large project does it in batches.
+# Seconds for one step; a step over all users of a large project does it in batches.
 STEP_SECONDS = 3_600.0
 LOOK_SECONDS = 0.5
 VERSION = "version"
@@ -64,7 +64,7 @@ Step = tuple[str, Callable[[], Awaitable[None]]]
 
 
 async def read_version(database: Database) -> int:
-    """How many of the steps a database has behind it. Raises Unavailable."""
+    """The number of steps a database has behind it. Raises Unavailable."""
     with translated():
         found = await database["migrations"].find_one({"_id": VERSION})
     return int(found["number"]) if found else 0

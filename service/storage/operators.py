@@ -47,7 +47,7 @@ def write_operations(operations: Operations, operators: dict[str, Any]) -> None:
 
 
 def match_needs(operations: Operations) -> list[Filter]:
-    """What MongoDB would do silently and must not, as filters that do not let such a record pass."""
+    """Filters that refuse records on which MongoDB would silently do something else."""
     return [need for operation in operations for need in _needs(operation)]
 
 

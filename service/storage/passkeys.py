@@ -63,7 +63,10 @@ async def find_holder(database: ProjectDatabase, credential_id: bytes) -> Passke
 
 
 async def use_passkey(database: ProjectDatabase, user_id: str, passkey: Passkey, use: Use, moment: datetime) -> bool:
-    """Whether the user still has it, and nobody has used it with that counter, or a later one, where that is counting."""
+    """Notes a use.
+
+    False if the user lost the passkey, or the stored counter is not lower, if this authenticator counts.
+    """
     wanted: Document = {"id": encode(passkey.credential_id)}
     if use.is_counting:
         wanted["counter"] = {"$lt": use.counter} if use.counter else 0

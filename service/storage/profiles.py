@@ -36,13 +36,13 @@ class ProfileUpdate:
 
 
 class _NoUser(Exception):
-    """Nobody matched; raised so that the transaction is undone, and the upload with it."""
+    """No user matched; raised so that the transaction is undone, and the upload with it."""
 
 
 async def update_profile(database: ProjectDatabase, update: ProfileUpdate, upload: Upload | None = None) -> User | None:
-    """Sets fields of `data` and returns the user afterwards; None, and no change, where nobody matches.
+    """Sets fields of `data` and returns the user afterwards; None, and no change, if no user matches.
 
-    Files that the user names no more are removed. Raises TooLarge past MAX_USER_BYTES of `data`, UploadLost.
+    Files that the user no longer names are removed. Raises TooLarge past MAX_USER_BYTES of `data`, UploadLost.
     """
     if upload is None:
         # One command does, where no field that changes holds a file and there is room: its filter makes sure of it.
@@ -131,7 +131,10 @@ def _changes(data: Mapping[str, Any], files: Mapping[str, str]) -> Document:
 
 
 def _without_files(data: Mapping[str, Any]) -> Document:
-    """That no field of `data` holds a file. Not so of a record without `files`, of which nobody knows."""
+    """The condition that no field of `data` holds a file.
+
+    It is false for a record without `files`, whose files are unknown.
+    """
     held = {"$map": {"input": {"$objectToArray": "$files"}, "in": "$$this.k"}}
     return {"$eq": [{"$setIntersection": [held, {"$literal": list(data)}]}, []]}
 

@@ -53,7 +53,7 @@ class ProjectStore:
         return rows[0]["project"] if rows else None
 
     async def allow_origin(self, origin: str) -> bool:
-        """Whether any project has `origin`, or `*`, among its CORS_ORIGINS."""
+        """True if any project has `origin`, or `*`, among its CORS_ORIGINS."""
         with translated():
             found = await self._projects.find_one(
                 {"settings.CORS_ORIGINS": {"$in": [origin, "*"]}, **NOT_DELETING}, {"_id": 1}
@@ -142,12 +142,12 @@ class ProjectStore:
         return await self._change(project_id, there, {k: v for k, v in update.items() if v})
 
     async def remove_provider(self, project_id: str, name: str) -> bool:
-        """Whether the project had it."""
+        """Returns False if the project had no such provider."""
         there: Document = {f"providers.{name}": {"$exists": True}}
         return await self._change(project_id, there, {"$unset": {f"providers.{name}": ""}})
 
     async def _change(self, project_id: str, match: Document, update: Document) -> bool:
-        """Whether there was such a project."""
+        """Returns False if no project matches."""
         with translated():
             found = await self._projects.update_one({"_id": project_id, **NOT_DELETING, **match}, update)
         return found.matched_count == 1
@@ -159,7 +159,7 @@ class ProjectStore:
             await self._projects.update_one(match, {"$set": {"next_signing_key": key}})
 
     async def replace_signing_keys(self, before: Document, changes: Document) -> bool:
-        """Whether the keys were still those of `before`."""
+        """Returns False if the keys are no longer those of `before`."""
         match: Document = {name: before[name] for name in ("_id", "signing_key", "next_signing_key")}
         with translated():
             return (await self._projects.update_one({**match, **NOT_DELETING}, {"$set": changes})).modified_count == 1
@@ -174,7 +174,7 @@ class ProjectStore:
             return await self._api_keys.find({"project_id": project_id}).sort([("created_at", 1), ("_id", 1)]).to_list()
 
     async def remove_key(self, project_id: str, beginning: str) -> bool:
-        """Whether the project had a key whose hash begins so."""
+        """Returns False if the project has no key whose hash begins so."""
         match: Document = {"project_id": project_id, "_id": {"$gte": beginning, "$lt": f"{beginning}g"}}
         with translated():
             return (await self._api_keys.delete_one(match)).deleted_count == 1
@@ -207,7 +207,7 @@ class ProjectStore:
         return [record["_id"] for record in found]
 
     async def has_rest(self, project_id: str) -> bool:
-        """Whether anything of a project is in the system's database, beside its tombstone."""
+        """True if the system's database holds any record of a project, beside its tombstone."""
         with translated():
             for collection, match in _rest(project_id):
                 if await self._system[collection].find_one(match, {"_id": 1}):
@@ -227,7 +227,7 @@ class ProjectStore:
             )
 
     async def bury(self, project_id: str, quiet_seconds: float) -> bool:
-        """Removes a tombstone where nothing was there for so long. Whether there is none now."""
+        """Removes a tombstone after `quiet_seconds` without any late write. Returns True if there is none now."""
         quiet = {"$lte": ["$deleting", {"$subtract": ["$$NOW", int(quiet_seconds * 1000)]}]}
         match: Document = {"_id": project_id, "deleting": {"$exists": True}}
         with translated():
@@ -236,7 +236,7 @@ class ProjectStore:
 
 
 def _rest(project_id: str) -> list[tuple[str, Document]]:
-    """Where else in the system's database there is something of a project. Whoever adds a collection adds it here."""
+    """The other records of a project in the system's database. A new collection must be added here."""
     named: Document = {"project_id": project_id}
     # Ids hold no character that means something in a regular expression, but `-` outside of brackets, which is itself.
     return [

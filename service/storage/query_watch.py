@@ -48,7 +48,7 @@ class QueryWatch:
         self._profiled: frozenset[str] = frozenset()
 
     def use(self, database: str) -> bool:
-        """Whether the profiler of a database is on; from now on it is looked at by `refresh`."""
+        """True if the profiler of a database is on; from now on `refresh` asks for it."""
         if len(self._used) < MAX_LOOKED_AT:
             self._used.add(database)
         return database in self._profiled

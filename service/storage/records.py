@@ -1,11 +1,12 @@
-"""Records `{_id, data, created_at, updated_at, version?, ...}`, users and documents alike: one MongoDB command for each call.
+"""Records `{_id, data, created_at, updated_at, version?, ...}`, users and documents alike: one MongoDB command for each
+call.
 
-What every request does, finding one record and reading a page, is sent as a plain command: the driver's cursors take a
-seventh more of the processor for the same (docs/performance.md). Both read from the primary, whatever MONGODB_URI says, for
-a user who is deleted must be gone at once.
+The two operations of every request, finding one record and reading a page, are sent as plain commands: the driver's
+cursors take a seventh more CPU for the same (docs/performance.md). Both read from the primary, for every MONGODB_URI,
+for a deleted user must be gone at once.
 
-Each call of the driver, here and in the other modules of `storage`, is made in the context of `translated`: its errors become
-ours, and it is timed.
+Each call of the driver, here and in the other modules of `storage`, is made in the context of `translated`: its errors
+become ours, and it is timed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,10 +115,10 @@ class Records:
             await self.collection.insert_one(record, **self._options)
 
     async def insert_new(self, record: Document) -> None:
-        """As `insert`, for a record whose `_id` was made for it: nobody else can have stored one.
+        """As `insert`, for a record whose `_id` was made for it: no other request can have stored one.
 
-        MongoDB writes nothing down by which the driver could repeat it, which takes a fifth of the insertion. Where the
-        answer to the first attempt was lost, and the second is refused, the record tells whether it was stored.
+        MongoDB keeps no record by which the driver could repeat it, which takes a fifth of the insertion. If the answer
+        to the first attempt was lost, and the second is refused, the stored record decides if it succeeded.
         """
         if self.session is not None:
             await self.insert(record)
@@ -148,7 +149,10 @@ class Records:
         return {}
 
     async def insert_all(self, records: Sequence[Document]) -> None:
-        """Stores all in one command, as part of a transaction. What refuses one of them has its position in `operation`."""
+        """Stores all in one command, as part of a transaction.
+
+        An error about one of them has its position in `operation`.
+        """
         with translated("store records"):
             try:
                 await self.collection.insert_many(records, ordered=True, **self._options)
@@ -203,9 +207,9 @@ class Records:
             )
 
     async def update_again(self, match: Document, changes: Changes) -> Document | None:
-        """As `update`, for changes that do no harm when they are made twice.
+        """As `update`, for changes that have the same effect when they are made twice.
 
-        Of these MongoDB writes nothing down by which the driver could repeat them, which costs up to as much as the change.
+        MongoDB keeps no record by which the driver could repeat them, which costs up to as much as the change.
         """
         if self.session is not None:
             return await self.update(match, changes)
@@ -227,7 +231,7 @@ class Records:
             return await self.collection.find_one_and_update(match, changes, **self._options)
 
     async def update_one(self, match: Document, changes: Document | list[Document]) -> bool:
-        """Whether there was a record to change."""
+        """Returns False if no record matches."""
         with translated("change a record"):
             return (await self.collection.update_one(match, changes, **self._options)).matched_count == 1
 
@@ -236,7 +240,7 @@ class Records:
             await self.collection.update_many(match, changes, **self._options)
 
     async def update_each(self, match: Document, changes: Document, known: KnownErrors = NOTHING_KNOWN) -> int:
-        """How many records there were to change."""
+        """Changes each matching record, and returns their number."""
         with translated("change records", known):
             return (await self.collection.update_many(match, changes, **self._options)).matched_count
 
@@ -246,7 +250,7 @@ class Records:
             await self.collection.replace_one({"_id": record["_id"]}, record, upsert=True, **self._options)
 
     async def delete(self, match: Document) -> bool:
-        """Whether there was a record to delete."""
+        """Returns False if no record matches."""
         with translated("delete a record"):
             return (await self.collection.delete_one(match, **self._options)).deleted_count == 1
 
@@ -289,7 +293,7 @@ class Records:
         )
 
     async def explain(self, match: Document, *, sort: Document, limit: int) -> Document:
-        """How MongoDB finds the first page: {"index": names of the indexes, "keys", "docs"} examined."""
+        """The plan by which MongoDB finds the first page: {"index": names of the indexes, "keys", "docs"} examined."""
         find: Document = {"find": self.name, "filter": match, "sort": sort, "limit": limit, "maxTimeMS": EXPLAIN_MS}
         explain = {"explain": find, "verbosity": "executionStats", **self._comment}
         reply = await read(self.collection, self.session, explain)

@@ -1,4 +1,4 @@
-"""Whether the records that references name are there: one command, however many references and collections."""
+"""Finds references to missing records: one command, for any number of references and collections."""
 
 from collections.abc import Mapping
 

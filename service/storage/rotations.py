@@ -1,8 +1,8 @@
-"""One refresh of a session: what becomes of a refresh token is decided and written by a single command.
+"""One refresh of a session: a single command judges a refresh token and writes the result.
 
-A session's record has `count`, how often it was refreshed; `seen`, the count of the newest access token that anybody used;
-`rotated_at`, when the count rose last; `asked` {until, n}, how often a refresh was asked for in the hour that ends then; and
-`reused_at` where a token was used that nobody should have had any more.
+A session's record has `count`, the number of its refreshes; `seen`, the count of the newest access token that was used;
+`rotated_at`, the time of the last increase; `asked` {until, n}, the refreshes requested in the hour that ends then; and
+`reused_at` if an old token was used, which is a sign of theft.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ STANDING: Projection = dict.fromkeys(("token_version", *STATE_FIELDS), 1)
 
 
 class Verdict(Enum):
-    """What becomes of a refresh token that was sent."""
+    """The verdict on a refresh token."""
 
     GRANTED = "the next token"
     LIMITED = "too many this hour"
@@ -56,8 +56,8 @@ class Rotation:
 async def rotate(database: ProjectDatabase, session_id: str, presented: int, terms: Terms) -> Rotation:
     """Judges the refresh token with the count `presented`.
 
-    The present count is rotated. Its predecessor is given the same successor again as long as nobody used an access token of
-    that, or for `grace_seconds`; what is older is refused for so long. Every other token is one that is used twice.
+    The present count is rotated. Its predecessor is given the same successor again as long as no access token of that
+    was used, or for `grace_seconds`; older ones are refused for so long. Every other token was used twice.
     """
     records = database.records(SESSIONS)
     record = await records.update_again(*_step(session_id, presented, terms))
@@ -141,7 +141,7 @@ def _verdict(after: Document, presented: int, limit: int) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a user is now: the version of good tokens, and the state of the account."""
+    """The present state of a user: the version of good tokens, and the state of the account."""
 
     version: int
     state: AccountState

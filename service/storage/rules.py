@@ -26,7 +26,7 @@ class StoredRules:
 
     @property
     def revision(self) -> str:
-        """What these rules mean: they and the schemas that they are about."""
+        """Identifies the meaning of these rules: their version and that of the schemas they are about."""
         return f"{self.version}.{self.schemas}"
 
     @property
@@ -39,15 +39,15 @@ class StoredRules:
         return frozenset(each["from"] for each in json.loads(self.text).get("sets", {}).values())
 
 
-# What is there where none were ever saved.
+# The stored rules of a project that never saved any.
 NEVER_SAVED = StoredRules("0", NOTHING)
 
 
 async def ensure_rules(database: ProjectDatabase) -> None:
     """Makes the collection of the rules, before a transaction writes the first.
 
-    Of a collection that a transaction makes MongoDB (6.0) tells others a moment later than of what else it wrote: another
-    transaction could see that, and no rules.
+    MongoDB (6.0) shows others a collection made by a transaction a moment later than the transaction's other writes:
+    another transaction could see those, and no rules.
     """
     with translated("prepare the rules"):
         await run_unless(NAMESPACE_EXISTS, database.database, {"create": RULES})

@@ -9,7 +9,7 @@ from service.storage.client import Document
 from service.storage.databases import Databases
 from service.storage.records import translated
 
-# How long an image stays after its change. A cursor of the change feed holds 120 s.
+# Seconds an image stays after its change. A cursor of the change feed holds 120 s.
 IMAGE_SECONDS = 600
 # The longest life of a transaction of a process that died; the service ends its own after 10 s.
 TRANSACTION_SECONDS = 20
@@ -29,7 +29,7 @@ async def expire_images(databases: Databases) -> None:
 
 
 async def read_image_seconds(databases: Databases) -> float | None:
-    """How long images stay: infinity until the oplog forgets them; None where the user may not ask."""
+    """Seconds that images stay: infinity until the oplog drops them; None if the user lacks the right to ask."""
     options = await _ask(databases, {"getClusterParameter": IMAGE_OPTIONS})
     if options is None:
         return None
@@ -38,19 +38,19 @@ async def read_image_seconds(databases: Databases) -> float | None:
 
 
 async def read_transaction_seconds(databases: Databases) -> float | None:
-    """How long a transaction may live; None where the user may not ask, or a mongos answers."""
+    """Seconds a transaction may live; None if the user lacks the right to ask, or a mongos answers."""
     found = await _ask(databases, {"getParameter": 1, "transactionLifetimeLimitSeconds": 1})
     return None if found is None else float(found["transactionLifetimeLimitSeconds"])
 
 
 async def asks_for_password(databases: Databases) -> bool:
-    """Whether this connection belongs to a user: a MongoDB without access control serves it without one."""
+    """True if this connection belongs to a user: a MongoDB without access control serves it without one."""
     status = await _ask(databases, {"connectionStatus": 1})
     return bool(status and status["authInfo"]["authenticatedUsers"])
 
 
 def _is_set(options: Document) -> bool:
-    """Whether a value was ever set, `off` among them: the time of one that was not is zero."""
+    """True if a value was ever set, `off` included: an unset parameter has the time zero."""
     parameter = options["clusterParameters"][0]
     return bool(parameter.get("clusterParameterTime", Timestamp(0, 0)).time)
 

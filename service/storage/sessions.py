@@ -81,11 +81,11 @@ class SessionRecords:
         return None if record is None else read_session(record)
 
     async def remove(self, session_id: str) -> bool:
-        """Whether it was there."""
+        """Returns False if there is no such session."""
         return await self._records.delete({"_id": session_id})
 
     async def list_of(self, user_id: str, moment: datetime) -> Sequence[Session]:
-        """Those that have not expired, the newest first."""
+        """The user's sessions that have not expired, the newest first."""
         command: Document = {
             "find": SESSIONS,
             "filter": {"user_id": user_id, "expires_at": {"$gt": moment}},

@@ -1,7 +1,7 @@
-"""Codes with which a page gets the tokens of somebody who signed in: one document each, used once.
+"""Codes with which a page gets the tokens of a user that signed in: one document each, used once.
 
-They are kept with the sign-ins that were begun, under names of their own. The TTL index only cleans up; the stored time
-decides.
+They are kept beside the states of pending sign-ins, under names of their own. The TTL index only cleans up; the stored
+time decides.
 """
 
 from dataclasses import asdict, dataclass, field
@@ -14,11 +14,11 @@ from service.storage.users import Identity
 
 @dataclass(frozen=True, slots=True)
 class SignInCode:
-    """Who was recognized, how (`amr`), and who may use the code: whoever has what `challenge` was made of.
+    """A recognized user, with the method (`amr`); the code works for the client that has the verifier of `challenge`.
 
-    `id` is a digest of the code, `version` the user's at the time. Where somebody followed the link of a mail there is its
-    `flow_id` in place of the user, who is recognized by the use of the code only. With an `identity` nobody was recognized:
-    it is what the user, who asked for it, may have.
+    `id` is a digest of the code, `version` the user's at the time. After a click on the link of a mail there is its
+    `flow_id` in place of the user, who is recognized only when the code is used. With an `identity` no user was
+    recognized: it is the identity that the user asked to link.
     """
 
     id: str = field(repr=False)
@@ -57,7 +57,7 @@ class SignInCodes:
             )
 
     async def take(self, id_: str, *, project_id: str, moment: datetime) -> SignInCode | None:
-        """Finds and deletes, in one step. Of any number of callers at once one gets it; another project's stays."""
+        """Finds and deletes, in one step. Exactly one concurrent caller gets it; another project's code stays."""
         with translated():
             found = await self._codes.find_one_and_delete(
                 {"_id": id_, "project_id": project_id, "expires_at": {"$gt": moment}}

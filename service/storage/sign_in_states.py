@@ -10,11 +10,11 @@ from service.storage.records import translated
 
 @dataclass(frozen=True, slots=True)
 class SignInState:
-    """What the callback needs of a sign-in that was begun.
+    """The state of a pending sign-in, for the callback.
 
-    `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it. With a
-    `challenge` a code is made in place of a token, for the page `redirect_to`. `provider` is the one whose ID token an app will
-    send, by its name. `user_id` is who wants the identity, and is signed in.
+    `id` is the SHA-256 of the state that the browser carries, `browser` that of the value that binds the sign-in to it.
+    With a `challenge` a code is made in place of a token, for the page `redirect_to`. `provider` is the one whose ID
+    token an app will send, by its name. `user_id` is the signed-in user that wants to link the identity.
     """
 
     id: str = field(repr=False)
@@ -46,7 +46,7 @@ class SignInStates:
     async def take(self, id_: str, *, project_id: str, moment: datetime) -> SignInState | None:
         """Finds and deletes, in one step, the state of `id_` that is the project's and not expired at `moment`.
 
-        Of any number of callers at once one gets it. Another project's state stays, so that nobody can spend it there.
+        Exactly one concurrent caller gets it. Another project's state stays, so that it cannot be spent there.
         """
         match = {"_id": id_, "project_id": project_id, "expires_at": {"$gt": moment}}
         with translated():

@@ -1,6 +1,6 @@
-"""Records as they all were at one moment, read as fast as somebody takes them, whatever is written meanwhile.
+"""Records as they all were at one moment, read at the pace of the reader, without effect of later writes.
 
-MongoDB keeps the past for `minSnapshotHistoryWindowInSeconds`, 300 by default: who takes longer loses what is left.
+MongoDB keeps the past for `minSnapshotHistoryWindowInSeconds`, 300 by default: a slower reader loses the rest.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from service.storage.client import Document as Row
 from service.storage.databases import ProjectDatabase
 from service.storage.records import translated
 
-# What MongoDB may work on all batches together, and how long one may be waited for.
+# Seconds MongoDB may work on all batches together, and seconds to wait for one.
 WORK_SECONDS = 120
 BATCH_SECONDS = 20.0
 BATCH = 500
@@ -29,7 +29,7 @@ class Snapshot:
         self._cursor: Any = None
 
     def find(self, match: Mapping[str, Any], fields: Mapping[str, int], sort: Mapping[str, int]) -> None:
-        """What `next_batch` reads."""
+        """Starts the query whose records `next_batch` reads."""
         self._cursor = self._collection.find_raw_batches(
             match,
             fields,

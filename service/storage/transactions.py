@@ -34,10 +34,9 @@ RETRY_COMMIT = "UnknownTransactionCommitResult"
 
 
 async def in_transaction(client: Client, work: Callable[[ClientSession], Awaitable[Result]]) -> Result:
-    """What `work(session)` returns, once all its writes are committed. It runs again when it meets another writer.
+    """Returns the result of `work(session)`, once all its writes are committed. It runs again after a write conflict.
 
-    Raises what `work` raises, and the errors of `records.translated`; after Unavailable the writes may or may not have
-    happened.
+    Raises the errors of `work` and of `records.translated`; after Unavailable the writes may or may not have happened.
     """
     deadline = time.monotonic() + TRANSACTION_SECONDS
     with translated(), timeout(TRANSACTION_SECONDS):
@@ -86,7 +85,7 @@ async def _commit(session: ClientSession, deadline: float) -> None:
 
 
 def _may_retry(error: Exception, label: str, deadline: float) -> bool:
-    """Whether the driver put `label` on the error, or on the one that it was translated from; and time is left."""
+    """True if the driver put `label` on the error, or on its cause, and time is left."""
     source = error if isinstance(error, PyMongoError) else error.__cause__
     left = _csot.remaining()
     is_late = time.monotonic() > deadline or (left is not None and left <= 0)

@@ -15,9 +15,9 @@ OLDER: Document = {"files": {"$exists": False}}
 
 
 async def name_files(database: ProjectDatabase) -> None:
-    """Gives users who have whole URLs in `data` the names of their files, see `schema/file_urls`.
+    """Gives users with whole URLs in `data` the names of their files, see `schema/file_urls`.
 
-    One pass in the order of ids. Whoever is changed meanwhile gets the names with that change.
+    One pass in the order of ids. A user that is changed meanwhile gets the names with that change.
     """
     last = ""
     while rows := await _batch(database, last):

@@ -35,9 +35,9 @@ PROFILE: Projection = {
     **STATE,
     "roles": 1,
 }
-# What access rules are about, beside the fields of `data` that they name.
+# The facts that access rules use, beside the fields of `data` that they name.
 FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", *PROOF_FIELDS), 1)
-# What decides a sign-in.
+# The fields that decide a sign-in.
 STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
 NO_CLAIMS: Mapping[str, Any] = {}
@@ -70,7 +70,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a login is judged by. `password` is a hash, or what no password matches."""
+    """The record that judges a login. `password` is a hash, or a text that no password matches."""
 
     user: User
     password: str = field(repr=False)
@@ -108,7 +108,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class UserFacts:
-    """What access rules may know of a user: of `data` the `fields` that were asked for. `email` is None until it is proven."""
+    """Facts of a user for access rules: of `data` the requested `fields`. `email` is None until it is proven."""
 
     email: str | None
     roles: tuple[str, ...]
@@ -181,7 +181,7 @@ class Users:
         return record
 
     async def has_match(self, user_id: str, match: Document) -> bool:
-        """Whether there is such a user, of whom `match` holds."""
+        """True if the user exists and satisfies `match`."""
         return await self._records.find({"$and": [{"_id": user_id}, match]}, {"_id": 1}) is not None
 
     async def has_email(self, email: str) -> bool:
@@ -277,7 +277,7 @@ def encode_data(data: Mapping[str, Any]) -> bytes:
 
 
 def identity_document(identity: Identity, made: datetime, *, used: datetime | None) -> Document:
-    """`used` is when somebody signed in by it for the last time."""
+    """The stored form of an identity. `used` is the time of the last sign-in by it."""
     return {
         "issuer": identity.issuer,
         "subject": identity.subject,

@@ -34,7 +34,7 @@ async def _renew_each(database: ProjectDatabase, concerns: Callable[[Fields], bo
 
 
 async def renew_validator(database: ProjectDatabase, name: str) -> bool:
-    """Gives a collection the validator of its definition; False where somebody is changing it, or it is gone."""
+    """Gives a collection the validator of its definition; False if it is being changed, or is gone."""
     record = await Definitions(database).find(name)
     return record is not None and await _renew(database, record)
 

@@ -14,7 +14,7 @@ from service.storage.files.stored import CHUNKS, FILES, VARIANT
 from service.storage.records import translated
 
 INTENTS = "uploads"
-# An upload renews its intent at least every ten minutes; what was not for an hour has nobody left.
+# An upload renews its intent at least every ten minutes; after an hour without renewal its process is gone.
 ABANDONED_AFTER = timedelta(hours=1)
 SWEEP_SECONDS = 60.0
 STANDING: Document = {"condemned": {"$exists": False}}
@@ -22,14 +22,17 @@ STANDING: Document = {"condemned": {"$exists": False}}
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one sweep removed: unfinished uploads and replacements, and the files they named."""
+    """The result of one sweep: unfinished uploads and replacements, and the files they named."""
 
     intents: int
     files: int
 
 
 async def condemn(database: ProjectDatabase, intent: ObjectId) -> bool:
-    """Whether the intent still stood; from now on no record can come to name its files."""
+    """Condemns the intent: from now on no record can come to name its files.
+
+    False if it was gone or condemned before.
+    """
     return await database.records(INTENTS).update_one({"_id": intent, **STANDING}, {"$set": {"condemned": True}})
 
 
@@ -74,7 +77,7 @@ async def remove(database: ProjectDatabase, intent: ObjectId) -> int:
 
 
 async def sweep(database: ProjectDatabase, *, abandoned_after: timedelta = ABANDONED_AFTER) -> Swept:
-    """Removes the files of uploads whose intent nobody renewed for so long, and of replacements that were cut short.
+    """Removes the files of uploads whose intent was not renewed for so long, and of interrupted replacements.
 
     The server's clock decides, for those of two workers may differ. Raises Unavailable; the next sweep goes on.
     """

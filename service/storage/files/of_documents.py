@@ -13,7 +13,7 @@ from service.storage.files.deletions import INTENTS, remove
 from service.storage.files.stored import FILES
 from service.storage.records import translated
 
-# How many files one intent names, and so how many are removed by one command.
+# Maximum number of files that one intent names, and so that one command removes.
 FILES_AT_ONCE = 1_000
 
 # A field, and the name of a file in it.
@@ -60,9 +60,9 @@ async def _condemn(database: ProjectDatabase, names: Collection[str]) -> ObjectI
 
 
 async def remove_files_of(database: ProjectDatabase, collection: str) -> None:
-    """Removes all files of the documents of a collection, in which no document can be written any more.
+    """Removes all files of the documents of a collection that takes no more writes.
 
-    Every step may be repeated. What an upload has stored that is under way goes with it.
+    Every step may be repeated. Files of an upload under way are removed too.
     """
     fields = {"_id": 1}
     while True:

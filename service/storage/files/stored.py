@@ -24,13 +24,13 @@ FILE_INDEXES = {
 CHUNK_BYTES = 255 * 1024
 # Stands in the name of a variant behind that of its image, and in no name of a file.
 VARIANT = "~"
-# How many chunks one query of a reader fetches, and so holds in memory.
+# Chunks that one query of a reader fetches, and so holds in memory.
 READ_CHUNKS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class FileMetadata:
-    """What is kept of a file beside its bytes: our `name` for it, the record and the field it belongs to, theirs for it.
+    """Metadata of a file: our `name` for it, the record and the field it belongs to, the uploader's name for it.
 
     The `owner` is a user, or a document of the declared `collection`.
     """

@@ -59,7 +59,7 @@ class Upload:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # What cannot be removed now, because the database is away, the next sweep removes.
+        # If the database is away, the next sweep removes the files.
         with suppress(ServiceError):
             await self.abort()
 

@@ -1,7 +1,7 @@
-"""Variants of stored images: files beside them, which go with them; and whose turn it is to make one.
+"""Variants of stored images: files beside them, removed with them; and the turns of the processes that make them.
 
-A variant's name is that of its image, and what it is made by. Whoever makes it has an intent of that name, as uploads have,
-which only one can have at a time, and drops it in the transaction that stores the variant.
+A variant's name is made of its image's name and its parameters. The process that makes it has an intent of that name,
+as uploads have. Only one process can have it at a time; it drops it in the transaction that stores the variant.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from service.storage.files.deletions import INTENTS, STANDING
 from service.storage.files.stored import CHUNK_BYTES, CHUNKS, FILES, VARIANT, StoredFile, find_files
 from service.storage.records import translated
 
-# How long one may take to be made, after which another may begin.
+# The time to make one variant, after which another process may begin.
 TURN = timedelta(seconds=60)
-# What draws it; another number makes all anew.
+# Version of the renderer; increment it to regenerate all variants.
 DRAWING = 1
 
 
@@ -38,7 +38,7 @@ async def find_variant(database: ProjectDatabase, name: str) -> StoredFile | Non
 
 
 async def take_turn(database: ProjectDatabase, name: str) -> str | None:
-    """What says that it is one's own turn to make the variant; None where somebody else is at it."""
+    """A token of the turn to make the variant; None if another process is making it."""
     token, intents = secrets.token_hex(8), database.records(INTENTS)
     mine = [{"$set": {"files": [name], "token": token, "touched": "$$NOW"}}]
     try:
