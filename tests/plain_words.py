@@ -17,6 +17,7 @@ CHECKED = (
     "bench",
     *(f"service/{each}" for each in ("cli", "embedded", "images", "mail", "observe", "passkeys", "providers")),
     *(f"service/{each}" for each in ("query", "schema", "seeding", "server", "storage", "errors.py", "bounds.py")),
+    *(f"service/domain/{each}" for each in ("collections", "realtime", "sessions")),
 )
 """Folders and files whose sentences are finished."""
 

@@ -29,7 +29,7 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_changing, is_live, is_visible
 
 FindShape = Callable[[str], Shape | None]
-# A declared name and its shape → the shape as somebody sees it, None for who sees nothing of it.
+# A declared name and its shape → the shape visible to a caller; None if the caller sees nothing of it.
 Seen = Callable[[str, Shape], Shape | None]
 # Prepares that for the declared names that a query can reach.
 See = Callable[[Sequence[str]], Awaitable[Seen]]
@@ -88,7 +88,7 @@ class Catalogs:
             raise
 
     def forget(self, project: Project, name: str) -> None:
-        """For a worker that is told of changes."""
+        """Drops a cached collection, in a worker that hears of its change."""
         self._known.forget(f"{project.id}/{name}")
 
     async def find(self, project: Project, name: str) -> Collection | None:
@@ -106,9 +106,10 @@ class Catalogs:
         return [_read_declaration(record) for record in records if is_visible(record)]
 
     async def shape(self, project: Project, name: str, query: ListQuery, see: See | None = None) -> Shape:
-        """What the names of `query` on the documents of `name` mean, to somebody who sees shapes as `see` makes them.
+        """The shape that gives the names of `query` their meaning on documents of `name`, as `see` restricts it for a
+        caller.
 
-        Looks up related collections only where the query names relations. Raises CollectionNotFound.
+        Looks up related collections only if the query names relations. Raises CollectionNotFound.
         """
         collection = await self.get(project, name)
         known = {name: collection}
@@ -151,7 +152,7 @@ async def _load(project: Project, name: str) -> Collection:
 
 
 async def _finish(database: ProjectDatabase, name: str) -> bool:
-    """Whether the change was abandoned, by MongoDB's clock, and is finished now."""
+    """Completes a change whose lease has expired, by MongoDB's clock; False if it has not."""
     record = await Definitions(database).take_over(name)
     if record is not None:
         # A request that is given up must not leave the change unfinished once more.

@@ -27,7 +27,7 @@ from service.storage.definitions import Definitions
 
 
 class Collections:
-    """What a project's API key can do with its collections."""
+    """Operations of a project's API key on its collections."""
 
     def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles) -> None:
         self._catalogs = catalogs

@@ -1,4 +1,4 @@
-"""What a change of a schema meets: documents that would break the new one, once defaults have filled what they can."""
+"""Conflicts of a schema's change: documents that would break the new one, after defaults were filled in."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,9 @@ TOO_LONG = "To look at every document takes longer than a change may; nothing wa
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a change meets: documents it would repair, and `conflicts` {total, documents: [{id, errors}]} or None."""
+    """The findings before a change: documents it would repair, and `conflicts` {total, documents: [{id, errors}]} or
+    None.
+    """
 
     repairs: int = 0
     total: int = 0

@@ -1,4 +1,4 @@
-"""Judges texts by the patterns of their fields without stopping the event loop: RE2 lets go of the interpreter."""
+"""Judges texts by the patterns of their fields without stopping the event loop: RE2 releases the interpreter's lock."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from service.schema.steps import Steps, take_steps
 
 T = TypeVar("T")
 
-# After so long in the thread, what else waits for the interpreter has its turn: other requests, other projects' texts. A
-# text cannot be left half matched, but RE2 lets go of the interpreter meanwhile.
+# Seconds in the thread after which other work gets the interpreter: other requests, other projects' texts. A text
+# cannot be left half matched, but RE2 releases the interpreter's lock meanwhile.
 STEP_SECONDS = 0.005
 # So long many documents keep the thread from others of their project.
 SLICE_SECONDS = 0.1
@@ -37,7 +37,7 @@ class PatternJudge:
         return await self.run(project_id, check_patterns(fields))
 
     async def judge(self, project_id: str, data: Mapping[str, Any], fields: Fields, loc: Location) -> list[Violation]:
-        """What breaks a pattern in `data`, whose `fields` are those of `patterns.patterned`. Raises Busy."""
+        """The violations of patterns in `data`, whose `fields` are those of `patterns.patterned`. Raises Busy."""
         texts = list(islice(find_texts(data, fields, loc), SMALL_TEXTS + 1))
         if self._programs.are_small(texts):
             return take_steps(judge(texts, self._programs)) or []
@@ -57,7 +57,7 @@ class PatternJudge:
     def _judge_slice(
         self, documents: Sequence[Mapping[str, Any]], start: int, fields: Fields, loc: Location
     ) -> Steps[tuple[list[tuple[int, list[Violation]]], int]]:
-        """What is found from position `start` on, and where the next slice begins."""
+        """The violations from position `start` on, and the position of the next slice."""
         found, until = [], monotonic() + SLICE_SECONDS
         for position in range(start, len(documents)):
             if violations := (yield from judge(find_texts(documents[position]["data"], fields, loc), self._programs)):

@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What a collection lacks, in words, and its top-level fields whose patterns RE2 does not know."""
+    """The missing parts of a collection, in words, and its top-level fields whose patterns RE2 does not know."""
 
     lacks: list[str]
     unknown_patterns: list[str]
@@ -38,7 +38,7 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
     """
     with within(CHANGE_SECONDS):
         definitions, store = Definitions(database), CollectionStore(database)
-        # Whether a commit that was cut off took place, only the registry knows.
+        # Only the stored definition shows if an interrupted commit took place.
         held = await definitions.held(record)
         if held is None:
             return
@@ -53,7 +53,7 @@ async def reconcile(database: ProjectDatabase, record: Document) -> None:
 
 
 async def _wants_images(database: ProjectDatabase, record: Document) -> bool | None:
-    """None where nobody ever said if the collection is live."""
+    """True for a live collection and for a source of rules; None if the record is older than live collections."""
     if is_live(record) or record["_id"] in (await find_rules(database)).sources:
         return True
     return False if "realtime" in record else None
@@ -68,14 +68,15 @@ async def _conform(store: CollectionStore, record: Document, *, images: bool | N
     try:
         await store.add_indexes(name, indexes(fields))
     except DuplicateValue as error:
-        # A change builds its unique indexes before it commits, so somebody dropped this one past the service, and wrote
-        # values twice. Whoever settles next would fail as well, for ever: every request of the project would.
+        # A change builds its unique indexes before it commits, so an operator dropped this one past the service, and
+        # wrote values twice. The next reader to complete the change would fail as well: every request of the project
+        # would, for ever.
         log.exception("index_not_built", collection=name, field=error.field)
     await store.drop_other_indexes(name, indexes(fields), fields.keys())
 
 
 async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
-    """Collection → what it should have by its definition and has not; for those that nobody is changing just now."""
+    """Collection → parts of its definition that it lacks; without those that are being changed just now."""
     store = CollectionStore(database)
     records = [record for record in await Definitions(database).list() if "change" not in record]
     found = {record["_id"]: await _find_drift(store, record) for record in records}

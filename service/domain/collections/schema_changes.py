@@ -1,14 +1,14 @@
 """Changing the schema of a collection that has documents: all of them conform afterwards, or nothing has changed.
 
-1. Looking: which documents would break the new schema, once defaults have filled what they can? A dry run ends here.
-2. A lease in the registry keeps other changes away, and the validator becomes one that demands the old schema and the
-   new one. From here on nobody can add a document that breaks either. What fits only one of them is answered with 503.
-3. Looking again, and building unique indexes. If documents break the new schema, the old one comes back into force.
+1. The examination finds documents that would break the new schema, with defaults filled in. A dry run ends here. 2. A
+lease in the registry keeps other changes away, and the validator becomes one that demands the old schema and the new
+one. From here on no document that breaks either can be written. One that fits only one of them is answered with 503. 3.
+A second examination, and building unique indexes. If documents break the new schema, the old one comes back into force.
 4. The new definition is stored, if the project's rules agree with it: the one moment in which the change happens. Then
-   `reconcile` repairs and tidies up.
+`reconcile` repairs and tidies up.
 
-A process that dies at any point leaves a lease that runs out; whoever reads the definitions then settles on the one
-that is stored.
+A process that dies at any point leaves a lease that expires; the next reader of the definitions then completes the
+change towards the stored one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -64,12 +64,11 @@ class SchemaChanges:
     async def change(
         self, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
     ) -> Collection:
-        """Declares the fields in `changes` anew, removes those that are null there, leaves the others.
+        """Declares the fields in `changes`, removes those that are null there, leaves the others.
 
-        `realtime` says if changes of the documents can be followed from now on; None leaves that as it is.
-
-        Raises SchemaConflict where documents break the new schema and no default repairs them; RuleConflict and
-        RuleTestsFailed where the rules do not let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
+        `realtime` switches live queries of the documents on or off; None leaves that as it is. Raises SchemaConflict if
+        documents break the new schema and no default repairs them; RuleConflict and RuleTestsFailed if the rules do not
+        let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
         """
         with within(CHANGE_SECONDS):
             examination, schema = await self._prepare(project, name, changes, realtime)
@@ -102,7 +101,7 @@ class SchemaChanges:
         realtime: bool | None,
         coming: Iterable[str] = (),
     ) -> tuple[Examination, dict[str, Any]]:
-        """What is to be examined before the change, and the schema after it."""
+        """The examination to make before the change, and the schema after it."""
         collection = await self._catalogs.refresh(project, name)
         merged = {**collection.schema, **changes}
         removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
@@ -140,7 +139,9 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
 
 
 def _refuse_lost_files(collection: Collection, schema: Mapping[str, Any]) -> None:
-    """A field of files that became one of texts would keep their names, and nobody would remove them. Raises Invalid."""
+    """Raises Invalid if a field of files becomes another type: it would keep their names, and no process would remove
+    them.
+    """
     lost = [
         Violation((*LOC, name, "type"), "A field of files stays one; remove it, and declare it anew then", "file_field")
         for name in collection.files

@@ -1,4 +1,4 @@
-"""What deleted collections leave in MongoDB, removed from every project after an hour."""
+"""Removes leftovers of deleted collections in MongoDB from every project after an hour."""
 
 from service.domain.projects.every import for_each_project, raise_first
 from service.storage.closed_collections import sweep_closed

@@ -32,7 +32,7 @@ async def validate_schema(
     targets = set(references(fields).values()) - {USERS, name, *coming}
     targets -= set(references(present.fields).values()) if present else set()
     violations = [*await _check_targets(project, fields, targets), *await judge.check(project.id, fields)]
-    # A pattern that nobody can judge by would judge no default.
+    # A pattern that RE2 does not know could judge no default.
     violations = violations or await _check_defaults(project, fields, judge)
     if violations:
         raise Invalid(violations)

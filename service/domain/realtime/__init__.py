@@ -1,1 +1,3 @@
-"""Queries that are followed: what they find now, and what of it changes, as far as the project's rules let somebody read it."""
+"""Live queries: the records they find now, and later changes of these, as far as the project's rules let the caller
+read them.
+"""

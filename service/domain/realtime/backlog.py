@@ -1,7 +1,8 @@
-"""Moments that take longer to tell than one step: they wait by collection, and are told step by step, by turns of projects.
+"""Moments that take longer than one step to deliver: they wait by collection, and go out step by step, by turns of
+projects.
 
-The moments of a collection are told in their order. A collection of which too much waits, or for too long, begins again: its
-followers are sent `resync`, and nothing of it waits any more.
+The moments of a collection are delivered in their order. If too much of a collection waits, or for too long, it begins
+again: its followers are sent `resync`, and its waiting moments are dropped.
 """
 
 import asyncio
@@ -21,9 +22,9 @@ from service.storage.changes import Change
 
 log = structlog.get_logger()
 
-# How long the event loop is held at once: other requests wait for as long.
+# Seconds one step may hold the event loop: other requests wait for as long.
 STEP_SECONDS = 0.005
-# How far a collection may be behind. Its followers were promised to hear of a write within 25 seconds.
+# Seconds a collection may be behind. Its followers were promised to hear of a write within 25 seconds.
 BEHIND_SECONDS = 20.0
 # Bytes of a change that waits, beside its encoded records.
 OVERHEAD = 512
@@ -31,9 +32,9 @@ OVERHEAD = 512
 
 @dataclass(slots=True)
 class Waiting:
-    """A moment that is told in `steps`, and waits since `since`. `size` is the bytes of its changes.
+    """A moment that is delivered in `steps`, and waits since `since`. `size` is the bytes of its changes.
 
-    The steps by which a collection begins again have no `size`, and wait since ever: they are not given up.
+    The steps by which a collection begins again have no `size`, and wait since ever: they are never dropped.
     """
 
     at: int
@@ -74,13 +75,13 @@ class Backlog:
                 self.begin_again(max(self._sizes, key=self._sizes.__getitem__))
 
     def begin_again(self, namespace: Namespace) -> None:
-        """Nothing that waits of the collection is told any more."""
+        """Drops the waiting moments of the collection, and has its followers begin again."""
         at = self.find_first(namespace) or 1
         self._drop(namespace)
         self._add(namespace, Waiting(at, self._begin_again(namespace)))
 
     def find_first(self, namespace: Namespace) -> int | None:
-        """The moment of the collection that is told next, if any waits."""
+        """The next moment of the collection to be delivered, if any waits."""
         lane = self._lanes.get(namespace)
         return lane[0].at if lane else None
 

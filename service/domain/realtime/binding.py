@@ -1,4 +1,4 @@
-"""What somebody asks to follow → the records that it finds and that its asker may read, as they are judged one by one."""
+"""A live query → the records that it finds and its caller may read, in a form that judges them one by one."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +36,9 @@ NOT_SET = "Users are not live in this project; its operator makes them so with R
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Bound:
-    """A query bound to one caller: where its records are, how they are told, and how the first of them are found.
+    """A query bound to one caller: the place of its records, their form, and the query for the first of them.
 
-    Two that have the same `key` find the same, in the same form.
+    Two with the same `key` find the same records, in the same form.
     """
 
     namespace: Namespace
@@ -92,12 +92,12 @@ class Binder:
         if not collection.realtime:
             raise NotLive(NOT_DECLARED)
         files = sorted((name, field.protected) for name, field in collection.files.items())
-        # One that was deleted and made again has other documents, and nobody was told that the old ones are gone.
+        # A collection that was deleted and made again has other documents, and followers never saw the deletions.
         said = (collection.created_at, files)
         return await self._bound(caller, name, bound, permissions, form=FORM_OF_DOCUMENTS, said=said)
 
     async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions | None) -> Bound:
-        """Of what no rule names each user sees the own, so that no two of them are told the same."""
+        """Each user sees their own record beyond the rules, so no two users share a key."""
         query = bind(_read(parse, ACCOUNTS.nested), _seen(ACCOUNTS, permissions))
         # The caller's project is as it was when the socket was opened.
         project = await self._projects.by_id(caller.project.id)

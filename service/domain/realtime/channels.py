@@ -1,7 +1,7 @@
-"""Who follows what: subscriptions to the same records in the same form are one channel, and are told the same bytes.
+"""Channels: subscriptions to the same records in the same form share one, and receive the same bytes.
 
-What a change is to a channel follows from the record before it and after it: nothing of what was sent is kept. Telling is made
-of steps, each a short one: the caller may do something else after any of them.
+The effect of a change on a channel follows from the record before it and after it: nothing of what was sent is kept.
+Delivery is made of short steps: the caller may do something else after any of them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from service.query.tree import Tree
 from service.schema.steps import Steps
 from service.storage.changes import Change, Image, decode_image
 
-# Why what was told is not all: the reasons of a `resync`.
+# The reasons of a `resync`, for a gap in the stream.
 TOO_LARGE, HISTORY = "large", "history"
 # A step delivers to so many members, of a frame of this many bytes together: either takes a few milliseconds.
 MEMBERS_AT_ONCE, BYTES_AT_ONCE = 512, 8_388_608
@@ -37,7 +37,7 @@ class Member(Protocol):
         raise NotImplementedError
 
     def resync(self, reason: str) -> None:
-        """It begins anew."""
+        """Begins again with a snapshot."""
 
 
 class Images:
@@ -57,7 +57,7 @@ class Images:
         return [each for each in (self.before, self.after) if each is not None]
 
     def write(self, form: Form) -> bytes:
-        """What the record is now, as it is shown to all who see the whole of it."""
+        """The record now, as all who may read the whole of it see it."""
         if form not in self._written and self.after is not None:
             self._written[form] = form.write(self.after.record)
         return self._written[form]
@@ -69,7 +69,7 @@ def _read(image: Image) -> Reading | None:
 
 
 class Channel:
-    """The records that satisfy `tree`, in one form. `members` are told."""
+    """The records that satisfy `tree`, in one form. `members` receive their changes."""
 
     __slots__ = ("_form", "_judge", "_searches", "_show", "_view", "anchor", "bounds", "key", "members")
 
@@ -77,7 +77,7 @@ class Channel:
         self._form = form
         self.key = key
         self.members: dict[Member, None] = {}
-        # What its members are bound to, by order and limit, as long as one of them is.
+        # The bound queries of its members, by order and limit, as long as a member has one.
         self.bounds: WeakValueDictionary[object, Any] = WeakValueDictionary()
         self.anchor = find_anchor(tree)
         self._judge = compile_tree(tree)
@@ -86,7 +86,7 @@ class Channel:
         self._view = view
 
     def tell(self, at: int, changes: Sequence[Images]) -> Steps[bool]:
-        """What the changes of one moment are to its members, in one frame."""
+        """Delivers the changes of one moment to the members, in one frame."""
         written = []
         for images in changes:
             yield from self.search_ahead(images)
@@ -105,7 +105,7 @@ class Channel:
             yield from search_ahead(self._searches, reading)
 
     def read(self, images: Images) -> bytes | None:
-        """What the change is to who follows the channel, as JSON. Raises Missing."""
+        """The effect of the change on the channel's followers, as JSON; None if there is none. Raises Missing."""
         if images.missing is not None:
             raise Missing(images.missing)
         before = images.before.record if images.before is not None and self._judge(images.before) else None
@@ -122,7 +122,7 @@ class Channel:
         return images.write(self._form) if is_whole else self._form.write(self._shown(after))
 
     def _is_hidden(self, before: Row, after: Row, shown: bytes) -> bool:
-        """Whether nothing that differs may be read."""
+        """True if no readable field differs."""
         if not self._form.is_touched:
             return self._form.write(self._shown(before)) == shown
         return (
@@ -187,7 +187,7 @@ class ChannelIndex:
             self._anchored.discard(channel.anchor, channel)
 
     def tell(self, at: int, changes: Iterable[Change]) -> Steps[bool]:
-        """Each channel what it is told of one moment."""
+        """Delivers one moment to each channel that it concerns."""
         concerned: dict[Channel, list[Images]] = {}
         for change in changes:
             images = Images(change)
@@ -200,7 +200,7 @@ class ChannelIndex:
         return True
 
     def _find(self, images: Images) -> Iterator[Iterable[Channel]]:
-        """Those that the change may concern: all, where it is not told what the record was or is."""
+        """The channels the change may concern: all, if an image of the record is missing."""
         return self._anchored.find(images.readings) if images.missing is None else iter((list(self.by_key.values()),))
 
     def resync(self, reason: str) -> Steps[bool]:

@@ -11,10 +11,10 @@ from service.storage.change_feed import Namespace
 
 # A client whose unsent bytes exceed MAX_UNSENT_BYTES must take as many again within this time.
 SLOW_SECONDS = 30.0
-# When a client is told that its token is about to expire.
+# Seconds before a token's expiry at which its client is warned.
 EXPIRY_SECONDS = 60.0
 USERS = "users"
-# Why a socket is closed: its credential is no good any more, it did not read, the database is away, or a fault of ours.
+# Close codes: the credential expired or was revoked, the client read too slowly, the database is away, or an internal error.
 UNAUTHENTIC, TOO_SLOW, UNAVAILABLE, FAILED = 4401, 4408, 1013, 1011
 
 
@@ -45,18 +45,18 @@ class Connection:
         self.subscriptions: dict[str, Subscription] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.is_open = True
-        # Nothing is told of its token until the client was greeted.
+        # The client is warned of its token's expiry only after the greeting.
         self.was_warned = True
-        # How often something changed that may decide what the caller may read.
+        # Counts changes that may affect the caller's rights.
         self.changes = 0
         # One snapshot at a time is read for a socket, so that no two of 4 MiB wait in it together.
         self.turn = asyncio.Lock()
-        # Since when nobody can tell what the caller may read.
+        # The time since which the caller's rights cannot be read.
         self.unsure_since: float | None = None
         self._sink = sink
         # The moment since which the client is behind, and the bytes that it had taken then.
         self._behind: tuple[float, int] | None = None
-        # What had been written when the last snapshot was: it may be larger than what may wait.
+        # The bytes written when the last snapshot was: it may be larger than the bound of waiting bytes.
         self._snapshot_end = 0
 
     @property
@@ -68,11 +68,11 @@ class Connection:
         return self.caller.user_id if isinstance(self.caller, UserCaller) else None
 
     def has(self, subscription: Subscription) -> bool:
-        """Whether it is still there; another one may have its id by now."""
+        """True if the subscription is still there; another one may have its id by now."""
         return self.subscriptions.get(subscription.id) is subscription
 
     def follows(self) -> list[Namespace]:
-        """What every connection is told of: its project's rules and definitions, and its user."""
+        """The collections every connection follows: its project's rules and definitions, and its user."""
         names = ("rules", "collections", *(("users",) if self.user_id else ()))
         return [(self.database_name, name) for name in names]
 

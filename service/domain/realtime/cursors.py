@@ -1,7 +1,7 @@
-"""Where somebody is in what is told: a moment, signed for one caller and one bound query. Pure.
+"""Cursors of live queries: a moment, signed for one caller and one bound query. Pure.
 
-A cursor of somebody else, one that was changed, and one of a query that finds something else by now are no cursors: by
-them nobody is told anything.
+A cursor of another caller, a forged one, and one of a query whose bound form has changed are no cursors: nothing is
+delivered by them.
 """
 
 import hashlib
@@ -11,14 +11,14 @@ from collections.abc import Callable
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 
 SIGNATURE_BYTES = 16
-# What BLAKE2b takes of a key.
+# Maximum length of a BLAKE2b key.
 KEY_BYTES = 64
 
 Sign = Callable[[int], str]
 
 
 def make_sign(key: bytes, caller: ProjectCaller, query: str) -> Sign:
-    """What makes cursors for `caller` in the bound query that `query` stands for."""
+    """Returns a function that makes cursors for `caller` in the bound query that `query` stands for."""
     said = f"{caller.project.id}/{_principal(caller)}/{query}/".encode()
     # Every delivery has a cursor: keyed BLAKE2 is a third of what an HMAC costs, and begins here, once.
     begun = hashlib.blake2b(said, key=key[:KEY_BYTES], digest_size=SIGNATURE_BYTES)

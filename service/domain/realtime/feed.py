@@ -1,4 +1,6 @@
-"""The one change stream of a worker: opened when somebody follows something, opened again when it is lost, and then closed."""
+"""The one change stream of a worker: opened by the first follower, opened again after a loss, and closed without
+followers.
+"""
 
 import asyncio
 import time
@@ -28,14 +30,14 @@ from service.storage.client import Client
 log = structlog.get_logger()
 
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.05, 2.0
-# How long somebody waits for MongoDB to say what time it is.
+# Seconds a follower waits for MongoDB's present time.
 BEGIN_SECONDS = 10.0
 
 
 class ChangeFeed:
-    """Tells `deliver` every moment of the collections that are followed, and `lose` that some are missing.
+    """Passes every moment of the followed collections to `deliver`, and calls `lose` after a gap.
 
-    `position` is the moment up to which all was handed to `deliver`; what it has not told yet is in `backlog`.
+    `position` is the moment up to which all was handed to `deliver`; moments still to be delivered are in `backlog`.
     """
 
     def __init__(
@@ -60,11 +62,14 @@ class ChangeFeed:
         self._generation = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._has_begun = asyncio.Event()
-        # Whether what was told last is not followed by what will be told next.
+        # True while a gap in the stream has not been reported.
         self._has_lost = False
 
     async def follow(self, namespaces: Iterable[Namespace]) -> None:
-        """What is written there is told from `position` on, until it is `forget`. Raises TimeoutError without MongoDB."""
+        """Delivers the writes of these collections from `position` on, until `forget`.
+
+        Raises TimeoutError without MongoDB.
+        """
         wanted = list(namespaces)
         is_new = any(not self._followed[each] for each in wanted)
         self._followed.update(wanted)
@@ -77,7 +82,7 @@ class ChangeFeed:
             raise
 
     async def begun(self) -> None:
-        """Returns when it is known from which moment on all is told. Raises TimeoutError without MongoDB."""
+        """Returns when the first delivered moment is known. Raises TimeoutError without MongoDB."""
         async with asyncio.timeout(BEGIN_SECONDS):
             await self._has_begun.wait()
 
@@ -91,12 +96,12 @@ class ChangeFeed:
             self._has_begun.clear()
 
     def reached(self, namespace: Namespace) -> int:
-        """The moment up to which all of a collection was told."""
+        """The moment up to which all of a collection was delivered."""
         first = self.backlog.find_first(namespace)
         return self.position if first is None else first - 1
 
     def insist(self, namespace: Namespace) -> None:
-        """What is written there from now on is told, however much it is."""
+        """Delivers all later writes of the collection, in any amount."""
         if self.floods.release(namespace):
             self._open()
 
@@ -122,11 +127,11 @@ class ChangeFeed:
                 log.warning("change_feed_history_lost")
                 FEED_LOST.labels("history").inc()
                 if generation == self._generation:
-                    # Whoever comes now waits until it is known where all begins.
+                    # New followers wait until the first moment is known.
                     self.position, self._has_lost = 0, True
                     self._has_begun.clear()
             except Exception as error:
-                # Whatever it is, nobody else would open the stream again.
+                # After any error, only this loop can open the stream again.
                 FEED_LOST.labels("connection").inc()
                 log.warning("change_feed_lost", cause=type(error).__name__, exc_info=None if is_lost(error) else error)
                 if time.monotonic() - began > LONGEST_WAIT_SECONDS:
@@ -135,7 +140,7 @@ class ChangeFeed:
                 wait = min(2 * wait, LONGEST_WAIT_SECONDS)
 
     async def _begin(self, generation: int) -> None:
-        """Where nothing was told yet, or some is missing, all begins with now."""
+        """Begins with the present moment, at the first time and after a gap."""
         if self.position:
             return
         if self._client is None:
@@ -159,9 +164,9 @@ class ChangeFeed:
             while generation == self._generation:
                 moments, position, is_full = await ahead, stream.position, stream.is_full
                 written_at = stream.written_at
-                # MongoDB reads what is next while this is told; by turns both would wait.
+                # MongoDB reads the next reply while this one is delivered; by turns both would wait.
                 ahead = asyncio.create_task(stream.next_moments())
-                # Another one tells the rest again, from the same position on.
+                # Another stream delivers the rest again, from the same position on.
                 if not await self._tell(moments, generation):
                     return
                 self.position = max(self.position, position)
@@ -175,7 +180,7 @@ class ChangeFeed:
             await stream.close()
 
     async def _tell(self, moments: Iterable[Moment], generation: int) -> bool:
-        """Whether it is still this stream that tells, after all of them. Others have their turn after each step."""
+        """Delivers the moments; False if another stream took over. Other work has its turn after each step."""
         ends = 0.0
         for moment in moments:
             if time.monotonic() >= ends:

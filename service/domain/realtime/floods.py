@@ -1,7 +1,7 @@
-"""Collections that are written faster than they can be told: nothing is told of them for a while, so that no other waits.
+"""Collections with more writes than can be delivered: they pause for a while, so that no other collection waits.
 
-A stream tells one after the other what all collections have seen; of a bulk write that somebody follows it tells some ten
-thousand changes a second, and whatever else was written stands behind them. Those who follow the bulk begin anew instead.
+A stream delivers the writes of all collections one after the other; of a followed bulk write it delivers some ten
+thousand changes a second, and all other writes queue behind them. Followers of the bulk begin again instead.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ HOLD_SECONDS = 3.0
 
 
 class Floods:
-    """`may_hold` says what nobody's rights depend on; `begin_again` is called with what is held back from now on."""
+    """`may_hold` is true for collections that no rights depend on; `begin_again` is called for each that pauses."""
 
     def __init__(self, *, may_hold: Callable[[Namespace], bool], begin_again: Callable[[Namespace], None]) -> None:
         self._may_hold = may_hold
@@ -60,7 +60,9 @@ class Floods:
         self._begin_again(namespace)
 
     def release(self, namespace: Namespace) -> bool:
-        """Whether it was held back. A stream that tells of it again must be opened before anything else is told."""
+        """Ends the pause; False if there was none. A stream with the collection must be opened before the next
+        delivery.
+        """
         _, over = self._held.pop(namespace, (0.0, None))
         if over is not None:
             over.set()

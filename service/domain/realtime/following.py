@@ -1,4 +1,4 @@
-"""What is followed: each subscription is bound by its caller's rights, and joins the channel of all who find the same."""
+"""Live subscriptions: each is bound by its caller's rights, and joins the channel of all with the same records."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -73,10 +73,10 @@ class Following:
             connection.write(frame("closed", id=subscription.id, **told))
 
     async def bind(self, connection: Connection, subscription: Subscription) -> None:
-        """Joins the channel of what the caller may read now. Raises ServiceError.
+        """Joins the channel of the records the caller may read now. Raises ServiceError.
 
-        What is remembered may be older than all that the feed will tell, so it is read once more when everything that
-        decides about it is followed. What changes while it is read has the connection looked at again.
+        Cached rights may be older than the feed's first moment, so they are read once more when all their sources are
+        followed. A change during that read has the connection checked again.
         """
         changes = connection.changes
         known = await self._bind_known(connection, subscription)
@@ -99,7 +99,7 @@ class Following:
             self._stale.note((connection,))
 
     async def bind_again(self, connection: Connection, subscription: Subscription) -> bool:
-        """Whether something else is found than before. Raises ServiceError."""
+        """Binds the subscription again; True if it finds other records than before. Raises ServiceError."""
         before = subscription.bound
         if before is None:
             # It is being bound, maybe by what was there before: who binds it sees that something changed.
@@ -134,7 +134,7 @@ class Following:
             self._feed.insist(watched.namespace)
 
     def _unwatch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
-        """What the subscription is bound to, if anything, stays watched."""
+        """Stops watching the sources of `bound`, but for those of the subscription's present query."""
         for watched in bound.sets:
             self._sources[watched.namespace].unwatch(watched, (connection, subscription))
             if not self._sources[watched.namespace]:
@@ -154,7 +154,7 @@ class Following:
         self._unwatch(connection, subscription, bound)
 
     def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> Steps[bool] | None:
-        """The steps by which those who follow the collection are told; None where there are none."""
+        """The steps that deliver changes to the collection's followers; None without followers."""
         index = self._channels.get(namespace)
         return index.tell(at, changes) if index is not None else None
 

@@ -1,4 +1,4 @@
-"""How records are told to those who follow them: as a list shows them, as JSON. Pure."""
+"""The JSON form of records for followers, as a list shows them. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""All that a worker's clients follow. What MongoDB tells is handed to channels; who may read what is looked at again as it
+"""All live queries of a worker's clients. Channels deliver the moments of MongoDB; changed rights are read again.
 
-changes. One step at a time, on the event loop: between a moment that is told and the next nothing is in between.
+One step at a time, on the event loop: no other work runs between two moments of one step.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class Realtime:
         return sum(each.user_id == connection.user_id for each in others)
 
     async def join(self, connection: Connection) -> None:
-        """The connection is told of what concerns it until it leaves. Raises TooManySockets, Unavailable."""
+        """Adds the connection; it hears of its rights and rules until it leaves. Raises TooManySockets, Unavailable."""
         if not self._tasks:
             work = {"rights": self._rights.keep, "upkeep": self._upkeep.keep, "readers": self._upkeep.keep_readers}
             self._tasks = [start_forever(name, each) for name, each in work.items()]
@@ -99,7 +99,7 @@ class Realtime:
             await self._refresh_rules(connection)
 
     async def _refresh_rules(self, connection: Connection) -> None:
-        """What is remembered is of a time when nobody was told of changes. Raises Unavailable."""
+        """Reads the rules again: cached ones date from before the connection followed them. Raises Unavailable."""
         try:
             await self._access.refresh(connection.caller.project)
         except BaseException:
@@ -176,7 +176,7 @@ class Realtime:
             subscription.task.cancel()
 
     def _deliver(self, moment: Moment) -> None:
-        """Who may read is looked at before the next moment; what this one tells was written before."""
+        """Delivers a moment. Changed rights take effect before the next moment; this one was written before."""
         by_namespace: dict[Namespace, list[Change]] = {}
         for change in moment.changes:
             by_namespace.setdefault(change.namespace, []).append(change)
@@ -198,7 +198,9 @@ class Realtime:
         self._stale.note(self._following.find_concerned(namespace, changes))
 
     def _forget_remembered(self, project: Project, collection: str, changes: Sequence[Change]) -> None:
-        """Every request of this worker knows at once what the feed tells; the rules are read anew with the rights."""
+        """Drops cached records that the feed saw change, for every request of this worker; the rules are read with the
+        rights.
+        """
         for change in changes:
             if collection == "users":
                 self._access.forget_user(project, str(change.id))
@@ -212,7 +214,7 @@ class Realtime:
         return self._following.resync_all(namespace)
 
     def _lose(self) -> None:
-        """Some of what was written was not told, rights among it."""
+        """After a gap, marks all rights as stale and has all subscriptions begin again."""
         self._stale.note(self.connections, changed=self._of_project)
         for connection in self.connections:
             for subscription in list(connection.subscriptions.values()):

@@ -1,4 +1,4 @@
-"""What somebody follows is bound anew when what decides about it has changed."""
+"""Binds live queries again after a change of rights."""
 
 import asyncio
 import time
@@ -19,14 +19,14 @@ from service.errors import InvalidToken, ServiceError, Unavailable
 log = structlog.get_logger()
 
 LOOK_SECONDS = 0.25
-# How many callers' rights are looked at again at once.
+# Callers whose rights are read at once.
 AT_ONCE = 8
-# How long somebody is told by rights that may have changed, where nobody can tell.
+# Seconds that delivery goes on under rights that may have changed and cannot be read.
 UNSURE_SECONDS = 1.0
 
 
 class Rights:
-    """Binds anew what somebody follows whose rights may have changed."""
+    """Binds the live queries of callers again whose rights may have changed."""
 
     def __init__(
         self, stale: Stale, following: Following, snapshots: Snapshots, *, access: AccessControl, tokens: Tokens
@@ -51,21 +51,24 @@ class Rights:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh_rules(self, stale: Iterable[Connection], changed: Collection[str]) -> set[str]:
-        """The databases whose rules nobody can tell now."""
+        """Returns the databases whose rules cannot be read now."""
         unknown = set[str]()
         for name, project in {each.database_name: each.caller.project for each in stale}.items():
             if name in changed:
                 try:
                     await self._access.refresh(project)
                 except Exception as error:
-                    # Whatever it is, those who wait for it must not wait for ever.
+                    # After any error, the waiting connections must be looked at again.
                     is_ours = isinstance(error, ServiceError)
                     log.warning("rights_not_read", cause=type(error).__name__, exc_info=None if is_ours else error)
                     unknown.add(name)
         return unknown
 
     def _note_read(self, connection: Connection, *, is_read: bool, changed: Collection[str]) -> None:
-        """What nobody can tell now is looked at again, for a while: then nothing more is told to whom it may not concern."""
+        """Marks a connection as read.
+
+        Rights that cannot be read are tried again for a while; then the connection is closed.
+        """
         if is_read:
             connection.unsure_since = None
             if not self._stale.has(connection):
@@ -78,7 +81,7 @@ class Rights:
             self._stale.note((connection,), changed={connection.database_name} & set(changed))
 
     async def _look_again(self, connection: Connection, *, is_changed: bool) -> bool:
-        """Whether it was read what the caller may read now."""
+        """Reads the caller's rights again; False if that failed."""
         self._access.forget_caller(connection.caller)
         try:
             if isinstance(connection.caller, UserCaller):

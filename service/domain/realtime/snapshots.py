@@ -109,7 +109,7 @@ class Snapshots:
         if bound is None or channel is None or at is None:
             return False
         async with self._turn(connection, subscription):
-            # What is later than this comes by the feed.
+            # Later changes come by the feed.
             position = self._feed.position
             if subscription.bound is not bound:
                 return False
@@ -155,7 +155,7 @@ class Snapshots:
         except Busy:
             if not subscription.has_begun:
                 raise
-            # A subscription that goes on tries again: thousands may begin anew in the same moment.
+            # A begun subscription tries again: thousands may begin again in the same moment.
             return False
 
     async def _read_snapshot(self, connection: Connection, subscription: Subscription) -> bool:

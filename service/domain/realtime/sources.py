@@ -1,6 +1,6 @@
-"""Where the values of sets come from: which subscriptions a write there may concern.
+"""The sources of sets' values: finds the subscriptions that a write there may concern.
 
-Each condition of a set is judged once for all subscriptions that are bound to it, and only where the record has one of the
+Each condition of a set is judged once for all subscriptions that are bound to it, and only if the record has one of the
 values that it looks for.
 """
 
@@ -45,7 +45,7 @@ class _Condition(Generic[F]):
         self._searches = find_searches(watched.tree)
 
     def may_hold(self, reading: Reading) -> bool:
-        """Whether it holds; of a record with long texts to search it is not waited for."""
+        """True if the condition holds, or if long texts would have to be searched to decide."""
         return any(reading.at(path).is_long for path, _ in self._searches) or self._judge(reading)
 
 
@@ -56,7 +56,7 @@ class Source(Generic[F]):
         self._judge_seconds = judge_seconds
         self._conditions: dict[str, _Condition[F]] = {}
         self._index = AnchorIndex[_Condition[F]]()
-        # Those that are bound for the first time, maybe by values that were there before.
+        # Subscriptions that are bound for the first time, maybe by older values.
         self._unbound: set[F] = set()
 
     def __bool__(self) -> bool:

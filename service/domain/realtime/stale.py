@@ -1,4 +1,4 @@
-"""Whose rights may have changed: noted as the feed tells of it, and looked at again one after the other."""
+"""Connections whose rights may have changed: noted when the feed delivers a change, and read again one after the other."""
 
 import asyncio
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ class Stale:
         self._has_stale = asyncio.Event()
 
     def note(self, connections: Iterable[Connection], *, changed: Iterable[str] = ()) -> None:
-        """Until they were looked at, they are told nothing."""
+        """Marks connections as stale. Nothing is delivered to them until their rights were read."""
         self._changed.update(changed)
         for connection in connections:
             connection.changes += 1

@@ -46,7 +46,7 @@ class State(Enum):
 
 
 class Subscription:
-    """`begin_again` is called with the reason where what was told is not all. `render` says how a refusal is told.
+    """One subscription. `begin_again` is called with the reason after a gap. `render` renders a refusal.
 
     A worker has thousands, so each has slots.
     """
@@ -96,9 +96,9 @@ class Subscription:
         # The cursor that the client came with, until it was looked at.
         self.after = after
         self.sign: Sign = hex
-        # What reads its beginning.
+        # The task that reads its snapshot.
         self.task: asyncio.Task[None] | None = None
-        # Why the snapshot that is being read is of no use.
+        # The reason why the snapshot that is being read is useless.
         self.spoilt: str | None = None
         self._line = line
         self._begin_again = begin_again
@@ -133,7 +133,7 @@ class Subscription:
         self._tell_waiting()
 
     def pause(self) -> None:
-        """What comes from now on waits until it is known by what rights it is told."""
+        """Later changes wait until the caller's rights were read."""
         if self.state is State.LIVE:
             self._drop_waiting(State.PAUSED)
 
@@ -153,9 +153,9 @@ class Subscription:
         DELIVERIES.inc(sum([self.deliver(each, changes) for each, changes in waiting]))
 
     def deliver(self, at: int, changes: bytes) -> bool:
-        """Whether they were sent, now."""
+        """Returns True if the changes were sent now."""
         if self.state is State.LIVE:
-            # The snapshot may be ahead of what MongoDB has told so far.
+            # The snapshot may be ahead of the feed.
             return at > self._since and self._send(at, changes)
         if self.state in KEEPING and self.spoilt is None:
             self._keep(at, changes)
@@ -184,7 +184,7 @@ class Subscription:
         self._line.write(b'%s%s],"cursor":"%s"}' % (self._head, changes, cursor.encode()), cursor)
 
     def reached(self, position: int) -> int:
-        """The moment up to which the client has everything, where all was told up to `position`."""
+        """The moment up to which the client has everything, if all up to `position` was delivered."""
         return max(position, self._since)
 
     def resync(self, reason: str) -> None:

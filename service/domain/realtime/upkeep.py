@@ -1,4 +1,4 @@
-"""What is looked at again and again while sockets are open: slow clients, credentials that end, and ticks."""
+"""Periodic checks while sockets are open: slow clients, credentials that end, and ticks."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from service.errors import InvalidApiKey, ProjectNotFound, ServiceError
 log = structlog.get_logger()
 
 LOOK_SECONDS = 0.25
-# How often it is looked whose key or project is gone, and which tokens expire.
+# Seconds between two searches for deleted keys and projects, and for tokens that expire.
 CREDENTIAL_SECONDS = 1.0
 TICK_SECONDS = 25.0
 
@@ -74,7 +74,7 @@ class Upkeep:
                 self._stale.note((connection,))
 
     async def _find_project(self, connection: Connection, *, is_key: bool) -> Project | None:
-        """None where it, or the key, is not there any more; it is as it was where nobody can tell now."""
+        """The project; None if it, or the key, was deleted. If the database is away, the project as it was."""
         project, key = connection.caller.project, connection.credential
         try:
             return await (self._projects.by_api_key(key) if is_key else self._projects.by_id(project.id))

@@ -111,7 +111,7 @@ class Tokens:
             self.owners.put(caller.sid, caller.user_id)
         # A token about to expire is verified each time, so that its last second is its last.
         if claims["exp"] - time.time() > CACHE_SECONDS:
-            # What the token says stays true; what its project is may have changed since that was read.
+            # The token's claims stay true; its project may have changed since it was read.
             self.verified.put(token, caller, read_at=self._projects.read_at(project))
         return caller
 
@@ -135,7 +135,10 @@ class Tokens:
 
 
 def _is_of_session(claims: Mapping[str, Any]) -> bool:
-    """Whether what a token says of its session has the right types. One from before there were sessions says nothing."""
+    """True if a token's claims about its session have the right types.
+
+    A token from before there were sessions has none.
+    """
     return type(claims.get("sid", "")) is str and all(
         type(claims.get(name, 0)) is int for name in ("auth_time", "aal", "rc")
     )

@@ -1,4 +1,4 @@
-"""Whether a sign-in becomes a session. Pure; every way to sign in asks it, after the credential was found right."""
+"""Decides if a sign-in becomes a session. Pure; every way to sign in asks it, after the credential was found right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ Decision = Admitted | NeedsFactor | NeedsEnrolment
 
 
 def decide(settings: ProjectSettings, state: AccountState, amr: Iterable[str]) -> Decision:
-    """What becomes of a user who was recognized in the ways `amr`. Raises AccountDisabled, EmailNotVerified.
+    """The decision about a user recognized by the methods `amr`. Raises AccountDisabled, EmailNotVerified.
 
-    Asked too early, it would tell strangers what only the owner of a credential may learn.
+    Called too early, it would reveal to strangers facts that only the owner of a credential may learn.
     """
     ways = tuple(amr)
     if state.disabled:
@@ -56,10 +56,10 @@ def decide(settings: ProjectSettings, state: AccountState, amr: Iterable[str]) -
 
 
 def is_current(state: AccountState, version: int, *, since: int) -> bool:
-    """Whether a user who was recognized at the version `since`, and has `version` now, may still go on to a session.
+    """True if a user recognized at the version `since`, with `version` now, may still go on to a session.
 
-    Another password ends all that waits. Disabling raises the version as well: then the next credential is judged first, so
-    that its owner alone learns that the account is disabled.
+    Another password ends all pending sign-ins. Disabling raises the version as well: then the next credential is judged
+    first, so that its owner alone learns that the account is disabled.
     """
     return version <= since + int(state.disabled)
 
@@ -70,17 +70,17 @@ def level_of(amr: Iterable[str]) -> int:
 
 
 def has_factors(settings: ProjectSettings, state: AccountState) -> bool:
-    """Whether the user has factors that the project asks for."""
+    """True if the user has factors and the project asks for them."""
     return settings.mfa != "off" and bool(state.factors)
 
 
 def methods_of(state: AccountState) -> tuple[str, ...]:
-    """What the user may be recognized by, besides. Never by mail, which resets the password as well."""
+    """The user's second factors. Never mail, which resets the password as well."""
     return (*state.factors, *((RECOVERY_CODE,) if state.recovery_codes else ()))
 
 
 def must_enrol(settings: ProjectSettings, state: AccountState) -> bool:
-    """Whether the project lets the user in with a second factor only."""
+    """True if the project lets the user in with a second factor only."""
     if settings.mfa == "off":
         return False
     if settings.mfa_roles:

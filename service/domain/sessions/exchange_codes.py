@@ -1,4 +1,4 @@
-"""Codes that stand for tokens where a URL would carry them: a page that began the sign-in exchanges one, and nobody else."""
+"""Codes in place of tokens in a URL: only the page that began the sign-in can exchange one."""
 
 import hashlib
 import hmac
@@ -38,14 +38,14 @@ class ExchangeCodes:
         return code
 
     async def issue_for_link(self, project: Project, user_id: str, identity: Identity, challenge: str) -> str:
-        """A code for a user who wants that identity. It signs nobody in."""
+        """A code for a user that wants to link this identity. It is good for no sign-in."""
         code, id_ = _new_code()
         end = now() + LIFE
         await self._store.insert(SignInCode(id_, project.id, challenge, end, user_id, identity=identity))
         return code
 
     async def redeem(self, project: Project, code: str, verifier: str | None) -> SignInCode:
-        """What a code was issued for that signs somebody in. It is spent by this, whatever happens. Raises InvalidCode."""
+        """The sign-in a code was issued for. The code is spent by this, with any outcome. Raises InvalidCode."""
         found = await self._take(project, code, verifier)
         if found.identity is not None:
             raise InvalidCode
@@ -54,7 +54,7 @@ class ExchangeCodes:
     async def redeem_link(self, project: Project, code: str, verifier: str, user_id: str) -> Identity:
         """The identity that this user asked for. The code is spent by this, whatever happens. Raises InvalidCode."""
         found = await self._take(project, code, verifier)
-        # Whoever was sent into the flow of somebody else does nothing for them, and nothing to the own account.
+        # A user lured into another user's flow links nothing to the own account, and nothing to the other one.
         if found.identity is None or found.user_id != user_id:
             raise InvalidCode
         return found.identity
@@ -67,7 +67,7 @@ class ExchangeCodes:
 
 
 def is_verifier(verifier: str | None, challenge: str) -> bool:
-    """Whether `challenge` was made of `verifier` (RFC 7636 section 4.6). A sign-in without a challenge has no verifier.
+    """True if `challenge` was made of `verifier` (RFC 7636 section 4.6). A sign-in without a challenge has no verifier.
 
     Only a link that a server made and handed over begins without one.
     """

@@ -1,6 +1,6 @@
-"""Sign-ins that wait for a second factor, or for the user to have one: flows that nobody is mailed for.
+"""Sign-ins that wait for a second factor, or for the user to have one: flows without a mail.
 
-A flow's id is all that whoever was recognized has to show, so only its digest is stored. It opens nothing else.
+A flow's id is the only proof of the first factor, so only its digest is stored. It opens nothing else.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from service.storage.databases import ProjectDatabase
 from service.storage.flows import FlowStore, new_record
 
 SECOND_FACTOR, ENROLMENT = "second_factor", "enrolment"
-# Of passkeys: what a device is asked for, beside a sign-in that waits.
+# Purposes of passkey ceremonies: a device's challenge, beside a pending sign-in.
 PASSKEY_SIGN_IN, STEP_UP, NEW_PASSKEY = "passkey_sign_in", "step_up", "new_passkey"
 LIFE = timedelta(minutes=10)
 RANDOM_BYTES = 16
@@ -27,9 +27,9 @@ PREFIX = "pending:"
 
 @dataclass(frozen=True, slots=True)
 class Recognized:
-    """Somebody who was recognized, in the ways `amr`, when the user's version was `version`.
+    """A recognized user, with the methods `amr`, and the user's version at that time.
 
-    The session `replaces` is to end when there is the new one.
+    The session `replaces` ends when the new one begins.
     """
 
     user_id: str
@@ -38,7 +38,7 @@ class Recognized:
     replaces: str | None = None
 
 
-# Of a flow that is to show who it is.
+# The user of a flow that is still to identify one.
 NOBODY = Recognized("", 0, ())
 
 
@@ -52,13 +52,16 @@ class Pending:
 
 
 class PendingSignIns:
-    """Of all projects. Each is good in one project, for LIFE, once. Raises the errors of the database."""
+    """The pending sign-ins of all projects.
+
+    Each is good in one project, for LIFE, once. Raises the errors of the database.
+    """
 
     def __init__(self, store: FlowStore) -> None:
         self._store = store
 
     async def begin(self, project: Project, purpose: str, recognized: Recognized) -> str:
-        """The flow's id, which nobody else has."""
+        """Begins a flow and returns its id, known only to the caller."""
         flow_id, moment = secrets.token_urlsafe(RANDOM_BYTES), now()
         record = new_record(
             _digest(flow_id),
@@ -81,7 +84,7 @@ class PendingSignIns:
         return _read(await self._store.take_try(_match(project, purpose, flow_id), now()), flow_id)
 
     async def spend(self, pending: Pending, database: ProjectDatabase) -> bool:
-        """Of any number of callers at once one gets it, as part of the database's transaction."""
+        """Returns True for exactly one concurrent caller, as part of the database's transaction."""
         return await self._store.spend(pending.id, now(), database.session)
 
 

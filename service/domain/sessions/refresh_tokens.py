@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from service.errors import InvalidRefreshToken
 
-# What the key is derived for.
+# HKDF purpose of the key.
 PURPOSE = "refresh tokens"
 FORM = re.compile(r"acr_([a-z0-9-]{1,40})_([A-Za-z0-9_-]{44})")
 KIND = b"\x01"
@@ -22,7 +22,7 @@ MAC_AT = COUNT_AT + COUNT_BYTES
 
 @dataclass(frozen=True, slots=True)
 class RefreshToken:
-    """What a genuine token says: the session, and how often it had been refreshed when the token was made."""
+    """The contents of a genuine token: the session, and the number of its refreshes when the token was made."""
 
     project_id: str
     sid: str

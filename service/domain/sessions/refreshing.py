@@ -34,7 +34,7 @@ REFRESH = Policy(
     spends_day=False,
     settings=("REFRESH_LIMIT",),
 )
-# Where the user's version was changed between the two reads, one more look sees both after it.
+# If the user's version changed between the two reads, one more look sees both after it.
 LOOKS = 2
 NOTICE = "session_reuse"
 
@@ -70,10 +70,10 @@ class Refreshing:
             raise InvalidRefreshToken from None
 
     async def refresh(self, project: Project, token: RefreshToken, client: Client) -> Refreshed:
-        """The same grant for all who send `token` at once. Raises InvalidRefreshToken, LimitExceeded.
+        """The same grant for all concurrent requests with `token`. Raises InvalidRefreshToken, LimitExceeded.
 
-        A token that nobody should have any more ends its session: either its holder or whoever used the one after it is
-        a thief (RFC 9700 section 4.14.2).
+        A spent token ends its session: either its sender or the user of its successor is a thief (RFC 9700 section
+        4.14.2).
         """
         for _ in range(LOOKS):
             terms = _terms(project, now())

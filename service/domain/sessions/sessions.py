@@ -36,7 +36,7 @@ NOTHING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Where a sign-in comes from: the address as limits count it, and what the client says that it is."""
+    """The origin of a sign-in: the address as limits count it, and the client's own description."""
 
     ip: str
     user_agent: str
@@ -44,7 +44,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What whoever signs in is given; the last two where the project has refresh tokens. `expires_in` is in seconds."""
+    """The tokens of a sign-in; the last two if the project has refresh tokens. `expires_in` is in seconds."""
 
     sid: str
     access_token: str = field(repr=False)
@@ -140,7 +140,7 @@ class Sessions:
         return [each for each in found if each.version == user.version and each.id not in user.ended]
 
     def note_refusal(self, project: Project, user_id: str, client: Client, error: ServiceError) -> None:
-        """Somebody tried to be that user, and was refused."""
+        """Notes a refused attempt to sign in as that user."""
         self._note(project, EventType.SIGN_IN_FAILED, user_id, client, None, detail={"reason": error.code})
 
     def _note(

@@ -1,7 +1,7 @@
-"""What is noted of sessions while their tokens are used, once a second and off every request's way.
+"""Notes the use of sessions while their tokens are verified, once a second and outside of requests.
 
-That a token of a refresh was used (`seen`) closes the door to the refresh token before it; that a session is used at all
-(`last_used_at`) is for its user to see, and noted once an hour.
+The use of a refreshed token (`seen`) closes the door to the refresh token before it. The use of the session
+(`last_used_at`) is shown to its user, and noted once an hour.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from service.storage.sessions import Use, note_uses
 EVERY_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 NOTED_SECONDS = 3_600
-# Of so many sessions a worker knows what it noted, and so many wait to be written; what is forgotten is noted again.
+# Sessions whose notes a worker remembers, and notes that wait to be written; a forgotten one is noted again.
 MOST = 10_000
 
 
@@ -31,7 +31,7 @@ class _Noted:
 
 
 class Sightings:
-    """What this worker saw of sessions."""
+    """The uses of sessions that this worker saw."""
 
     def __init__(self) -> None:
         self._noted: dict[str, _Noted] = {}

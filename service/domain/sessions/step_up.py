@@ -1,6 +1,6 @@
-"""What changes how an account is kept is for those who were recognized a short while ago, not for whoever found a token.
+"""Sensitive changes of an account need a recent sign-in: a found token alone must not suffice.
 
-And by the second factor where the account has one, or a password that was found would do to be rid of it.
+An account with a second factor needs that one, or a found password would suffice to remove it.
 """
 
 import time
@@ -13,7 +13,7 @@ from service.storage.factors import find_state
 
 
 async def require_recent(caller: UserCaller) -> None:
-    """Raises StepUpRequired where the caller was recognized more than ten minutes ago, or nobody knows when, or too weakly."""
+    """Raises StepUpRequired if the caller's sign-in is older than ten minutes, of unknown time, or too weak."""
     if time.time() - caller.auth_time > STEP_UP_SECONDS:
         raise StepUpRequired
     await require_level(caller.project.database, caller)
