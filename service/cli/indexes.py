@@ -3,10 +3,9 @@
 import json
 
 from service.cli.findings import Finding
-from service.domain.access.advice import Advice, advise_indexes
-from service.domain.access.agreement import bind_rules
-from service.domain.access.declared import find_shapes
+from service.domain.access.agreement import bind_rules, find_shapes
 from service.domain.projects.admin import ProjectAdmin
+from service.rules.advice import Advice, advise_indexes
 from service.storage.collections import CollectionStore
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.query_watch import SlowQuery

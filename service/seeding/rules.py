@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from service.domain.access.administration import RulesAdministration, fill_parts
-from service.domain.access.agreement import check_rules
-from service.domain.access.declared import DeclaredShapes, find_shapes
+from service.domain.access.agreement import DeclaredShapes, check_rules, find_shapes
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError, Invalid, RuleTestsFailed, ServiceError, Violation
 from service.seeding.changes import find_changes

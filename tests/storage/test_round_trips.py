@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Api, CommandRecorder
-from tests.domain.access.examples import RULES
+from tests.rules.examples import RULES
 from tests.web.rules.conftest import declare, save, server_of, sign_up
 
 USER = "/auth-collections/user"

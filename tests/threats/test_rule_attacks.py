@@ -15,7 +15,7 @@ from service.web.auth.authenticate import Credential
 from service.web.openapi.api_route import ApiRoute
 from service.web.routes import ROUTES
 from tests.conftest import Api, CommandRecorder
-from tests.domain.access.examples import RULES
+from tests.rules.examples import RULES
 from tests.web.rules.conftest import Person, declare, guest_of, save, server_of, sign_up
 
 TEXT = {"type": "string"}

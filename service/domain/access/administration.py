@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bounds import MAX_INDEXES, MAX_PROJECT_INDEXES
-from service.domain.access.advice import Advice, advise_indexes, lint, warn_of_emails
-from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, replace_rules
+from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, find_shapes, replace_rules
 from service.domain.access.control import AccessControl
-from service.domain.access.declared import find_shapes
 from service.domain.access.explain import Explanation, Question, explain
-from service.domain.access.rules_document import KEYS
-from service.domain.access.ruleset import USERS
-from service.domain.access.verdicts import judge_tests
 from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
 from service.domain.steps import run_in_steps
 from service.errors import CollectionIndexLimit, IndexLimit, VersionConflict, Violation
+from service.rules.advice import Advice, advise_indexes, lint, warn_of_emails
+from service.rules.document import KEYS
+from service.rules.ruleset import USERS
+from service.rules.stored_tests import judge_tests
 from service.storage.collections import CollectionStore, mongo_collection_name
 from service.storage.definitions import Definitions, is_live
 from service.storage.images import keep_images
@@ -89,7 +88,7 @@ class RulesAdministration:
     async def test(self, project: Project, document: Mapping[str, Any]) -> list[dict[str, str]]:
         """The verdict on each test of rules that need not be in force: [{"name", "expected", "got"}]. Raises Invalid."""
         checked = await bind_rules(document, await find_shapes(project.database))
-        return await judge_tests(checked.rules, checked.fields)
+        return await run_in_steps(project.database, judge_tests(checked.rules, checked.fields))
 
     async def explain(self, project: Project, question: Question) -> Explanation:
         """As `explain.explain`."""

@@ -1,32 +1,39 @@
-"""Rules and schemas agree: neither is changed so that the rules name what is not declared, nor so that a stored test fails.
+"""Rules and schemas agree: the rules name only what is declared, and their stored tests hold.
 
-Whoever changes one of them looks at the others and writes in one transaction, and writes into what it looked at: of two
-changes at once that do not go together, the later one begins again and sees the earlier. So a change of a schema writes
-into the record of the rules, and new rules write into the records of the collections that they look at, for there need
-not have been any rules before.
+A change of either reads the other and writes in one transaction, and writes into what it read. Of two concurrent changes
+that contradict each other, the later one conflicts, is retried, and sees the earlier. A change of a schema writes into
+the record of the rules. New rules write into the records of the collections they read, for the first rules find no
+record of rules.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 from service.bounds import MAX_VIOLATIONS
-from service.domain.access.advice import find_email_rules
-from service.domain.access.declared import DeclaredShapes, find_shapes
-from service.domain.access.rules_document import read_rules
-from service.domain.access.ruleset import Rules
-from service.domain.access.verdicts import failed_tests, judge_tests
+from service.domain.projects.lookup import Project
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, Location, RuleConflict, RuleTestsFailed, Violation
-from service.schema.fields import Fields
-from service.schema.steps import finish
+from service.query.document_shape import DocumentShape
+from service.query.shapes import USERS as USER_SHAPE
+from service.query.shapes import Shape
+from service.rules.advice import find_email_rules
+from service.rules.compiled import CompiledRules
+from service.rules.document import read_rules
+from service.rules.ruleset import Rules
+from service.rules.stored_tests import failed_tests, judge_tests
+from service.schema.fields import USERS, Fields, parse, references
+from service.schema.steps import Steps, finish
 from service.storage.client import Document
+from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.definitions import Definitions
+from service.storage.definitions import Definitions, is_visible
 from service.storage.rules import NOTHING, StoredRules, ensure_rules, find_rules, note_schema, put_rules
 
 RulesDocument = Mapping[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +53,94 @@ class Replacement:
     checked: CheckedRules
 
 
+class DeclaredShapes(Mapping[str, Shape]):
+    """The shapes of the declared collections and of `users`, by name. Each schema is read when it is first asked for.
+
+    `targets` says of each collection where its relations lead. `asked_for` are the collections whose schemas were read.
+    `database` is that of the project, where there is one.
+    """
+
+    def __init__(self, schemas: Mapping[str, Mapping[str, Any]], database: ProjectDatabase | None = None) -> None:
+        self._schemas = schemas
+        self.database = database
+        self.asked_for: set[str] = set()
+        self._fields = cache(self._read)
+        self._shape = cache(self._make)
+        self.targets = _Targets(self)
+        self.mongo_collections = {name: mongo_collection_name(name) for name in schemas} | {
+            USERS: USER_SHAPE.collection
+        }
+
+    def __getitem__(self, name: str) -> Shape:
+        return USER_SHAPE if name == USERS else self._shape(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (*self._schemas, USERS)
+
+    def __len__(self) -> int:
+        return len(self._schemas) + 1
+
+    def fields(self, name: str) -> Fields:
+        """Raises KeyError."""
+        return self._fields(name)
+
+    def _read(self, name: str) -> Fields:
+        fields = parse(self._schemas[name])
+        self.asked_for.add(name)
+        return fields
+
+    def _make(self, name: str) -> DocumentShape:
+        return DocumentShape(mongo_collection_name(name), self._fields(name), self.get)
+
+
+class _Targets(Mapping[str, Mapping[str, str]]):
+    def __init__(self, shapes: DeclaredShapes) -> None:
+        self._shapes = shapes
+
+    def __getitem__(self, name: str) -> Mapping[str, str]:
+        return references(self._shapes.fields(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._shapes if name != USERS)
+
+    def __len__(self) -> int:
+        return len(self._shapes) - 1
+
+
+async def find_shapes(
+    database: ProjectDatabase, schemas: Mapping[str, Mapping[str, Any]] | None = None
+) -> DeclaredShapes:
+    """The shapes of the collections as they are declared now; `schemas` stand in for the stored ones of the same names."""
+    records = filter(is_visible, await Definitions(database).list())
+    return DeclaredShapes({record["_id"]: record["schema"] for record in records} | dict(schemas or {}), database)
+
+
+async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
+    """The rules of a stored document, which was checked before it was stored."""
+    document = json.loads(stored.text)
+    if not document:
+        return CompiledRules(stored.revision, Rules())
+    shapes = await find_shapes(project.database.outside)
+    rules = await run_in_steps(project.database, read_rules(document, shapes, shapes.targets))
+    return CompiledRules(stored.revision, rules, shapes.mongo_collections, len(stored.text))
+
+
 async def check_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
     """The rules, which are new unless they are stored already. Raises Invalid, RuleTestsFailed."""
     checked = await bind_rules(document, shapes, is_new=is_new)
-    if failed := failed_tests(await judge_tests(checked.rules, checked.fields)):
+    if failed := failed_tests(await _run(shapes, judge_tests(checked.rules, checked.fields))):
         raise RuleTestsFailed(failed)
     return checked
 
 
 async def bind_rules(document: RulesDocument, shapes: DeclaredShapes, *, is_new: bool = True) -> CheckedRules:
     """As `check_rules`, whatever the stored tests say. Raises Invalid."""
-    reading = read_rules(document, shapes, shapes.targets, is_new=is_new)
-    rules = finish(reading) if shapes.database is None else await run_in_steps(shapes.database, reading)
+    rules = await _run(shapes, read_rules(document, shapes, shapes.targets, is_new=is_new))
     return CheckedRules(rules, {name: shapes.fields(name) for name in rules.collections})
+
+
+async def _run(shapes: DeclaredShapes, steps: Steps[T]) -> T:
+    return finish(steps) if shapes.database is None else await run_in_steps(shapes.database, steps)
 
 
 async def find_outgrown(database: ProjectDatabase) -> list[Violation]:

@@ -9,18 +9,19 @@ from math import inf
 from typing import Any
 
 from service.bounds import MAX_KNOWN_PERMISSIONS, MAX_KNOWN_RULES
+from service.domain.access.agreement import compile_rules
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.compiled import CompiledRules, compile_rules, make_values, read_needs
 from service.domain.access.known_users import KnownUsers, name_principal, own_values, present_values
-from service.domain.access.permissions import Permissions
-from service.domain.access.ruleset import SERVER, CollectionRules
 from service.domain.access.sets import KnownSets, Sets, weigh_set
-from service.domain.access.templates import USER_ROLES, Values, bind
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized
 from service.observe.requests import note_refusal
 from service.query.tree import Tree
+from service.rules.compiled import CompiledRules, make_values, read_needs
+from service.rules.permissions import Permissions
+from service.rules.ruleset import SERVER, CollectionRules
+from service.rules.templates import USER_ROLES, Values, bind
 from service.storage.databases import ProjectDatabase
 from service.storage.rules import find_rules
 from service.storage.users import UserFacts

@@ -4,24 +4,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from service.domain.access.agreement import DeclaredShapes, find_shapes
 from service.domain.access.caller import AnonymousCaller, ProjectCaller, UserCaller
-from service.domain.access.compiled import CompiledRules, read_needs
 from service.domain.access.control import AccessControl
-from service.domain.access.declared import DeclaredShapes, find_shapes
-from service.domain.access.grammar import Scope, read_rule
-from service.domain.access.permissions import Permissions
 from service.domain.access.relations import settle
-from service.domain.access.rules_reader import scope_of
-from service.domain.access.ruleset import SetRule
-from service.domain.access.templates import SET_PREFIX, Values, Variable, VariableLeaf, bind
-from service.domain.access.verdicts import stored_form
-from service.domain.access.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.domain.projects.lookup import Project
 from service.domain.steps import judge
 from service.errors import CollectionNotFound, DocumentNotFound, Invalid, Location, Unauthorized, UserNotFound
 from service.query.matcher import values_at
 from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, has_relations, leaves, to_filter
+from service.rules.compiled import CompiledRules, read_needs
+from service.rules.grammar import Scope, read_rule, scope_of
+from service.rules.permissions import Permissions
+from service.rules.ruleset import SetRule
+from service.rules.stored_tests import stored_form
+from service.rules.templates import SET_PREFIX, Values, Variable, VariableLeaf, bind
+from service.rules.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.schema.documents import complete
 
 USERS = "users"

@@ -6,11 +6,11 @@ from typing import Any
 
 from service.bounds import MAX_KNOWN_USERS
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.ruleset import USER_DATA
-from service.domain.access.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES
 from service.domain.cache import Cache
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import InvalidToken
+from service.rules.ruleset import USER_DATA
+from service.rules.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_ROLES
 from service.schema.values import now
 from service.storage.users import UserFacts, Users
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from service.bounds import MAX_ROLES
-from service.domain.access.ruleset import ROLE, ROLE_RULE
 from service.errors import Invalid, Location, Violation
+from service.rules.ruleset import ROLE, ROLE_RULE
 
 BODY: Location = ("body", "roles")
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from service.bounds import MAX_KNOWN_CALLERS, MAX_KNOWN_SETS, MAX_SET_READS
 from service.domain.access.known_users import present_values
-from service.domain.access.ruleset import SetRule
-from service.domain.access.templates import USER_ROLES, Values, bind
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.query.tree import to_filter
+from service.rules.ruleset import SetRule
+from service.rules.templates import USER_ROLES, Values, bind
 from service.storage.databases import ProjectDatabase
 from service.storage.sets import find_values
 

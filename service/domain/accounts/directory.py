@@ -6,7 +6,6 @@ from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl
-from service.domain.access.visible import VisibleUsers
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Listing, Lists
 from service.domain.projects.lookup import Project
@@ -17,6 +16,7 @@ from service.query.names import Path
 from service.query.nodes import ListQuery
 from service.query.populate import Row
 from service.query.shapes import USERS, Shape
+from service.rules.visible import VisibleUsers
 from service.storage.users import User
 
 # What is read of a user to be shown to somebody.

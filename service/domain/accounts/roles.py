@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
-from service.domain.access.compiled import CompiledRules
 from service.domain.access.control import AccessControl, require
 from service.domain.access.relations import settle
 from service.domain.access.roles import check_number, check_roles
-from service.domain.access.ruleset import USERS, CollectionRules
-from service.domain.access.templates import bind
 from service.domain.accounts.changes import SERVER, Author, Changes
 from service.domain.sessions.sessions import Client
 from service.errors import Forbidden, InvalidApiKey, UserNotFound
 from service.query.reading import Reading
 from service.query.tree import Tree, has_relations, to_filter
+from service.rules.compiled import CompiledRules
+from service.rules.ruleset import USERS, CollectionRules
+from service.rules.templates import bind
 from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
 from service.storage.users import Users

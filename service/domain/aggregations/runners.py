@@ -4,12 +4,12 @@ from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl, require
-from service.domain.access.grammar import Scope, read_rule
-from service.domain.access.ruleset import CollectionRules
-from service.domain.access.templates import SET_PREFIX, VARIABLE_KINDS, bind
 from service.domain.projects.lookup import Project
 from service.errors import AggregationNotFound, Invalid, Location
 from service.query.tree import Tree
+from service.rules.grammar import Scope, read_rule
+from service.rules.ruleset import CollectionRules
+from service.rules.templates import SET_PREFIX, VARIABLE_KINDS, bind
 
 NOBODY = None
 

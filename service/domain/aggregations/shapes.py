@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl
-from service.domain.access.permissions import Permissions
-from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, See, Seen
 from service.query.account_shape import ACCOUNTS
 from service.query.aggregate.nodes import AskedAggregation
 from service.query.nodes import ListQuery
 from service.query.shapes import USERS, Shape
+from service.rules.permissions import Permissions
+from service.rules.visible import see_shape
 
 
 class AggregationShapes:

@@ -4,9 +4,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.domain.access.permissions import Permissions, top_level
 from service.domain.access.relations import readable_ids, settle
-from service.domain.access.writes import (
+from service.domain.steps import judge, run_in_steps
+from service.errors import DocumentNotFound, Invalid, ServiceError, Unavailable
+from service.query.images import apply_operations
+from service.query.reading import Reading
+from service.query.tree import Leaf, Related, Tree, all_of, any_of, has_relations, leaves, to_filter
+from service.rules.permissions import Permissions, top_level
+from service.rules.writes import (
     GuardedChange,
     check_unchanged,
     creation_condition,
@@ -14,11 +19,6 @@ from service.domain.access.writes import (
     guard_operations,
     stays_as_it_is,
 )
-from service.domain.steps import judge, run_in_steps
-from service.errors import DocumentNotFound, Invalid, ServiceError, Unavailable
-from service.query.images import apply_operations
-from service.query.reading import Reading
-from service.query.tree import Leaf, Related, Tree, all_of, any_of, has_relations, leaves, to_filter
 from service.schema.documents import complete, read
 from service.schema.fields import Fields
 from service.schema.operations import FieldOperation, Operations

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from service.bounds import MAX_DOCUMENT_BYTES
-from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Collection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.approval import CHANGED, ApprovedChange, Record, as_record
@@ -32,6 +31,7 @@ from service.query.document_shape import DocumentShape
 from service.query.images import apply_operations
 from service.query.shapes import Shape
 from service.query.tree import Tree, to_filter
+from service.rules.visible import see_shape
 from service.schema.documents import complete, read
 from service.schema.operations import Operations, bind_operations, elements
 from service.schema.values import check_data

@@ -7,9 +7,6 @@ from typing import Any
 
 from service.domain.access.caller import ProjectCaller, UserCaller
 from service.domain.access.control import AccessControl, require
-from service.domain.access.permissions import Permissions
-from service.domain.access.visible import see_shape
-from service.domain.access.writes import creation_data
 from service.domain.collections.catalog import Seen
 from service.domain.documents.approval import CHANGED, Approval, Record, as_record
 from service.domain.documents.conflicts import ConflictLimit
@@ -33,6 +30,9 @@ from service.errors import (
 from service.query.nodes import Count, ListQuery, Where
 from service.query.reading import Reading
 from service.query.shapes import Shape
+from service.rules.permissions import Permissions
+from service.rules.visible import see_shape
+from service.rules.writes import creation_data
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields

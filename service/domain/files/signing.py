@@ -6,8 +6,6 @@ from typing import Any
 
 from service.domain.access.caller import SecretKeyCaller, UserCaller
 from service.domain.access.control import AccessControl
-from service.domain.access.permissions import Permissions
-from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, Seen
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
@@ -15,6 +13,8 @@ from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound, InvalidApiKey, InvalidToken
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.shapes import USERS, Shape
+from service.rules.permissions import Permissions
+from service.rules.visible import see_shape
 from service.storage.files.stored import StoredFile, find_files
 
 

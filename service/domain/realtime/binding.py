@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.access.compiled import CompiledRules
 from service.domain.access.control import AccessControl
-from service.domain.access.permissions import Permissions
-from service.domain.access.templates import NOW, variables_of
-from service.domain.access.visible import see_shape
 from service.domain.collections.catalog import Catalogs, Seen
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
@@ -26,6 +22,10 @@ from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.populate import ShowRow
 from service.query.shapes import NESTED, USERS, Shape
 from service.query.tree import Filter, Tree, all_of, at_path, to_filter
+from service.rules.compiled import CompiledRules
+from service.rules.permissions import Permissions
+from service.rules.templates import NOW, variables_of
+from service.rules.visible import see_shape
 from service.storage.change_feed import Namespace
 from service.storage.databases import ProjectDatabase
 

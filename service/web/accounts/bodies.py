@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType, TypedDict
 
 from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
-from service.domain.access.ruleset import ROLE
 from service.domain.accounts.users import RESERVED
 from service.domain.files.types import FILE_TYPES
+from service.rules.ruleset import ROLE
 from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password

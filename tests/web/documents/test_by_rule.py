@@ -1,7 +1,7 @@
 """Documents for users and guests, as far as the project's rules allow."""
 
 from tests.conftest import Api
-from tests.domain.access.examples import RULES
+from tests.rules.examples import RULES
 from tests.web.rules.conftest import declare, guest_of, save, server_of, sign_up
 
 GONE = "/api/collections/notes/documents/" + "0" * 24

@@ -12,7 +12,7 @@ from service.errors import Unavailable
 from service.storage.answers import KeptAnswers
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import added, declare, violations
-from tests.domain.access.examples import RULES
+from tests.rules.examples import RULES
 from tests.web.rules.conftest import declare as declare_examples
 from tests.web.rules.conftest import save, sign_up
 

@@ -14,7 +14,7 @@ from service.web.openapi.api_route import ApiRoute, KeyUse
 from service.web.routes import ROUTES
 from tests.conftest import Api
 from tests.declared import add, added, change, declare, find, one, violations
-from tests.domain.access.examples import RULES
+from tests.rules.examples import RULES
 from tests.web.rules.conftest import declare as declare_examples
 from tests.web.rules.conftest import save, sign_up
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Api
-from tests.domain.access.examples import SCHEMAS
+from tests.rules.examples import SCHEMAS
 
 Declare = Callable[..., Awaitable[None]]
 

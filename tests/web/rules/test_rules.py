@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.conftest import Api
-from tests.domain.access.examples import COLLECTIONS, RULES
+from tests.rules.examples import COLLECTIONS, RULES
 from tests.web.rules.conftest import declare, save, server_of, sign_up
 
 EMPTY: dict[str, Any] = {"sets": {}, "users": {}, "assign": {}, "tests": [], "collections": {}}

@@ -11,9 +11,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.bounds import MAX_FIELD_CONDITIONS, MAX_SETS, MAX_TRANSITIONS
-from service.domain.access.grammar import Scope
-from service.domain.access.rules_reader import RulesReader, check_chains
-from service.domain.access.ruleset import (
+from service.errors import Invalid, Location
+from service.query.shapes import Shape
+from service.query.tree import Tree
+from service.rules.grammar import Scope
+from service.rules.reader import RulesReader, check_chains
+from service.rules.ruleset import (
     CREATE,
     ROLE,
     ROLE_RULE,
@@ -25,11 +28,8 @@ from service.domain.access.ruleset import (
     SetRule,
     Transition,
 )
-from service.domain.access.stored_tests import read_tests
-from service.domain.access.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Variable
-from service.errors import Invalid, Location
-from service.query.shapes import Shape
-from service.query.tree import Tree
+from service.rules.stored_tests import read_tests
+from service.rules.templates import SET_PREFIX, USER_ID, VARIABLE_KINDS, Variable
 from service.schema.steps import Steps
 from service.schema.strict_json import shown
 from service.schema.values import Kind

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.domain.access.permissions import top_level
-from service.domain.access.ruleset import USERS, CollectionRules, Rules
-from service.domain.access.templates import USER_EMAIL, Audience, targets_of, variables_of
 from service.errors import Location, Violation
 from service.query.tree import All, AnyOf, Leaf, Tree, leaves
+from service.rules.permissions import top_level
+from service.rules.ruleset import USERS, CollectionRules, Rules
+from service.rules.templates import USER_EMAIL, Audience, targets_of, variables_of
 from service.schema.fields import Fields
 from service.schema.steps import Steps
 from service.schema.values import Kind

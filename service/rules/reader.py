@@ -1,16 +1,16 @@
-"""What reads the parts of a rules document, and notes each mistake with its place. Pure."""
+"""A reader of the parts of a rules document. It notes each mistake with its place. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from service.bounds import MAX_CAN_DEPTH
-from service.domain.access.grammar import Scope, read_rule
-from service.domain.access.ruleset import USERS, Rules
-from service.domain.access.templates import SET_PREFIX, Can, targets_of
 from service.errors import Location, Violation
 from service.query.shapes import Shape
 from service.query.tree import Related, Tree, leaves
+from service.rules.grammar import Scope, read_rule, scope_of
+from service.rules.ruleset import USERS, Rules
+from service.rules.templates import SET_PREFIX, Can, targets_of
 from service.schema.steps import Steps
 from service.schema.strict_json import shown
 from service.schema.values import Kind
@@ -59,25 +59,6 @@ class RulesReader:
         for name in value.keys() - allowed:
             self.refuse((*loc, shown(name)[1:-1]), f"Must be one of {', '.join(sorted(allowed))}", "extra_forbidden")
         return {name: each for name, each in value.items() if name in allowed}
-
-
-def scope_of(
-    collection: str | None,
-    variables: Mapping[str, Kind],
-    shapes: Mapping[str, Shape],
-    targets: Mapping[str, Mapping[str, str]],
-) -> Scope:
-    """What a rule of `collection` may name; without one, the variables alone."""
-    if collection is None:
-        return Scope(None, variables)
-    own = targets.get(collection, {})
-    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
-
-
-def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
-    """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
-    target = USERS if collection == USERS else targets.get(relation)
-    return target if target in shapes else None
 
 
 def check_chains(reader: RulesReader, rules: Rules) -> Steps[None]:

@@ -1,20 +1,20 @@
 """What one caller may do with the records of one collection: its rules, with the caller's values put in. Pure.
 
-A record is judged as it is stored, `{_id, data, created_at, updated_at, ...}`. Trees may hold relations, which the one who
-asks MongoDB settles first; see `domain/documents`.
+A record is judged as it is stored, `{_id, data, created_at, updated_at, ...}`. Trees may hold relations, which the
+caller settles first with MongoDB; see `domain/access/relations`.
 """
 
 from collections.abc import Callable, Container, Mapping
 from functools import cached_property
 from typing import Any
 
-from service.domain.access.ruleset import CREATE, SERVER, CollectionRules, FieldRules
-from service.domain.access.templates import USER_ID, Values, bind
 from service.query.closures import compile_tree
 from service.query.matcher import decide
 from service.query.nodes import Match
 from service.query.reading import Reading
 from service.query.tree import All, Leaf, Node, Related, Tree, all_of, any_of, leaves
+from service.rules.ruleset import CREATE, SERVER, CollectionRules, FieldRules
+from service.rules.templates import USER_ID, Values, bind
 
 NO_RULES = FieldRules()
 

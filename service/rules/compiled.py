@@ -1,18 +1,12 @@
 """The rules of one version as they are kept in memory, and what must be known to bind them to a caller."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.domain.access.declared import find_shapes
-from service.domain.access.rules_document import read_rules
-from service.domain.access.ruleset import CollectionRules, Rules, sets_in
-from service.domain.access.templates import NOW, Values, bind, targets_of, variables_of
-from service.domain.projects.lookup import Project
-from service.domain.steps import run_in_steps
 from service.query.tree import Tree, leaves
-from service.storage.rules import StoredRules
+from service.rules.ruleset import CollectionRules, Rules, sets_in
+from service.rules.templates import NOW, Values, bind, targets_of, variables_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +33,6 @@ class CompiledRules:
         if name not in self._needs:
             self._needs[name] = read_needs(rules, self.rules)
         return self._needs[name]
-
-
-async def compile_rules(project: Project, stored: StoredRules) -> CompiledRules:
-    """The rules of a stored document, which was checked before it was stored."""
-    document = json.loads(stored.text)
-    if not document:
-        return CompiledRules(stored.revision, Rules())
-    shapes = await find_shapes(project.database.outside)
-    rules = await run_in_steps(project.database, read_rules(document, shapes, shapes.targets))
-    return CompiledRules(stored.revision, rules, shapes.mongo_collections, len(stored.text))
 
 
 def make_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:

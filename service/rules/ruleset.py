@@ -1,4 +1,4 @@
-"""What the rules of a project are, once `rules_document` has read them. Values."""
+"""The values that `document` makes of the rules of a project."""
 
 import hashlib
 import re
@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from service.domain.access.stored_tests import StoredTest
-from service.domain.access.templates import NOW, SET_PREFIX, Audience, Variable, variables_of
 from service.errors import Location
 from service.query.tree import Tree, leaves
+from service.rules.templates import NOW, SET_PREFIX, Audience, Variable, variables_of
 from service.schema.values import Kind
 
 SERVER, CREATE = "server", "create"
@@ -85,6 +84,20 @@ class SetRule:
         names = {variable.name for variable in variables_of(self.where)} - {NOW}
         object.__setattr__(self, "digest", hashlib.sha256(said.encode()).hexdigest()[:32])
         object.__setattr__(self, "variables", tuple(sorted(names)))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTest:
+    """One expectation of a stored test. `as_` holds id, email, roles and data of a user, or is None for a guest."""
+
+    name: str
+    as_: Mapping[str, Any] | None
+    action: str
+    collection: str
+    is_allowed: bool
+    given: Mapping[str, Any] | None = None
+    data: Mapping[str, Any] | None = None
+    sets: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

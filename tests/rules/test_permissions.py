@@ -7,17 +7,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.access.permissions import Permissions, residue
-from service.domain.access.ruleset import Rules
-from service.domain.access.templates import NO_RECORD, NOW, USER_EMAIL, USER_ID, USER_ROLES, Values
-from service.domain.access.writes import creation_data, guard_change
 from service.errors import Invalid, Unauthorized
 from service.query.matcher import matches
 from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, all_of, any_of, negate
+from service.rules.permissions import Permissions, residue
+from service.rules.ruleset import Rules
+from service.rules.templates import NO_RECORD, NOW, USER_EMAIL, USER_ID, USER_ROLES, Values
+from service.rules.writes import creation_data, guard_change
 from service.schema.values import now
-from tests.domain.access.examples import RULES
-from tests.domain.access.test_rules_document import read
+from tests.rules.examples import RULES
+from tests.rules.test_document import read
 
 ME, OTHER = "1" * 24, "2" * 24
 

@@ -15,13 +15,14 @@ from datetime import timedelta
 from typing import Any
 
 from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS
-from service.domain.access.templates import NOW, Audience, Can, Variable, VariableLeaf
 from service.errors import Location, Violation
 from service.query import operands
 from service.query.operators import OPERATORS as OF_QUERIES
 from service.query.shapes import Field, Shape
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
 from service.query.where import Outline, WhereLimits, WhereReader
+from service.rules.templates import NOW, Audience, Can, Variable, VariableLeaf
+from service.schema.fields import USERS
 from service.schema.strict_json import shown
 from service.schema.values import BadValue, Kind
 
@@ -51,6 +52,25 @@ class Scope:
     shape: Shape | None
     variables: Mapping[str, Kind]
     target: Callable[[str], str | None] = lambda _relation: None
+
+
+def scope_of(
+    collection: str | None,
+    variables: Mapping[str, Kind],
+    shapes: Mapping[str, Shape],
+    targets: Mapping[str, Mapping[str, str]],
+) -> Scope:
+    """What a rule of `collection` may name; without one, the variables alone."""
+    if collection is None:
+        return Scope(None, variables)
+    own = targets.get(collection, {})
+    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
+
+
+def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
+    """Any `_id` field of a user may name another user. None also where the collection is gone that a reference names."""
+    target = USERS if collection == USERS else targets.get(relation)
+    return target if target in shapes else None
 
 
 @dataclass(slots=True)

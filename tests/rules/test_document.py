@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from service.domain.access.rules_document import read_rules
-from service.domain.access.ruleset import Rules
 from service.errors import Invalid, Location
 from service.query.document_shape import DocumentShape
 from service.query.shapes import USERS, Shape
+from service.rules.document import read_rules
+from service.rules.ruleset import Rules
 from service.schema.fields import parse, references
 from service.schema.steps import finish
-from tests.domain.access.examples import COLLECTIONS, RULES, SCHEMAS
+from tests.rules.examples import COLLECTIONS, RULES, SCHEMAS
 
 
 def read(document: dict[str, Any], schemas: dict[str, Any] = SCHEMAS) -> Rules:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from service.domain.access.permissions import Permissions
 from service.query.account_shape import PROFILES
 from service.query.document_shape import DocumentShape
 from service.query.reading import Reading
 from service.query.shapes import Field, Shape, UserShape, hidden_field
 from service.query.tree import Tree
+from service.rules.permissions import Permissions
 
 Record = dict[str, Any]
 Find = Callable[[str], Shape | None]

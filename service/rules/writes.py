@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.access.permissions import Permissions
 from service.errors import Invalid, Unauthorized, Violation
 from service.query.reading import Reading
 from service.query.tree import Tree, all_of
+from service.rules.permissions import Permissions
 from service.schema.operations import Operations
 
 Data = Mapping[str, Any]

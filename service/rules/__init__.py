@@ -1,0 +1,1 @@
+"""The rules of a project: read from their document, bound to one caller, and judged. Pure."""
