@@ -46,6 +46,17 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_examples_call_addresses_and_keys_by_one_name() -> None:
+    """`$URL`, `$API_KEY`, `$PUBLISHABLE_KEY` and `$TOKEN`, so that what one page exports serves the next."""
+    strange = [
+        f"{page}: {line}"
+        for page in NOW
+        for line in found(page, r"^ *(?:curl|-H) .*")
+        if re.search(r"\$(KEY|BASE|SECRET|HOST)\b|\{base_url\}|x-api-key: (?!\$)|Bearer (?!\$)", line)
+    ]
+    assert strange == []
+
+
 def test_the_glossary_is_in_order() -> None:
     words = found("docs/glossary.md", r"^\| ([\w( )-]+) \|")[1:]
     assert len(words) > 50
