@@ -17,7 +17,10 @@ CHECKED = (
     "bench",
     *(f"service/{each}" for each in ("cli", "embedded", "images", "mail", "observe", "passkeys", "providers")),
     *(f"service/{each}" for each in ("query", "schema", "seeding", "server", "storage", "errors.py", "bounds.py")),
-    *(f"service/domain/{each}" for each in ("collections", "realtime", "sessions")),
+    *(
+        f"service/domain/{each}"
+        for each in ("collections", "files", "limits", "projects", "realtime", "sessions", "sign_in")
+    ),
 )
 """Folders and files whose sentences are finished."""
 

@@ -39,10 +39,11 @@ DATA = "data"
 
 @dataclass(frozen=True, slots=True)
 class Submission(Generic[Checked]):
-    """The fields of a request and what they were found to be, None where a form had no `data`; and its files' URLs, by field.
+    """The fields of a request and the result of their check, None if a form had no `data`; and its files' URLs, by
+    field.
 
-    Of a field for several files, those are a list, behind the ones that `data` keeps. `owner` is the id of the record that
-    is submitted, also of one that is only about to be made.
+    For a field of several files, the URLs are a list, behind the ones that `data` keeps. `owner` is the id of the
+    record that is submitted, also of one that is only about to be made.
     """
 
     owner: str
@@ -59,7 +60,7 @@ class Submission(Generic[Checked]):
 
 @dataclass(slots=True)
 class _Form:
-    """What came of a form: the fields of its JSON (None without any), and the new files' URLs for each file field."""
+    """The contents of a form: the fields of its JSON (None without any), and the new files' URLs for each file field."""
 
     fields: dict[str, Any] | None = None
     urls: dict[str, str | list[str]] = field(default_factory=dict)
@@ -158,7 +159,7 @@ def _check_room(form: _Form, part: FilePart, rule: FileRule) -> None:
 
 
 def _label(part: FilePart, rule: FileRule, *, project_id: str, owner: str, collection: str) -> FileMetadata:
-    """What is kept of the file, under a new name. Raises UnsupportedMedia."""
+    """The metadata of the file, under a new name. Raises UnsupportedMedia."""
     kind = extension(part.file_name)
     if kind not in rule.types:
         raise UnsupportedMedia(f"The file of {shown(part.field)} must be one of: {', '.join(rule.types)}")

@@ -1,4 +1,4 @@
-"""What the fields of a record take: which of them files, of which types, and how long."""
+"""The files that the fields of a record take: which fields, which types, and which length."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from service.schema.fields import Fields
 from service.schema.strict_json import shown
 from service.schema.values import Kind, check_name
 
-# What a record has beside `data`; a file of such a name would hide in `data` what it means beside it.
+# Names beside `data` in a record; a file of such a name would hide the meaning of the name in `data`.
 RESERVED = frozenset({"id", "email", "password", "created_at", "updated_at", "oauth_id"})
 
 
@@ -35,7 +35,7 @@ class FileFields(Protocol):
 
 
 class UserFields:
-    """Of users, whose data is free: any field takes a file."""
+    """The fields of users, whose data is free: any field takes a file."""
 
     collection = ""
 
@@ -58,7 +58,7 @@ def _violations(name: str) -> Iterator[Violation]:
 
 @dataclass(frozen=True, slots=True)
 class DocumentFields:
-    """Of the documents of a collection: the fields that it declares."""
+    """The fields of a collection's documents, as it declares them."""
 
     collection: str
     fields: Fields

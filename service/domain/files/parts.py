@@ -1,4 +1,4 @@
-"""What a form is made of, as it arrives: one part after the other, each read only when the one before was."""
+"""The parts of a form, as they arrive: one after the other, each read only when the one before was."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Which files are read by signed URLs only, and the URLs that answers show of them.
+"""Files that are read by signed URLs only, and their URLs in answers.
 
-Whether a file is protected depends on the rules in force, for a document's on the collection's definition, and on the field
-it was uploaded to, not on when that was, nor on what shows it. Whoever is shown a URL may read the field it stands in: what
-one may not read, the view of an answer leaves out.
+The rules in force decide if a file is protected; for a document's file the collection's definition, and the field it
+was uploaded to. The time of the upload and the answer that shows it do not matter. A caller that sees a URL may read
+the field it is in: the view of an answer leaves out fields that the caller may not read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ class FileProtection:
             field = (await self._catalogs.get(project, file.collection)).files.get(file.field)
         except CollectionNotFound:
             raise FileNotFound from None
-        # The file of a field that is not there any more is nobody's.
+        # A file of a field that was removed belongs to no field.
         return field is None or field.protected
 
     async def sign_user(self, project: Project, user_id: str, data: dict[str, Any]) -> bool:
@@ -75,7 +75,7 @@ class FileProtection:
         self.show_document(project, collection, id_, data)
 
     async def show(self, project: Project, collections: Iterable[str]) -> ShowFiles:
-        """What puts the URLs of files into rows of these MongoDB collections."""
+        """Returns a function that puts the URLs of files into rows of these MongoDB collections."""
         names = set(collections)
         users = await self._access.protected_fields(project) if USERS.collection in names else frozenset[str]()
         found = {name: await self._catalogs.find(project, declared_name(name)) for name in names - {USERS.collection}}
@@ -124,7 +124,7 @@ class FileProtection:
         return f"{project.database.file_urls.prefix}{place.name}{self._signer.sign(place, seconds, variant)}"
 
     async def has_variant(self, project: Project, file: StoredFile, variant: str) -> bool:
-        """Whether there is such a variant of the file; the file itself is the one without a name."""
+        """True if the file has such a variant; the variant without a name is the file itself."""
         if not variant or not file.collection:
             return not variant
         collection = await self._catalogs.find(project, file.collection)

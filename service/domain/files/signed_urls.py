@@ -32,7 +32,7 @@ class FilePlace:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a URL says behind the name of its file; any of it may be missing, or anybody's invention."""
+    """The parameters of a file's URL; each may be missing or forged."""
 
     expires: str = ""
     signature: str = ""

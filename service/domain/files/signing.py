@@ -66,7 +66,10 @@ class FileSigning:
                     raise FileNotFound
 
     async def _see(self, caller: UserCaller, collection: str, ids: list[str]) -> Mapping[str, Mapping[str, Any]]:
-        """Id → what of the record's `data` the caller may read. Raises FileNotFound where nobody can read it by rule."""
+        """Id → the part of the record's `data` the caller may read.
+
+        Raises FileNotFound if no rule lets users read it.
+        """
         try:
             shape = await self._shape(caller, collection, await self._access.permissions(caller, collection))
         except (CollectionNotFound, InvalidApiKey):

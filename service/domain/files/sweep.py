@@ -1,4 +1,4 @@
-"""What no record names and nobody will come back for, removed from every project: files of uploads that were cut short."""
+"""Removes files of interrupted uploads, which no record names, from every project."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ SWEEP_EVERY_SECONDS = 600.0
 
 
 async def sweep_projects(databases: Databases) -> Mapping[str, Swept | Exception]:
-    """Project id → what was removed there, or the error that stopped it. Raises Unavailable where none can be listed.
+    """Project id → the removed files, or the error that stopped it. Raises Unavailable if no project can be listed.
 
-    What was not reached, the next sweep removes.
+    The next sweep removes the rest.
     """
     return await for_each_project(databases, "sweep_failed", sweep)
 

@@ -94,5 +94,5 @@ FILE_TYPES = {
 
 
 def extension(file_name: str) -> str:
-    """What follows the last dot, in lower case: `a.php.PNG` → `png`; `""` where there is no dot or nothing after it."""
+    """The text behind the last dot, in lower case: `a.php.PNG` → `png`; `""` without a dot or without text behind it."""
     return file_name.rpartition(".")[2].lower() if "." in file_name else ""

@@ -17,9 +17,9 @@ from service.images.process import ImageProcess, NotDrawn
 from service.storage.files.stored import FileDamaged, StoredFile, read_range
 from service.storage.files.variants import find_variant, give_up_turn, store_variant, take_turn, variant_name
 
-# How often, and how long, it is looked whether another worker has made it.
+# Seconds between two looks if another worker has made the variant, and seconds for all of them.
 LOOK_SECONDS, WAIT_SECONDS = 0.1, 60.0
-# How long a request waits: less than it may take in all. Who comes again finds it made, or further on its way.
+# Seconds a request waits: less than making may take. A repeated request finds the variant made, or further on its way.
 ANSWER_SECONDS = 12.0
 NOT_POSSIBLE = f"The file is no image of at most {MAX_IMAGE_PIXELS:,} pixels that can be decoded"
 
@@ -48,7 +48,7 @@ class FileVariants:
         return found, seconds
 
     async def _find_definition(self, project: Project, image: StoredFile, variant: str) -> Mapping[str, Any]:
-        """What is to be drawn. Raises FileNotFound where nothing is declared so."""
+        """The variant's declaration. Raises FileNotFound if there is none."""
         try:
             field = (await self._catalogs.get(project, image.collection)).files.get(image.field)
         except CollectionNotFound:
@@ -76,7 +76,7 @@ class FileVariants:
     def _end(self, name: str, task: asyncio.Task[StoredFile]) -> None:
         del self._under_way[name]
         if not task.cancelled():
-            # Whoever asked for it may have left; then nobody else looks what it was.
+            # The request that asked for it may be gone; then its exception would be reported as never retrieved.
             task.exception()
 
     async def _make(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> StoredFile:
@@ -91,12 +91,12 @@ class FileVariants:
         raise Busy("Another makes this variant, and is not done; try again")
 
     async def _draw_in_turn(self, project: Project, image: StoredFile, name: str, wanted: Mapping[str, Any]) -> bool:
-        """Whether it was this worker's turn among all."""
+        """Makes the variant in this worker's turn; False if another worker has the turn."""
         database = project.database
         if (token := await take_turn(database, name)) is None:
             return False
         try:
-            # Whoever had the turn before may have made it.
+            # The worker that had the turn before may have made it.
             if await find_variant(database, name) is None:
                 await store_variant(database, image, name, token, await self._draw(project, image, wanted))
         finally:

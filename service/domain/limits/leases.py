@@ -15,7 +15,7 @@ REFUSAL_SECONDS = 1.0
 
 
 def next_size(size: int, spent_in: float, limit: int) -> int:
-    """How many to ask for under `limit` after a slice of `size` lasted `spent_in` seconds."""
+    """The size of the next slice under `limit`, after a slice of `size` lasted `spent_in` seconds."""
     wanted = size * GROWTH if spent_in < QUICK_SECONDS else size // 2
     return max(1, min(wanted, MAX_SLICE, limit // MAX_PART))
 
@@ -54,7 +54,7 @@ class Lease:
         return spent
 
     def next_slice(self, now: float, limit: int) -> int:
-        """How large the next slice should be; how much of it there is, is the counter's to say."""
+        """The size to ask for in the next slice; the counter may grant less."""
         return next_size(self.size, now - self.taken_at, limit) if self.size else 1
 
     def receive(self, granted: int, *, wanted: int, free: int, now: float) -> None:
@@ -67,7 +67,7 @@ class Lease:
             self.refused_until = now + REFUSAL_SECONDS
 
     def is_idle(self, now: float) -> bool:
-        """Whether nothing was spent for a while, and nobody is waiting for more."""
+        """True if nothing was spent for a while, and no request waits for more."""
         return self.pending is None and (self.end <= now or now - self.used_at > IDLE_SECONDS)
 
     def release(self) -> int:

@@ -19,12 +19,12 @@ from service.storage.counters import Counters
 
 log = structlog.get_logger()
 
-# What one counter counts: the project's id, the policy's name, the address ("" of a whole project), and the limit.
+# The name of one counter: the project's id, the policy's name, the address ("" of a whole project), and the limit.
 Part = tuple[str, str, str, int]
 
 HOUR = 3_600
 DAY = 86_400
-# A counter is cleaned up this long after its window: no worker's clock may be so late as to start it anew.
+# Seconds after its window at which a counter is removed: no worker's clock may be so late as to start it again.
 KEEP_SECONDS = HOUR
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
@@ -69,7 +69,7 @@ LOGIN = Policy(
     per_address=True,
     settings=("LOGIN_LIMIT",),
 )
-# A request that has somebody mailed, and a code or a link that somebody brings: each from one address, for guessing is free.
+# Requests that send a mail, and codes or links that are tried: each from one address, for guessing is free.
 MAIL_REQUESTS = Policy(
     "mail_requests",
     HOUR,
@@ -96,7 +96,7 @@ PASSKEY_OPTIONS = Policy(
     settings=("CODE_LIMIT",),
 )
 MAILS_OF_PROJECT = Policy("mails", DAY, "mails a day of this project", lambda s: s.mail_limit, settings=("MAIL_LIMIT",))
-# Whoever sends no credential must use up neither the hour nor the day of those who do.
+# Anonymous requests do not count against the project's quotas.
 ANONYMOUS = Policy(
     "auth",
     HOUR,
@@ -164,7 +164,7 @@ DAILY_BY_RULE = Policy(
 
 
 class Quota(NamedTuple):
-    """How a request stands with one limit: `remaining` after it, `reset` in whole seconds until the window ends."""
+    """The state of one limit for a request: `remaining` after it, `reset` in whole seconds until the window ends."""
 
     policy: Policy
     limit: int
@@ -199,7 +199,7 @@ def seconds_until(end: int, now: float) -> int:
 
 
 class Share(NamedTuple):
-    """How many requests at once are counted under a policy, of a project or of an address."""
+    """The number of concurrent requests to count under a policy, of a project or of an address."""
 
     policy: Policy
     address: str
@@ -297,7 +297,10 @@ class Limits:
         return quotas
 
     async def _take_many(self, part: Part, share: Share) -> Quota:
-        """What this worker's slice lacks is taken from the counter, as a whole."""
+        """Counts many requests at once.
+
+        The part that this worker's slice lacks is taken from the counter, as a whole.
+        """
         now, limit, policy = self._clock(), part[-1], share.policy
         end = window_end(now, policy.seconds)
         lease = self._lease(part, end=end, now=now) if policy.leased else None
@@ -319,9 +322,10 @@ class Limits:
                 await self._counters.give_back(_key(part, end), share.amount)
 
     async def take_one(self, project: Project, policy: Policy, address: str) -> str:
-        """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises LimitExceeded.
+        """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises
+        LimitExceeded.
 
-        Which takes as long as a grant: nobody shall see by the time whether an address has had enough.
+        A refusal takes as long as a grant: its time must not reveal if an address has reached the limit.
         """
         limit, now = policy.limit(project.settings), self._clock()
         end = window_end(now, policy.seconds)
@@ -384,6 +388,6 @@ def _keep_until(end: int) -> datetime:
 
 
 def _seen(task: asyncio.Task[None]) -> None:
-    """Reads the outcome, so that asyncio does not report a failure nobody waited for any more."""
+    """Reads the outcome, so that asyncio does not report a failure of a task without a waiter."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""How many collections and indexes a project may make in five minutes.
+"""Bounds the collections and indexes a project may make in five minutes.
 
 MongoDB keeps the files of a dropped one open for as long as it answers reads of the past, by default five minutes. So a
 project that declares and deletes in turn would use up the files that mongod may open, and mongod ends when it has none.

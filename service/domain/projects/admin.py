@@ -141,9 +141,9 @@ class ProjectAdmin:
     async def delete(self, project_id: str, on_closed: Callable[[], None] = lambda: None) -> None:
         """Deletes a project with all its data, also one whose secrets do not open. Raises ProjectNotFound.
 
-        Its keys are refused from the first write on, after which `on_closed` is called. Returns when nothing is left of it
-        and its id is free, which is half a minute where a server runs. Whatever ends this earlier, a server goes on with it,
-        or the next that starts.
+        Its keys are refused from the first write on, after which `on_closed` is called. Returns when all its data is
+        gone and its id is free, which takes half a minute if a server runs. After an interruption a running server, or
+        the next that starts, goes on.
         """
         if not await self._store.begin_deletion(project_id):
             raise _not_found(project_id)

@@ -20,7 +20,7 @@ class Canary:
         self._secret_box.open(sealed, WORD)
 
     async def _make(self) -> str:
-        """The stored canary: of two that are made at once, one stays. What is sealed already must open first."""
+        """The stored canary: of two made at once, one stays. Earlier sealed values must open first."""
         if (record := await self._store.find_any()) is not None:
             self._secret_box.open(record["signing_key"], f"{record['_id']}/signing_key")
         return await self._store.keep_canary(self._secret_box.seal(WORD, WORD))

@@ -1,15 +1,15 @@
-"""Whether this version of the service knows the form of the stored data: a newer version may have written it meanwhile."""
+"""Checks that this version of the service knows the form of the stored data: a newer one may have written it meanwhile."""
 
 from service.errors import NewerData
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.migrations import PROJECT_MIGRATIONS, SYSTEM_MIGRATIONS, read_version
 
-# How often a worker looks at the system's database.
+# Seconds between two looks of a worker at the system's database.
 LOOK_SECONDS = 10.0
 
 
 class DataVersions:
-    """What this process last read of the system's version. A project's is read whenever the project is."""
+    """The system's version, as this process last read it. A project's is read together with the project."""
 
     def __init__(self, databases: Databases) -> None:
         self._databases = databases

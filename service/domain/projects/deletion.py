@@ -1,8 +1,9 @@
-"""Deleting a project: a tombstone first, which refuses its keys and tokens, then everything of it, until nothing comes back.
+"""Deleting a project: a tombstone first, which refuses its keys and tokens, then all its data, until no data comes
+back.
 
 Another worker may remember the project for five seconds, and a request that began by then may write at its end. So the
-database is dropped again and again until nothing was found for so long that nobody can be left who writes. What has
-been reached is in the tombstone: the command, the job of a server and the next start all go on from there.
+database is dropped again and again until it stayed empty for longer than any such request lasts. The progress is in the
+tombstone: the command, the job of a server and the next start all go on from there.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ LOOK_SECONDS = 1.0
 
 
 class Deletions:
-    """What is being deleted. Every call raises Unavailable, and may be repeated."""
+    """Deletions of projects. Every call raises Unavailable, and may be repeated."""
 
     def __init__(self, databases: Databases, store: ProjectStore, leases: Leases, *, leader: str) -> None:
         self._databases = databases
@@ -43,7 +44,7 @@ class Deletions:
                 log.info("project_deleted", project=project_id)
 
     async def advance(self, project_id: str) -> bool:
-        """Removes what is there now. Whether that was the end, because there was nothing for long enough."""
+        """Removes the present data. Returns True if the deletion is complete: no data came for long enough."""
         project = self._databases.project(project_id)
         if await project.is_there() or await self._store.has_rest(project_id):
             await project.drop()
@@ -51,6 +52,6 @@ class Deletions:
             await self._store.remove_rest(project_id)
             await self._store.note_rest(project_id)
             return False
-        # Where no server runs, or did without ending well, nobody is left who could write.
+        # If no server runs, or the last one was stopped in order, no writer is left.
         quiet = QUIET_SECONDS if await self._leases.is_known(self._leader) else 0.0
         return await self._store.bury(project_id, quiet)

@@ -46,7 +46,7 @@ class ProjectKeys:
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """What a list shows of a key."""
+    """A key, as a list shows it."""
 
     id: str
     kind: str
@@ -69,7 +69,7 @@ class Keys:
         new = new_key(project_id, kind, name)
         await self._store.add_key(new.record)
         try:
-            # Of two at once that would pass the bound together, none does.
+            # If two concurrent creations together exceed the bound, both are undone.
             _refuse_keys(len(await self.list(project_id)))
         except ConfigurationError:
             await self._store.remove_key(project_id, key_id(new.record))

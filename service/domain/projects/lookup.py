@@ -156,7 +156,7 @@ class Projects:
         return await self.by_id(project_id) if project_id else None
 
     async def allow_origin(self, origin: str) -> bool:
-        """Whether any project lists `origin`: a preflight carries no credential that would name one."""
+        """True if any project lists `origin`: a preflight carries no credential that would name one."""
         return await self._origins.get_or_load(origin, partial(self._store.allow_origin, origin))
 
     def opened(self, record: dict[str, Any]) -> Project:

@@ -22,7 +22,7 @@ from service.schema.values import now
 from service.storage.projects import ProjectStore
 
 CALLBACK_PATH = "/auth-collections/auth-idp-redirect"
-# Of a project's settings, those of its provider.
+# The prefix of the project settings that describe its provider.
 DEFAULT_PREFIX = "IDP_"
 
 
@@ -89,7 +89,10 @@ class ProviderAdministration:
         return found
 
     async def remove(self, project_id: str, name: str) -> None:
-        """Nobody signs in there any more; who did stays. Raises ProjectNotFound, NotFound, ConfigurationError."""
+        """Removes a provider: no sign-in by it succeeds any more; its users stay.
+
+        Raises ProjectNotFound, NotFound, ConfigurationError.
+        """
         if name == DEFAULT:
             raise ConfigurationError(f"{DEFAULT} is the provider of the IDP settings; unset those with project set")
         await self.find(project_id, name)
@@ -113,12 +116,14 @@ class ProviderAdministration:
 
 
 def redirect_url(base_url: str, project_id: str, name: str) -> str:
-    """Where a provider sends browsers back to: each its own, so that none can be taken for another (RFC 9700 section 4.4.2)."""
+    """The URL to which a provider redirects browsers: one for each, so that none can be mistaken for another (RFC 9700
+    section 4.4.2).
+    """
     return f"{base_url}{CALLBACK_PATH}/{project_id}/{name}"
 
 
 def _check_names(names: Mapping[str, Any]) -> None:
-    """What is removed is not looked at by anybody else."""
+    """Raises ConfigurationError for an unknown name. Removed settings pass no other check."""
     known = {name.upper() for name in ProviderSettings.model_fields}
     if unknown := sorted(names.keys() - known):
         raise ConfigurationError(f"{unknown[0]} is not a setting of a provider")

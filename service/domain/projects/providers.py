@@ -20,7 +20,7 @@ PROVIDER_SECRETS = frozenset({"CLIENT_SECRET", "PRIVATE_KEY"})
 
 
 def _is_private_key(value: SecretStr) -> SecretStr:
-    """Whoever cannot write line ends writes \\n."""
+    r"""Reads the key; `\n` in it stands for a line end, for tools that cannot send one."""
     pem = value.get_secret_value().replace("\\n", "\n")
     read_key(pem)
     return SecretStr(pem)
@@ -40,7 +40,7 @@ Tenants = Annotated[tuple[Annotated[str, AfterValidator(_is_tenant)], ...], Befo
 
 
 class ProviderSettings(BaseModel):
-    """What a project says of a provider. The names outside are in capitals: `client_id` is CLIENT_ID."""
+    """A project's settings of a provider. Their outer names are in capitals: `client_id` is CLIENT_ID."""
 
     model_config = IN_CAPITALS
 
@@ -51,29 +51,29 @@ class ProviderSettings(BaseModel):
     issuer: ProviderUrl | None = None
     """An OpenID provider, exactly as its configuration document writes it; of OAuth 2.0, what `iss` must say."""
     authorize_url: ProviderUrl | None = None
-    """Where a browser goes; of OAuth 2.0."""
+    """The authorize endpoint of an OAuth 2.0 provider, to which browsers go."""
     token_url: ProviderUrl | None = None
-    """Where codes are exchanged; of OAuth 2.0."""
+    """The token endpoint of an OAuth 2.0 provider, which exchanges codes."""
     userinfo_url: ProviderUrl | None = None
-    """Where the profile is; of OAuth 2.0."""
+    """The userinfo endpoint of an OAuth 2.0 provider."""
     scopes: Text | None = None
     """The scopes asked for."""
     client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
-    """How the service names itself to the provider; by default as the provider publishes."""
+    """The service's client authentication at the provider; the default is the one the provider publishes."""
     profile_claims: ProfileClaims = ()
-    """What a new user gets in `data`, as PROFILE_CLAIMS of the project, in the place of that."""
+    """Claims that a new user gets in `data`, in place of the project's PROFILE_CLAIMS."""
     response_mode: Literal["query", "form_post"] | None = None
-    """How the browser brings the answer back."""
+    """The way the browser brings the answer back."""
     audiences: Texts = ()
     """Further client ids of the project at this provider, separated by commas, whose ID tokens apps may send."""
     team_id: Text | None = None
-    """Of Apple: the team that signs client secrets."""
+    """Apple: the team that signs client secrets."""
     key_id: Text | None = None
-    """Of Apple: the id of the key that signs client secrets."""
+    """Apple: the id of the key that signs client secrets."""
     private_key: PrivateKey | None = None
-    """Of Apple: that key, as PEM; encrypted at rest, never shown again."""
+    """Apple: that key, as PEM; encrypted at rest, never shown again."""
     tenants: Tenants = ()
-    """Of Microsoft: the ids of the tenants whose users may come in, separated by commas; all by default."""
+    """Microsoft: the ids of the tenants whose users may come in, separated by commas; all by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Provider:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The provider's name for people."""
         return self.preset.title if self.name == self.preset.name else self.name
 
 
@@ -107,7 +107,7 @@ def read_provider(name: str, preset: str, values: Mapping[str, Any]) -> Provider
 
 
 def check_complete(provider: Provider) -> None:
-    """Raises ConfigurationError where nobody can tell which client it is, or where the provider is."""
+    """Raises ConfigurationError if the settings and the preset lack the client id or the provider's addresses."""
     settings, preset = provider.settings, provider.preset
     urls = ("issuer",) if preset.kind == "openid" else ("authorize_url", "token_url", "userinfo_url")
     missing = [name for name in urls if not (getattr(settings, name) or getattr(preset, name))]

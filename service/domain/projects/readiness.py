@@ -1,4 +1,4 @@
-"""Whether requests can be served: what a process needs that only the database can tell."""
+"""Readiness: the conditions for serving requests that only the database can answer."""
 
 from service.domain.projects.canary import Canary
 from service.domain.projects.data_versions import DataVersions

@@ -142,11 +142,12 @@ class ProjectSettings(BaseModel):
     idp_scopes: str | None = None
     """The scopes asked for; the default is the service's."""
     idp_client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
-    """How the service names itself to the provider; the default is what the provider publishes."""
+    """The service's client authentication at the provider; the default is the one the provider publishes."""
     idp_bind_browser: bool = False
-    """Whether only the browser that asked for a sign-in can finish it."""
+    """If true, only the browser that asked for a sign-in can finish it."""
     profile_claims: ProfileClaims = ()
-    """What a new user of a provider gets in `data`: claims such as `picture`, or `avatar=picture`, separated by commas."""
+    """Claims that a new user of a provider gets in `data`, such as `picture`, or `avatar=picture`, separated by commas.
+    """
     linking: Literal["never", "verified"] = "never"
     """`verified`: a provider that is the authority for a proven address signs in to the account that has it."""
     password_min_length: int = Field(default=8, ge=1, le=72)
@@ -162,7 +163,8 @@ class ProjectSettings(BaseModel):
     login_limit: Limit = 20
     """Logins an hour from one address; 0 is no limit."""
     login_failures: bool = False
-    """Whether 10 wrong passwords and codes in 15 minutes, or 100 a day, close an account to more, from whatever address."""
+    """If true, 10 wrong passwords and codes in 15 minutes, or 100 a day, close an account to more, from all addresses.
+    """
     auth_limit: Limit = 1_000
     """Other requests to `/auth-collections` an hour; 0 is no limit."""
     file_limit: Limit = 10_000
@@ -172,9 +174,13 @@ class ProjectSettings(BaseModel):
     collection_limit: Limit = 200
     """Collections of the project; 0 is no limit."""
     email_verification: Literal["off", "optional", "required"] = "off"
-    """`optional`: a signup is mailed a code to prove the address; `required`: without that nobody signs in by password."""
+    """`optional`: a signup is mailed a code to prove the address; `required`: without proof no sign-in by password
+    succeeds.
+    """
     mfa: Literal["off", "optional", "required"] = "optional"
-    """Second factors: `off`: nobody is asked for one; `optional`: who has one is asked; `required`: all must have one."""
+    """Second factors: `off`: never asked for; `optional`: asked of users that have one; `required`: all users must have
+    one.
+    """
     mfa_roles: Annotated[tuple[Role, ...], BeforeValidator(split_list)] = ()
     """Roles, separated by commas, whose users must have a second factor; others need none then, and may have one."""
     webauthn_rp_id: Annotated[str, Field(max_length=253, pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")] | None = None
@@ -182,9 +188,9 @@ class ProjectSettings(BaseModel):
     webauthn_origins: Annotated[tuple[WebauthnOrigin, ...], BeforeValidator(_origins)] = ()
     """Origins whose pages and apps may ask for passkeys, separated by commas; the default is `https://` and the domain."""
     private_accounts: bool = False
-    """Whether nobody learns which addresses have accounts; needs `EMAIL_VERIFICATION` to be `required`."""
+    """If true, no answer reveals which addresses have accounts; needs `EMAIL_VERIFICATION` to be `required`."""
     mail_request_limit: Limit = 20
-    """Requests an hour from one address that have somebody mailed; 0 is no limit."""
+    """Requests an hour from one address that send a mail; 0 is no limit."""
     code_limit: Limit = 60
     """Codes and links an hour from one address; 0 is no limit."""
     mail_limit: Limit = 0
@@ -192,7 +198,7 @@ class ProjectSettings(BaseModel):
     smtp_url: SmtpUrl | None = None
     """The project's own mail server, as `SMTP_URL` of the environment; encrypted at rest, never shown again."""
     mail_from: Sender | None = None
-    """Whom the project's mails are from; the default is the service's `MAIL_FROM`."""
+    """The sender of the project's mails; the default is the service's `MAIL_FROM`."""
     mail_texts: Annotated[dict[str, Any], BeforeValidator(_texts)] = Field(default_factory=dict)
     """The project's own texts of mails, as JSON: see the page on mail."""
     redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(split_list)] = ()
@@ -208,7 +214,9 @@ class ProjectSettings(BaseModel):
     refresh_limit: Limit = 60
     """Refreshes of a session an hour; 0 is no limit."""
     realtime_users: bool = False
-    """Whether the users whom the rules let somebody read can be followed live; MongoDB then keeps what each was."""
+    """If true, clients can follow the users that the rules let them read; MongoDB then keeps each user's earlier
+    record.
+    """
     cors_origins: Annotated[tuple[Annotated[str, AfterValidator(_is_origin)], ...], BeforeValidator(_origins)] = ()
     """Origins whose pages may call the service, separated by commas; `*` is any."""
 

@@ -23,7 +23,7 @@ from service.storage.projects import ProjectStore
 
 # The answer with the public keys may be kept for half of that.
 PUBLISHED_FOR = timedelta(minutes=10)
-# What a worker remembers of a project, and a second for its clock.
+# The time for which a worker remembers a project, and a second for its clock.
 KNOWN_EVERYWHERE = timedelta(seconds=CACHE_SECONDS + 1)
 # A worker may sign with a key for some seconds more, and clocks differ.
 TOKENS_LIVE = timedelta(seconds=LONGEST_TOKEN, minutes=10)
@@ -47,10 +47,10 @@ class SigningKeys:
         self._projects = projects
 
     async def rotate(self, project_id: str, *, at_once: bool) -> Rotated:
-        """The next key signs from now on, and another one is published to follow it.
+        """Signs with the next key from now on, and publishes another one to follow it.
 
-        Raises Conflict where the next key was published less than ten minutes ago; `at_once` waits only until every worker
-        knows it. Where there is none it is published by this call. Raises ProjectNotFound.
+        Raises Conflict if the next key was published less than ten minutes ago; `at_once` waits only until every worker
+        knows it. If there is no next key, this call publishes one. Raises ProjectNotFound.
         """
         record = await self._find(project_id)
         published_at = (record.get("next_signing_key") or await self._publish(record))["published_at"]
@@ -79,7 +79,7 @@ class SigningKeys:
         return published
 
     async def _switch(self, record: dict[str, Any], published_at: datetime) -> Rotated:
-        """Raises Conflict where somebody else rotates."""
+        """Raises Conflict if another rotation comes first."""
         project_id, moment = record["_id"], now()
         previous = [each for each in record.get("previous_signing_keys", ()) if each["until"] > moment]
         if len(previous) >= MAX_SIGNING_KEYS:

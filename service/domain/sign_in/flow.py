@@ -46,7 +46,7 @@ DATABASE_FAILURES = (Unavailable, DuplicateValue, RejectedByValidator, TooLarge)
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationStart:
-    """Where to send the browser, and the value that binds the sign-in to it, where the project wants that."""
+    """The URL to send the browser to, and the value that binds the sign-in to it, if the project wants that."""
 
     url: str = field(repr=False)
     browser: str | None = field(default=None, repr=False)
@@ -54,10 +54,11 @@ class AuthorizationStart:
 
 @dataclass(frozen=True, slots=True)
 class SignInWish:
-    """What whoever begins a sign-in asks for. `browser` is the value with which an earlier one was bound.
+    """The parameters of a new sign-in. `browser` is the value with which an earlier one was bound.
 
-    `provider` is the name of one of the project's, None that of the IDP settings. With a `challenge` (RFC 7636) the page
-    `redirect_to` is given a code and no token. With a `user_id` nobody is signed in: that user may have the identity.
+    `provider` is the name of one of the project's, None that of the IDP settings. With a `challenge` (RFC 7636) the
+    page `redirect_to` is given a code and no token. With a `user_id` no session begins: the identity is linked to that
+    user.
     """
 
     provider: str | None = None
@@ -70,9 +71,9 @@ class SignInWish:
 
 @dataclass(frozen=True, slots=True)
 class Callback:
-    """What the browser brought back; any of it may be missing, or anybody's invention.
+    """The parameters the browser brought back; each may be missing or forged.
 
-    `provider` is the one whose redirect URL it is, `name` what its form says of the person.
+    `provider` is the one whose redirect URL it is, `name` the person's name in its form.
     """
 
     state: str | None = field(default=None, repr=False)
@@ -118,7 +119,7 @@ class SignIn:
         self._clients = clients
         self._codes = codes
         self._joining = joining
-        # A provider that hangs holds up nobody who signs in elsewhere.
+        # A provider that hangs delays no sign-in by another one.
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
     async def begin(self, project: Project, wish: SignInWish) -> AuthorizationStart:
@@ -180,7 +181,7 @@ class SignIn:
     async def _finish(
         self, project: Project, callback: Callback, *, begun: SignInState, client: Client
     ) -> SignInResult:
-        """What the user who signed in is given. The state is spent by now, whatever happens here."""
+        """Returns the token or code for the signed-in user. The state is spent by now, with any outcome."""
         registration = self._clients.find(project, callback.provider)
         provider = registration.provider_name
         if begun.client_binding != registration.client_binding:
@@ -204,7 +205,7 @@ class SignIn:
             return SignInResult(code=await self._codes.issue_for_link(project, begun.user_id, identity, challenge))
         user = await link_or_create(project, registration, profile, self._joining)
         if begun.challenge is not None:
-            # Who needs a second factor is asked for it when the code is exchanged.
+            # If the user needs a second factor, the exchange of the code asks for it.
             decide(project.settings, user.state, PROVIDER)
             challenge = begun.challenge
             code = await self._codes.issue(project, user.id, user.version, amr=PROVIDER, challenge=challenge)
@@ -232,7 +233,7 @@ def new_random() -> str:
 
 
 def _digest(value: str) -> str:
-    """What is stored of a random value: enough to know it again, useless to whoever reads the database."""
+    """The stored form of a random value: enough to recognise it, useless to a reader of the database."""
     return hashlib.sha256(value.encode(errors="replace")).hexdigest()
 
 

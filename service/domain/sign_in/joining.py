@@ -39,7 +39,7 @@ class Joining:
 
 
 def _may_join(account: Account, user: ExistingUser, email: str) -> bool:
-    """Whether the account is still as it was found, with a proven address and no second factor."""
+    """True if the account is still as it was found, with a proven address and no second factor."""
     state = account.state
     return (
         (account.user.email, account.user.version) == (email, user.version)

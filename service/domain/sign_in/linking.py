@@ -1,4 +1,4 @@
-"""Who may come in through an identity provider, and as which user: the decision, and the action that follows it."""
+"""Sign-ins through an identity provider: decides if they succeed, and as which user, and acts on the decision."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -68,11 +68,11 @@ def decide(
     by_email: ExistingUser | None,
     links: bool = False,
 ) -> UseExisting | Create | Join:
-    """What a profile with the verified `email` leads to, given who has its subject and who the e-mail (specification 5.2).
+    """Decides a sign-in with the verified `email`, given the users with its subject and its e-mail (specification 5.2).
 
     The subject decides alone: people change addresses, and an address can pass to another person (OpenID Connect Core
-    1.0 section 5.7). Where the project `links`, an account with a password is joined if its address was proven to us and the
-    provider is the authority for it. Raises EmailHasPassword, and SignInFailed for every other refusal.
+    1.0 section 5.7). If the project `links`, an account with a password is joined if its address was proven to us and
+    the provider is the authority for it. Raises EmailHasPassword, and SignInFailed for every other refusal.
     """
     if by_subject is not None:
         return UseExisting(by_subject)
@@ -88,7 +88,7 @@ def decide(
 
 
 def identify(registration: Registration, profile: Profile) -> Identity:
-    """Whose identity `profile` shows. Raises as `verified_email`."""
+    """The identity that `profile` shows. Raises as `verified_email`."""
     issuer = profile.issuer or registration.provider_name
     return Identity(issuer, profile.subject, registration.name or DEFAULT, verified_email(profile))
 

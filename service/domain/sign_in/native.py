@@ -36,7 +36,7 @@ PREFIX = "nonce:"
 
 @dataclass(frozen=True, slots=True)
 class NativeStart:
-    """What the app has the provider put into the ID token, and by what it goes on."""
+    """The nonce for the ID token, which the app passes to the provider, and the id by which it continues."""
 
     flow_id: str
     nonce: str = field(repr=False)
@@ -44,7 +44,7 @@ class NativeStart:
 
 @dataclass(frozen=True, slots=True)
 class NativeAnswer:
-    """What the app brings; `name` is what it was told of the person, where the token says none."""
+    """The app's answer; `name` is the person's name as the app knows it, if the token has none."""
 
     flow_id: str
     id_token: str = field(repr=False)

@@ -57,7 +57,10 @@ class OwnIdentities:
         return await caller.project.identities.list_of(caller.user_id)
 
     async def begin(self, caller: UserCaller, wish: SignInWish) -> AuthorizationStart:
-        """Where the user shows to have the identity. Raises InvalidToken, and as `SignIn.begin`."""
+        """Begins a sign-in by which the user proves to have the identity.
+
+        Raises InvalidToken, and as `SignIn.begin`.
+        """
         await _check_in_force(caller)
         return await self._sign_in.begin(caller.project, replace(wish, user_id=caller.user_id))
 

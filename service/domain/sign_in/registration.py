@@ -19,7 +19,7 @@ SIGNED = "signed"
 
 @dataclass(frozen=True, slots=True)
 class ProviderDefaults:
-    """What the environment says of the provider, for projects that do not say it themselves."""
+    """The environment's settings of the provider, for projects without their own."""
 
     issuer: str | None = None
     authorize_url: str | None = None
@@ -29,7 +29,7 @@ class ProviderDefaults:
 
 
 class ProviderClients:
-    """Of all projects; `base_url` is where providers send browsers back to."""
+    """The provider clients of all projects; providers redirect browsers to `base_url`."""
 
     def __init__(self, defaults: ProviderDefaults, base_url: str) -> None:
         self._defaults = defaults
@@ -155,9 +155,11 @@ def _signing_secret(settings: ProviderSettings) -> SigningSecret:
 
 
 def completion_page(project: Project, provider: str | None) -> str:
-    """Where the browser goes in the end. Raises ConfigurationMissing, and ProviderNotFound for none of the project's.
+    """The page to which the browser goes in the end. Raises ConfigurationMissing, and ProviderNotFound for an unknown
+    provider.
 
-    A project that has no provider in its IDP settings may have no page there either: then it is the first of REDIRECT_URLS.
+    A project without a provider in its IDP settings may have no page there either: then it is the first of
+    REDIRECT_URLS.
     """
     settings = project.settings
     if provider is None:
@@ -168,7 +170,7 @@ def completion_page(project: Project, provider: str | None) -> str:
 
 
 def is_posted(project: Project, provider: str | None) -> bool:
-    """Whether the provider has browsers post its answers."""
+    """True if the provider has browsers post its answers."""
     found = project.providers.get(provider or "")
     return found is not None and (found.settings.response_mode or found.preset.response_mode) == FORM_POST
 

@@ -6,7 +6,7 @@ from slugify import slugify
 
 MAX_USERNAME = 64
 ID_LETTERS = 8
-# Of a longer name no more is read.
+# Characters that are read of a longer name.
 MAX_READ = 256
 # Without these an apostrophe would part a word in two: "o_neill".
 APOSTROPHES = (("'", ""), ("\u2019", ""))
@@ -15,8 +15,8 @@ APOSTROPHES = (("'", ""), ("\u2019", ""))
 def username(name: str | None, user_id: str) -> str:
     """The words of `name` in lower case, joined by `_`; without a word the first 8 characters of `user_id`.
 
-    A name in Latin letters becomes ASCII. One with other letters stays as it is, "Иван" → "иван": to write it in Latin
-    ones takes its language, which nobody told.
+    A name in Latin letters becomes ASCII. One with other letters stays as it is, "Иван" → "иван": transliteration
+    depends on its language, which is unknown.
     """
     read = (name or "")[:MAX_READ]
     words = slugify(
