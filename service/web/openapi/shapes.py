@@ -61,8 +61,8 @@ class _Shapes(GenerateJsonSchema):
         return {"additionalProperties": False, **super().typed_dict_schema(schema)}
 
 
-# Values, not schemas.
-KEPT_AS_IS = frozenset({"examples", "enum", "const"})
+# The keywords that hold values, not schemas. A set would order them otherwise in each process, and so would the document.
+KEPT_AS_IS = ("examples", "enum", "const")
 
 
 def schemas_of(types: Iterable[Any]) -> tuple[list[JsonSchemaValue], Mapping[str, Schema]]:
@@ -85,7 +85,7 @@ def _with_defaults_told(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     told = {name: _with_defaults_told(value) for name, value in schema.items() if name not in KEPT_AS_IS}
-    told |= {name: schema[name] for name in KEPT_AS_IS & schema.keys()}
+    told |= {name: schema[name] for name in KEPT_AS_IS if name in schema}
     if not isinstance(told.get("default", {}), dict) and (default := told.pop("default")) is not None:
         words = [told["description"].removesuffix(".")] if "description" in told else []
         told["description"] = ". ".join([*words, f"`{json.dumps(default)}` where it is not sent"])

@@ -1,10 +1,13 @@
 """The OpenAPI document says what the code does: every route, error, operator and limit, and examples that hold."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import jsonschema_rs
+import orjson
 import pytest
 from openapi_spec_validator import validate
 from starlette.applications import Starlette
@@ -59,6 +62,20 @@ async def test_the_service_serves_the_document(http: httpx2.AsyncClient) -> None
     assert answer.json() == DOCUMENT
     again = await http.get("/openapi.json", headers={"if-none-match": answer.headers["etag"]})
     assert again.status_code == 304
+
+
+def test_every_worker_serves_the_same_bytes() -> None:
+    """Sets have another order in each process, and a client would be told that the document had changed."""
+    program = (
+        "import sys, orjson; from service.web.openapi.document import build_document; "
+        "from service.web.routes import ROUTES; sys.stdout.buffer.write(orjson.dumps(build_document(ROUTES)))"
+    )
+    command = [sys.executable, "-c", program]
+    documents = {
+        subprocess.run(command, env={"PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout  # noqa: S603
+        for seed in ("1", "2")
+    }
+    assert documents == {orjson.dumps(DOCUMENT)}
 
 
 def test_the_document_is_openapi_3_1() -> None:
