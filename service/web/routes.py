@@ -1,6 +1,7 @@
-"""Every URL of the service, on one page: its handler, its credential, its limits, and what the OpenAPI document says of it.
+"""Every URL of the service, on one page, in the order of the OpenAPI document.
 
-A row is decided before its handler runs; `web/openapi/api_route` says what each of its columns does.
+What an endpoint asks, takes and answers stands in its declaration, beside its handler (`web/openapi/endpoint`). The service
+does not start where the page and the declarations differ. The rows of `OLD` have their description in `openapi.py` yet.
 """
 
 from service.bounds import MAX_AGGREGATION_BYTES, MAX_FORM_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
@@ -47,6 +48,7 @@ from service.web.flows import openapi as describe_flows
 from service.web.mails import endpoints as mails
 from service.web.mails import openapi as describe_mails
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
+from service.web.openapi.endpoint import arrange, find_declared
 from service.web.operations import endpoints as operations
 from service.web.operations import openapi as describe_operations
 from service.web.realtime import endpoints as realtime
@@ -55,7 +57,6 @@ from service.web.realtime import openapi as describe_realtime
 from service.web.rules import endpoints as rules
 from service.web.rules import openapi as describe_rules
 from service.web.sessions import endpoints as sessions
-from service.web.sessions import openapi as describe_sessions
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import identities, posted, tokens
 from service.web.sign_in import openapi as describe_sign_in
@@ -86,8 +87,118 @@ RULES = "/api/rules"
 AGGREGATIONS = "/api/aggregations"
 AGGREGATION = f"{AGGREGATIONS}/{{name}}"
 
+PAGE = """
+POST   /auth-collections/signup
+POST   /auth-collections/login
+POST   /auth-collections/verify-email
+POST   /auth-collections/login-email
+POST   /auth-collections/forgot-password
+POST   /auth-collections/reset-password
+GET    /auth-collections/link
+POST   /auth-collections/link
+POST   /auth-collections/confirm
+GET    /auth-collections/mails
+POST   /auth-collections/mails/{id}/retry
+GET    /auth-collections/user
+PUT    /auth-collections/user
+DELETE /auth-collections/user
+POST   /auth-collections/user/password
+POST   /auth-collections/user/email
+GET    /auth-collections/user/events
+GET    /auth-collections/events
+POST   /auth-collections/refresh
+POST   /auth-collections/logout
+GET    /auth-collections/user/sessions
+DELETE /auth-collections/user/sessions
+DELETE /auth-collections/user/sessions/{id}
+POST   /auth-collections/user/step-up
+POST   /auth-collections/login-factor
+POST   /auth-collections/login-factor/options
+POST   /auth-collections/user/step-up/options
+POST   /auth-collections/login-passkey/options
+POST   /auth-collections/login-passkey
+POST   /auth-collections/user/factors/passkey/options
+POST   /auth-collections/user/factors/passkey
+GET    /auth-collections/user/factors
+POST   /auth-collections/user/factors/totp
+POST   /auth-collections/user/factors/totp/{id}/confirm
+PATCH  /auth-collections/user/factors/{id}
+DELETE /auth-collections/user/factors/{id}
+POST   /auth-collections/user/recovery-codes
+GET    /auth-collections/users
+GET    /auth-collections/users/distinct
+POST   /auth-collections/users/query
+QUERY  /auth-collections/users
+GET    /auth-collections/users/{id}
+POST   /auth-collections/users
+PATCH  /auth-collections/users/{id}
+DELETE /auth-collections/users/{id}
+PUT    /auth-collections/users/{id}/password
+GET    /auth-collections/users/{id}/sessions
+DELETE /auth-collections/users/{id}/sessions
+DELETE /auth-collections/users/{id}/factors
+POST   /auth-collections/users/{id}/links
+PUT    /auth-collections/users/{id}/roles
+GET    /auth-collections/jwks/{project_id}
+GET    /auth-collections/login-idp
+GET    /auth-collections/auth-idp-redirect/{project_id}
+GET    /auth-collections/auth-idp-redirect/{project_id}/{provider}
+POST   /auth-collections/token
+POST   /auth-collections/auth-idp-redirect/{project_id}/{provider}
+POST   /auth-collections/login-id-token/options
+POST   /auth-collections/login-id-token
+GET    /auth-collections/user/identities
+POST   /auth-collections/user/identities
+POST   /auth-collections/user/identities/confirm
+DELETE /auth-collections/user/identities/{id}
+GET    /auth-collections/sign-in-methods
+GET    /auth-idp-redirect/{project_id}
+GET    /api/collections
+POST   /api/collections
+GET    /api/collections/{name}
+PATCH  /api/collections/{name}
+DELETE /api/collections/{name}
+GET    /api/collections/{name}/documents
+GET    /api/collections/{name}/distinct
+POST   /api/collections/{name}/query
+QUERY  /api/collections/{name}/documents
+POST   /api/collections/{name}/documents
+PUT    /api/collections/{name}/documents
+GET    /api/collections/{name}/export
+POST   /api/collections/{name}/import
+POST   /api/collections/{name}/update
+POST   /api/collections/{name}/delete
+GET    /api/collections/{name}/documents/{id}
+PUT    /api/collections/{name}/documents/{id}
+PATCH  /api/collections/{name}/documents/{id}
+DELETE /api/collections/{name}/documents/{id}
+POST   /api/collections/{name}/aggregate
+POST   /auth-collections/users/aggregate
+GET    /api/aggregations
+PUT    /api/aggregations/{name}
+GET    /api/aggregations/{name}
+DELETE /api/aggregations/{name}
+POST   /api/batch
+GET    /realtime
+GET    /api/rules
+PUT    /api/rules
+POST   /api/rules/explain
+GET    /files/{file_name}
+POST   /api/files/sign
+GET    /mailbox
+GET    /mailbox/messages
+GET    /mailbox/{asset}
+GET    /
+GET    /health/live
+GET    /health/ready
+GET    /metrics
+GET    /openapi.json
+GET    /docs
+GET    /docs/{asset}
+"""
+
 # fmt: off
-ROUTES: list[ApiRoute] = [
+OLD: list[ApiRoute] = [
     ApiRoute("POST", "/auth-collections/signup", accounts.signup, ANY_KEY, SIGNUP, describe_accounts.SIGNUP,
              max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
     ApiRoute("POST", "/auth-collections/login", accounts.login, ANY_KEY, LOGIN, describe_accounts.LOGIN,
@@ -117,13 +228,6 @@ ROUTES: list[ApiRoute] = [
              max_body=MAX_JSON_BYTES),
     ApiRoute("GET", f"{PROFILE}/events", events.own_events, USER, AUTH, describe_events.OWN, query=READ),
     ApiRoute("GET", "/auth-collections/events", events.project_events, KEY, AUTH, describe_events.PROJECT, query=READ),
-    ApiRoute("POST", "/auth-collections/refresh", sessions.refresh, NOBODY, None, describe_sessions.REFRESH,
-             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
-    ApiRoute("POST", "/auth-collections/logout", sessions.logout, OPTIONAL_USER, None, describe_sessions.LOGOUT,
-             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
-    ApiRoute("GET", SESSIONS, sessions.list_sessions, USER, AUTH, describe_sessions.LIST),
-    ApiRoute("DELETE", SESSIONS, sessions.end_other_sessions, RECENT_USER, AUTH, describe_sessions.END_OTHERS),
-    ApiRoute("DELETE", f"{SESSIONS}/{{id}}", sessions.end_session, RECENT_USER, AUTH, describe_sessions.END),
     ApiRoute("POST", f"{PROFILE}/step-up", factors.step_up, USER, LOGIN, describe_factors.STEP_UP,
              max_body=MAX_JSON_BYTES),
     ApiRoute("POST", "/auth-collections/login-factor", factors.login_factor, ANY_KEY, CODES, describe_factors.LOGIN_FACTOR,
@@ -268,3 +372,5 @@ ROUTES: list[ApiRoute] = [
     ApiRoute("GET", "/docs/{asset}", docs.asset, NOBODY, None, describe_docs.ASSET, query=IGNORED),
 ]
 # fmt: on
+MODULES = (sessions,)
+ROUTES = arrange(PAGE, [*OLD, *find_declared(MODULES)])

@@ -10,7 +10,7 @@ from service.web.administration.bodies import LinkForm, NewUserForm, PasswordFor
 from service.web.http.json_body import read_object, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import json_response
-from service.web.sessions.endpoints import session_view
+from service.web.sessions.bodies import session_view
 
 
 async def create_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:

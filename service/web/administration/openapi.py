@@ -6,8 +6,7 @@ from service.web.accounts.openapi import EXAMPLE_LOGIN, EXAMPLE_RECORD
 from service.web.administration.bodies import LinkForm, LinkView, NewUserForm, PasswordForm, UserChangeForm
 from service.web.openapi import shapes, tags
 from service.web.openapi.declaration import Content, Operation, SuccessResponse
-from service.web.sessions.bodies import SessionList
-from service.web.sessions.openapi import EXAMPLE_SESSION
+from service.web.sessions.bodies import EXAMPLE_SESSION, SessionList
 
 RECORD = Content(type=UserRecord, examples={"a user": EXAMPLE_RECORD})
 EXAMPLE_NEW = {

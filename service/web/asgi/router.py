@@ -29,10 +29,11 @@ from service.web.auth.authenticate import AUTHENTICATE, Credential
 from service.web.auth.client_address import find_client_address
 from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
+from service.web.http.json_body import RequestWith
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-# The second is the one Caller that the row's credential makes; each handler names its class.
-Handler = Callable[[Request, Any, Services], Awaitable[Response]]
+# The first is a Request, or a RequestWith the form of its body; the second the Caller that the row's credential makes.
+Handler = Callable[[Any, Any, Services], Awaitable[Response]]
 OnError = Callable[[Request, Exception], Awaitable[Response]]
 Form = tuple[str, int]
 EVENTS = b"text/event-stream"
@@ -147,7 +148,7 @@ class RouteDispatch:
             await self._otherwise(scope, receive, send)
             return
         scope["router"] = self._router
-        request = Request(scope, receive, send)
+        request: RequestWith[Any] = RequestWith(scope, receive, send)
         try:
             response = await route.endpoint(request)
         except Exception as error:

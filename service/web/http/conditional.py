@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -75,12 +76,21 @@ def refuse_if_match(request: Request) -> None:
         raise Invalid.one(("header", IF_MATCH.decode()), REFUSED, type_="extra_forbidden")
 
 
-def find_known(headers: Headers, version: int) -> Response | None:
-    """304 to a client that has this version of a record."""
+class Unchanged(Response):
+    """304 under the entity tag of a record, for a client that has it."""
+
+    status: ClassVar[int] = 304
+
+    def __init__(self, etag: str) -> None:
+        super().__init__(status_code=self.status, headers={"etag": etag})
+
+
+def find_known(headers: Headers, version: int) -> Unchanged | None:
+    """The answer to a client that has this version of a record; None for any other client."""
     etag = version_tag(version)
     if not matches(", ".join(headers.getlist("if-none-match")), etag):
         return None
-    return Response(status_code=304, headers={"etag": etag})
+    return Unchanged(etag)
 
 
 def requested(field: str, length: int) -> Whole | ByteRange | NotSatisfiable:

@@ -1,9 +1,9 @@
-"""Reading request bodies within limits."""
+"""Reading request bodies within limits, as the type that the handler's signature names."""
 
 from collections.abc import Mapping
 from itertools import islice
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -17,6 +17,25 @@ from service.services import Services
 
 Model = TypeVar("Model", bound=BaseModel)
 Headers = Mapping[bytes, bytes]
+Body = TypeVar("Body")
+
+
+class RequestWith(Request, Generic[Body]):
+    """A request whose body has the form `Body`: a handler that takes `RequestWith[Login]` reads a Login.
+
+    A handler whose form only describes the body reads it by another function than `read_form`.
+    """
+
+
+async def read_form(request: RequestWith[Model]) -> Model:
+    """The body as the form that the signature names; without a body an empty one, if the endpoint needs none.
+
+    Raises as `read_object`.
+    """
+    route, raw = request.scope["route"], await read_bytes(request)
+    sent = load_object(raw, "The body", max_values=MAX_VALUES) if raw or route.operation.needs_body else {}
+    form: type[Model] = route.form
+    return validated(form, sent)
 
 
 async def read_object(request: Request) -> dict[str, Any]:

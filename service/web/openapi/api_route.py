@@ -57,6 +57,7 @@ class ApiRoute(Route):
         self.is_write = method != "GET" or not takes_head
         self.refuses_query = query is Query.REFUSED
         self.answer_seconds, self.max_body = answer_seconds, max_body
+        self.form = next((content.type for content in operation.body), None)
         self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)
         self.refuses_key = self.idempotency_key is KeyUse.REFUSED
         compares = any(parameter.name == "If-Match" for parameter in operation.parameters)

@@ -7,6 +7,8 @@ from typing import Any
 from service.errors import ServiceError
 
 Schema = Mapping[str, Any]
+# Values by their titles.
+Examples = Mapping[str, Any]
 JSON = "application/json"
 
 
@@ -35,19 +37,27 @@ class Content:
 
     type: Any = None
     schema: Schema = field(default_factory=dict)
-    examples: Mapping[str, Any] = field(default_factory=dict)
+    examples: Examples = field(default_factory=dict)
     media_type: str = JSON
     encoding: Schema | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuccessResponse:
-    """A success: its status, what it means, and its content in each media type. `headers` maps a name to a description."""
+@dataclass(frozen=True, slots=True)
+class Success:
+    """A success: its meaning, examples of its JSON, and its headers, each with a description.
 
-    status: int = 200
+    The status and the type of the JSON stand in the handler's signature. `status` and `content` are for answers that are
+    no JSON.
+    """
+
     description: str
-    content: tuple[Content, ...] = ()
+    examples: Examples = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    status: int = field(default=200, kw_only=True)
+    content: tuple[Content, ...] = field(default=(), kw_only=True)
+
+
+SuccessResponse = Success
 
 
 class ErrorExample:

@@ -1,24 +1,51 @@
 """Sessions over HTTP: `docs/sessions.md`."""
 
+from functools import partial
+
 from starlette.requests import Request
-from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller, UserCaller
-from service.domain.limits.limiter import DAILY, exceeded
-from service.errors import Invalid, InvalidRefreshToken
+from service.domain.limits.limiter import AUTH, DAILY, exceeded
+from service.errors import Invalid, InvalidRefreshToken, LimitExceeded, SessionNotFound, Unavailable
 from service.services import Services
-from service.storage.sessions import Session
-from service.web.auth.authenticate import headers_of
+from service.web.auth.authenticate import Credential, headers_of
 from service.web.auth.client import read_client
-from service.web.auth.grant import grant_view
-from service.web.http.json_body import read_object, read_optional_object, validated
-from service.web.http.render import json_response
-from service.web.sessions.bodies import LogoutForm, RefreshForm, SessionView
+from service.web.auth.grant import Granted, grant_view
+from service.web.http.json_body import RequestWith, read_form
+from service.web.http.render import Json, NoContent
+from service.web.openapi import tags
+from service.web.openapi.api_route import KeyUse
+from service.web.openapi.declaration import Success
+from service.web.openapi.endpoint import endpoint
+from service.web.sessions.bodies import (
+    EXAMPLE_GRANTED,
+    EXAMPLE_SESSION,
+    SENT_TOKEN,
+    LogoutForm,
+    RefreshForm,
+    SessionList,
+    session_view,
+)
+
+RECENT = "For ten minutes after a sign-in or a step-up."
+ENDED = Success("The session has ended")
+
+of_token = partial(endpoint, tag=tags.SESSIONS, idempotency_key=KeyUse.IGNORED, body=SENT_TOKEN)
+of_user = partial(endpoint, tag=tags.SESSIONS, policy=AUTH)
 
 
-async def refresh(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_token(
+    "POST",
+    "/auth-collections/refresh",
+    credential=Credential.NONE,
+    description="Where the project's `ACCESS_TOKEN_LIFETIME` is less than 30 days. All who send the same token at once are "
+    "given the same next one; a token that is used again after the next one was ends the session.",
+    answer=Success("A new user token, and the next refresh token", {"refreshed": EXAMPLE_GRANTED}),
+    errors=(InvalidRefreshToken, LimitExceeded, Unavailable),
+)
+async def refresh(request: RequestWith[RefreshForm], caller: ServiceCaller, services: Services) -> Json[Granted]:
     """Get a new user token for a refresh token."""
-    form, state = validated(RefreshForm, await read_object(request)), request.scope["state"]
+    form, state = await read_form(request), request.scope["state"]
     token = services.refresh_tokens.read(form.refresh_token)
     project = state["project"] = await services.refreshing.find_project(token)
     quotas = state["quotas"] = await services.limits.count(project, DAILY, "")
@@ -26,12 +53,21 @@ async def refresh(request: Request, caller: ServiceCaller, services: Services) -
         raise exceeded(last.policy, last.limit, last.reset)
     refreshed = await services.refreshing.refresh(project, token, read_client(request, services))
     state["quotas"] = [*refreshed.quotas, *quotas]
-    return json_response(grant_view(refreshed.grant))
+    return Json(grant_view(refreshed.grant))
 
 
-async def logout(request: Request, caller: UserCaller | ServiceCaller, services: Services) -> Response:
+@of_token(
+    "POST",
+    "/auth-collections/logout",
+    credential=Credential.OPTIONAL_USER,
+    description="The session of `refresh_token`, and that of the user token in `Authorization`; one of them is needed. Tokens "
+    "that are dead are answered as others are.",
+    needs_body=False,
+    answer=ENDED,
+)
+async def logout(request: RequestWith[LogoutForm], caller: UserCaller | ServiceCaller, services: Services) -> NoContent:
     """End the session of a token."""
-    form = validated(LogoutForm, await read_optional_object(request))
+    form = await read_form(request)
     if form.refresh_token is None and not headers_of(request, b"authorization"):
         msg = "Send the refresh token here, or the user token as Authorization"
         raise Invalid.one(("body", "refresh_token"), msg, type_="missing")
@@ -39,7 +75,7 @@ async def logout(request: Request, caller: UserCaller | ServiceCaller, services:
         await _end_refreshed(request, services, form.refresh_token)
     if isinstance(caller, UserCaller) and caller.sid is not None:
         await services.sessions.end_named(caller.project, caller.sid, read_client(request, services))
-    return Response(status_code=204)
+    return NoContent()
 
 
 async def _end_refreshed(request: Request, services: Services, text: str) -> None:
@@ -53,34 +89,40 @@ async def _end_refreshed(request: Request, services: Services, text: str) -> Non
     await services.sessions.end_named(project, token.sid, read_client(request, services))
 
 
-async def list_sessions(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "GET",
+    "/auth-collections/user/sessions",
+    credential=Credential.USER_TOKEN,
+    answer=Success("The sessions that can still be used, the newest first", {"one": {"sessions": [EXAMPLE_SESSION]}}),
+)
+async def list_sessions(request: Request, caller: UserCaller, services: Services) -> Json[SessionList]:
     """List the user's sessions."""
     found = await services.sessions.list(caller)
-    return json_response({"sessions": [session_view(session, caller.sid) for session in found]})
+    return Json({"sessions": [session_view(session, caller.sid) for session in found]})
 
 
-async def end_session(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/user/sessions/{id}",
+    credential=Credential.RECENT_USER,
+    description=f"{RECENT} Its tokens are refused from the next request on.",
+    answer=ENDED,
+    errors=(SessionNotFound,),
+)
+async def end_session(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """End one of the user's sessions."""
     await services.sessions.end_one(caller, request.path_params["id"], read_client(request, services))
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def end_other_sessions(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/user/sessions",
+    credential=Credential.RECENT_USER,
+    description=RECENT,
+    answer=Success("All others have ended"),
+)
+async def end_other_sessions(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """End all of the user's other sessions."""
     await services.sessions.end_others(caller, read_client(request, services))
-    return Response(status_code=204)
-
-
-def session_view(session: Session, own: str | None) -> SessionView:
-    """`own` is the session of whoever asks."""
-    return {
-        "id": session.id,
-        "created_at": session.created_at,
-        "last_used_at": session.last_used_at,
-        "expires_at": session.expires_at,
-        "ip": session.ip,
-        "user_agent": session.user_agent,
-        "aal": session.aal,
-        "amr": list(session.amr),
-        "current": session.id == own,
-    }
+    return NoContent()
