@@ -223,6 +223,9 @@ MAX_POPULATED_BYTES = Bound(16_777_216, "bytes of related records in an answer",
 MAX_IN = Bound(500, "values of `_in`", protects=MONGODB, past=INVALID)
 MAX_HASALL = Bound(50, "values of `_hasall`", protects=MONGODB, past=INVALID)
 MAX_CONTAINS = Bound(256, "characters of `_contains`, `_icontains` and `_startswith`", protects=MONGODB, past=INVALID)
+MAX_SEARCH_CHARACTERS = Bound(
+    1_024, "characters of all `_contains` and `_icontains` of one filter together", protects=MONGODB, past=INVALID
+)
 
 # Projects and collections.
 MAX_FIELDS = Bound(500, "fields of a schema, nested ones included", protects=MONGODB, past=INVALID)

@@ -93,7 +93,8 @@ def queries(site: Site) -> Iterator[Input]:
         yield Input(f"{name}, conditions", "MAX_CONDITIONS", "GET", f"{path}?{conditions}", key)
         yield Input(f"{name}, _in", "MAX_IN", "GET", f"{path}?{some}_in={_comma(wide - 40)}", key)
         text = "%61" * bounds.MAX_CONTAINS
-        contains = "&".join(f"data.{some}.k{number}_icontains={text}" for number in range(wide // (len(text) + 40)))
+        most = bounds.MAX_SEARCH_CHARACTERS // bounds.MAX_CONTAINS
+        contains = "&".join(f"data.{some}.k{number}_icontains={text}" for number in range(most))
         yield Input(f"{name}, _icontains", "MAX_CONTAINS", "GET", f"{path}?{contains}", key)
         long = "%61" * ((wide - len(some) - 4) // 3)
         yield Input(f"{name}, query bytes", "MAX_QUERY_BYTES", "GET", f"{path}?{some}_eq={long}", key)

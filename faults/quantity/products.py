@@ -17,6 +17,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from faults.quantity.site import JSON, PREFIX, Site, Tenant, ask
+from faults.quantity.trees import searches
 from faults.quantity.values import encode
 from faults.wire import Broken, Connection, Refused
 from service import bounds
@@ -30,6 +31,9 @@ VALUES = 45_000
 SOCKET_SECONDS = 30.0
 SOCKET_ERRORS = (OSError, WebSocketException, TimeoutError)
 SCANNED = 20_000
+# Almost as large as a document may become.
+SEARCHED_BYTES = 2_000_000
+AT_ONCE = 8
 SET_USERS = 60
 PASSWORD = "correct horse"
 ANY = {"type": "any"}
@@ -41,6 +45,7 @@ COLLECTIONS: dict[str, Body] = {
     "p-members": {"schema": {"list": ANY, "room": {"type": "string"}}},
     "p-messages": {"schema": {"room": {"type": "string"}}, "realtime": True},
     "p-scanned": {"schema": {"text": {"type": "string"}}, "realtime": True},
+    "p-searched": {"schema": {"text": {"type": "string"}, "n": {"type": "integer"}}},
     "p-large": {"schema": {"blob": {"type": "string"}, "n": {"type": "integer"}}, "realtime": True},
 }
 OPEN = {"read": "users", "create": "users", "update": "users"}
@@ -59,7 +64,7 @@ RULES: Body = {
         "p-wide": {**OPEN, "fields": FIELD_RULES},
         "p-docs": {"read": {"blob_in": "$sets.big"}},
         "p-messages": {"read": {"room_in": "$sets.own"}},
-        **dict.fromkeys(("p-live", "p-members", "p-scanned", "p-large"), OPEN),
+        **dict.fromkeys(("p-live", "p-members", "p-scanned", "p-searched", "p-large"), OPEN),
     },
 }
 
@@ -104,6 +109,7 @@ def _fill(client: MongoClient[Body], tenant: Tenant) -> None:
     fill("p-wide", 1_000, lambda number: {"f0": list(range(200)), **{f"f{n}": number for n in range(1, 10)}})
     fill("p-sources", 1_000, lambda _: {"kind": "a", "blob": secrets.token_hex(6_000)})
     fill("p-scanned", SCANNED, lambda _: {"text": secrets.token_hex(275)})
+    fill("p-searched", 1, lambda _: {"n": 0, "text": "a" * SEARCHED_BYTES})
     fill("p-large", 30, lambda number: {"n": number, "blob": "x" * 200_000})
     # The least cost, so that many tokens are there soon.
     password = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -230,6 +236,15 @@ async def guards_by_values(port: int, tenant: Tenant) -> int:
     return await _ask(port, tenant, "POST", "/api/batch", operations)
 
 
+async def guards_by_searches(port: int, tenant: Tenant) -> int:
+    """Characters that guards search for by bytes of the text that they look at by requests at once."""
+    where = {"or": searches("text", bounds.MAX_SEARCH_CHARACTERS // bounds.MAX_CONTAINS)}
+    change = {"increment": {"n": 1}, "where": where}
+    path = f"/api/collections/p-searched/documents/{0:024x}"
+    asked = (_ask(port, tenant, "PATCH", path, change) for _ in range(AT_ONCE))
+    return max(await asyncio.gather(*asked))
+
+
 async def snapshots_by_scans(port: int, tenant: Tenant) -> int:
     """Subscriptions by searches through a whole collection."""
 
@@ -347,6 +362,7 @@ PRODUCTS: tuple[Product, ...] = (
     Product("live field rules", ("MAX_RULE_CONDITIONS", "MAX_SNAPSHOT_BYTES"), field_rules_by_snapshot),
     Product("sets", ("MAX_SET_VALUES", "MAX_SET_BYTES", "MAX_SETS"), set_values_by_users, (403,)),
     Product("guards", ("MAX_CONDITIONS", "MAX_VALUES", "MAX_BATCH"), guards_by_values),
+    Product("searches", ("MAX_SEARCH_CHARACTERS", "MAX_DOCUMENT_BYTES"), guards_by_searches, (409, 503)),
     Product("snapshots", ("MAX_SUBSCRIPTIONS", "MAX_CONDITIONS"), snapshots_by_scans),
     Product("refused snapshots", ("MAX_SUBSCRIPTIONS", "MAX_SNAPSHOT_BYTES"), refused_snapshots),
     Product("unread snapshots", ("MAX_SUBSCRIPTIONS", "MAX_UNSENT_BYTES"), unread_snapshots),

@@ -10,20 +10,32 @@ Where = dict[str, Any]
 
 def largest_trees(prefix: str, relation: str) -> Iterator[tuple[str, str, Where]]:
     """Yields a name, the bound that the tree reaches, and the tree. `prefix` precedes the names of fields."""
-    text = "a" * bounds.MAX_CONTAINS
-    numbers = range(bounds.MAX_CONDITIONS)
-    yield "searches", "MAX_CONDITIONS", _deep([{"not": {f"{prefix}k{n}_icontains": text}} for n in numbers])
+    yield "searches", "MAX_CONDITIONS", _deep(_negated(searches(prefix + "k{}", bounds.MAX_CONDITIONS)))
+    longest = bounds.MAX_SEARCH_CHARACTERS // bounds.MAX_CONTAINS
+    yield "long searches", "MAX_SEARCH_CHARACTERS", _deep(_negated(searches(prefix + "k{}", longest)))
     most = range(bounds.MAX_LISTED // bounds.MAX_HASALL)
     yield "hasall", "MAX_HASALL", _deep([{f"{prefix}k{n}_hasall": _texts(bounds.MAX_HASALL)} for n in most])
     full = range(bounds.MAX_LISTED // bounds.MAX_IN)
     yield "in", "MAX_LISTED", _deep([{f"{prefix}k{n}_in": _texts(bounds.MAX_IN)} for n in full])
-    searches = [{f"{relation}.name_icontains": f"{n}{text[:-2]}"} for n in range(bounds.MAX_LOOKUPS)]
-    yield "one relation", "MAX_LOOKUPS", _deep(searches)
+    yield "one relation", "MAX_LOOKUPS", _deep(searches(f"{relation}.name", bounds.MAX_LOOKUPS))
     yield (
         "and of or",
         "MAX_CONDITIONS",
         {"and": [{"or": [{f"{prefix}k{n}_eq": m} for m in range(5)]} for n in range(10)]},
     )
+
+
+def searches(field: str, count: int) -> list[Where]:
+    """So many conditions, with as long texts as they may have together; `{}` in `field` becomes the number of each.
+
+    In a text of many "a" MongoDB compares each of them at every position to its end.
+    """
+    length = min(bounds.MAX_CONTAINS, bounds.MAX_SEARCH_CHARACTERS // count)
+    return [{f"{field.format(number)}_icontains": f"{number:02}".rjust(length, "a")} for number in range(count)]
+
+
+def _negated(parts: list[Where]) -> list[Where]:
+    return [{"not": part} for part in parts]
 
 
 def _texts(count: int) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS, MAX_SOCKETS
-from service.domain.shares import Fewer, Shares
+from service.domain.shares import Fewer, Place, Shares
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, QueryTooSlow
 from service.query import commands
@@ -76,23 +76,27 @@ class Lists:
         async with self._subscriptions.take(name), self._shares.take(name):
             yield
 
+    def take(self, database: ProjectDatabase) -> Place:
+        """One of the project's places, for a write whose guard searches texts as a list does. Entering it raises Busy."""
+        return self._shares.take(database.database.name)
+
     async def read(self, database: ProjectDatabase, query: BoundQuery, show: ShowFiles | None = None) -> Listing:
         """One command for the page, at most one for the total if asked, and one probe for each relation filtered by.
 
         `show` puts the URLs of files into a row, where they are not the plain ones. Raises Busy, Invalid where the page is too
         large, and QueryTooSlow after two seconds of database time.
         """
-        async with self._shares.take(database.database.name):
+        async with self.take(database):
             return await Reading(database, show).run(query)
 
     async def distinct(self, database: ProjectDatabase, query: BoundDistinct) -> list[Any]:
         """The values of a field, in MongoDB's order: one more than are shown, where there are more. Raises as `read`."""
-        async with self._shares.take(database.database.name):
+        async with self.take(database):
             return await Reading(database).distinct(query)
 
     async def resolve(self, database: ProjectDatabase, query: BoundQuery) -> BoundQuery:
         """The query by the related records as they are now. Raises Busy, QueryTooSlow."""
-        async with self._shares.take(database.database.name):
+        async with self.take(database):
             return await Reading(database).resolve(query)
 
     async def find(

@@ -4,10 +4,18 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
-from service.bounds import MAX_CONDITIONS, MAX_DEPTH, MAX_LOOKUPS, MAX_NAME, MAX_RELATION_DEPTH, MAX_RELATIONS
+from service.bounds import (
+    MAX_CONDITIONS,
+    MAX_DEPTH,
+    MAX_LOOKUPS,
+    MAX_NAME,
+    MAX_RELATION_DEPTH,
+    MAX_RELATIONS,
+    MAX_SEARCH_CHARACTERS,
+)
 from service.errors import Location, Violation
-from service.query.nodes import AnyCondition
-from service.query.operators import OPERATORS
+from service.query.nodes import AnyCondition, Condition
+from service.query.operators import OPERATORS, UNANCHORED
 from service.schema.strict_json import shown
 from service.schema.values import check_name
 
@@ -67,11 +75,17 @@ def _relations(parts: Path) -> int:
 
 
 def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> list[Violation]:
-    """Violations of the bounds: too many conditions together, or too many relations that they follow."""
+    """Violations of the bounds that the conditions of one filter share: their number, searches and relations."""
     found = list(conditions)
     violations = []
     if len(found) > MAX_CONDITIONS:
         violations.append(Violation(place, f"At most {MAX_CONDITIONS} conditions may be combined", "too_many"))
+    if (searched := count_searched(found)) > MAX_SEARCH_CHARACTERS:
+        msg = (
+            f"The texts of all _contains and _icontains have {searched:,} characters together, and at most "
+            f"{MAX_SEARCH_CHARACTERS:,} are allowed; shorten them, or use _startswith"
+        )
+        violations.append(Violation(place, msg, "too_long"))
     if _hops(found) > MAX_RELATIONS:
         msg = f"Conditions may follow at most {MAX_RELATIONS} different relations"
         violations.append(Violation(place, msg, "too_many"))
@@ -82,6 +96,14 @@ def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> lis
         )
         violations.append(Violation(place, msg, "too_many"))
     return violations
+
+
+def count_searched(conditions: Iterable[AnyCondition]) -> int:
+    """The characters that MongoDB searches for at every position of a value."""
+    sought = (
+        each.text if isinstance(each, Condition) else each.value for each in conditions if each.operator in UNANCHORED
+    )
+    return sum(len(text) for text in sought if isinstance(text, str))
 
 
 def _lookups(conditions: Iterable[AnyCondition]) -> int:

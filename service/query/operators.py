@@ -18,6 +18,8 @@ from service.schema.values import BadValue, Kind, bound, readings
 Reader = Callable[[str, Kind, Any], Tree]
 
 SEARCHED = operands.TEXTUAL | {Kind.ANY}
+# MongoDB compares the text of these operators at every position of a value: in the worst case text times value.
+UNANCHORED = frozenset({"contains", "icontains"})
 
 
 @dataclass(frozen=True, slots=True)

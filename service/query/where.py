@@ -11,7 +11,7 @@ from typing import Any
 
 from service.bounds import MAX_CONDITIONS, MAX_LISTED, MAX_WHERE_DEPTH
 from service.errors import Invalid, Location, Violation
-from service.query.names import Fault, read_name
+from service.query.names import Fault, check_conditions, read_name
 from service.query.nodes import Joined, JsonCondition, Where
 from service.schema.strict_json import shown
 
@@ -123,6 +123,14 @@ def read_where(where: Any, place: Location) -> Where:
     found = _conditions(reader.read(where, place), reader.violations)
     if reader.violations:
         raise Invalid(reader.violations)
+    return found
+
+
+def read_filter(where: Any, place: Location) -> Where:
+    """The conditions of a filter that has no others beside its `where`, such as a guard. Raises Invalid."""
+    found = read_where(where, place)
+    if violations := check_conditions(found, place):
+        raise Invalid(violations)
     return found
 
 

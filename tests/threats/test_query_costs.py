@@ -1,12 +1,24 @@
 """What conditions and changes cost: bounded, whatever they are made of."""
 
+import json
+from contextlib import AsyncExitStack
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from service.bounds import MAX_DOCUMENT_BYTES, MAX_IN, MAX_LISTED, MAX_LOOKUPS
+from service.bounds import (
+    MAX_CONTAINS,
+    MAX_DOCUMENT_BYTES,
+    MAX_IN,
+    MAX_LISTED,
+    MAX_LOOKUPS,
+    MAX_SEARCH_CHARACTERS,
+    MAX_SLOW_LISTS,
+)
 from service.domain.documents import changes
 from service.query import images
+from service.services import Services
 from service.storage import operators
 from tests.conftest import Api, CommandRecorder
 from tests.declared import added, declare, violations
@@ -79,6 +91,85 @@ async def test_the_lists_of_a_rule_have_so_many_values_together(things: Api) -> 
     for values, status in ((MAX_LISTED, 200), (MAX_LISTED + 1, 422)):
         answer = await save(things, {"collections": {"things": {"read": lists_of(values)}}})
         assert answer.status_code == status, answer.text
+
+
+def searches_of(characters: int, operator: str = "contains") -> dict[str, Any]:
+    whole, rest = divmod(characters, MAX_CONTAINS)
+    texts = ["a" * length for length in (*[MAX_CONTAINS] * whole, *([rest] if rest else []))]
+    return {"or": [{f"note_{operator}": text} for text in texts]}
+
+
+# By what the filter belongs to: the path behind the collection's, the body around `where`, where the 422 is, and the
+# status of what is not refused.
+FILTERS: dict[str, tuple[str, str, dict[str, Any], tuple[str, ...], int]] = {
+    "list": ("POST", "query", {}, ("body", "where"), 200),
+    "bulk write": ("POST", "update?dry_run=true", {"data": {"name": "y"}}, ("body", "where"), 200),
+    "aggregation": ("POST", "aggregate", {"values": {"n": "count"}}, ("body", "where"), 200),
+    "guard": ("PATCH", f"documents/{'0' * 24}", {"data": {"name": "y"}}, ("body", "where"), 404),
+}
+
+
+@pytest.mark.parametrize("operator", ["contains", "icontains"])
+@pytest.mark.parametrize("kind", FILTERS)
+async def test_q7_the_searches_of_a_filter_have_so_many_characters_together(
+    things: Api, commands: CommandRecorder, kind: str, operator: str
+) -> None:
+    method, path, body, loc, status = FILTERS[kind]
+    url = f"/api/collections/things/{path}"
+    within = {**body, "where": searches_of(MAX_SEARCH_CHARACTERS, operator)}
+    assert (await things.request(method, url, json=within)).status_code == status
+    commands.commands.clear()
+    refused = await things.request(
+        method, url, json={**body, "where": searches_of(MAX_SEARCH_CHARACTERS + 1, operator)}
+    )
+    assert violations(refused) == [(*loc, "too_long")]
+    assert refused.json()["detail"][0]["msg"] == (
+        f"The texts of all _contains and _icontains have {MAX_SEARCH_CHARACTERS + 1:,} characters together, and at most "
+        f"{MAX_SEARCH_CHARACTERS:,} are allowed; shorten them, or use _startswith"
+    )
+    assert commands.names == []
+
+
+async def test_q7_the_searches_of_all_parts_of_a_list_count_together(things: Api) -> None:
+    text = "a" * MAX_CONTAINS
+    for path in ("/api/collections/things/documents", "/auth-collections/users"):
+        full = "&".join(f"{relation}note_contains={text}" for relation in ("", "data."))
+        where = quote(json.dumps(searches_of(MAX_SEARCH_CHARACTERS - 2 * MAX_CONTAINS)))
+        assert (await things.request("GET", f"{path}?{full}&where={where}")).status_code == 200
+        refused = await things.request("GET", f"{path}?{full}&where={where}&name_icontains=a")
+        assert violations(refused) == [("query", "too_long")]
+
+
+async def test_q7_a_text_at_its_beginning_is_not_searched_for(things: Api) -> None:
+    where = searches_of(4 * MAX_SEARCH_CHARACTERS, "startswith")
+    assert (await things.request("POST", QUERY, json={"where": where})).status_code == 200
+
+
+async def test_q7_the_searches_of_a_batch_are_counted_for_each_guard(things: Api) -> None:
+    id_ = await added(things, {"note": "a" * MAX_CONTAINS})
+    within = {"data": {"name": "y"}, "where": searches_of(MAX_SEARCH_CHARACTERS)}
+    beyond = {**within, "where": searches_of(MAX_SEARCH_CHARACTERS + 1)}
+    operation = {"op": "update", "collection": "things", "id": id_}
+    done = await things.request("POST", BATCH, json={"operations": [{**operation, **within}] * 2})
+    assert done.status_code == 200, done.text
+    refused = await things.request(
+        "POST", BATCH, json={"operations": [{**operation, **within}, {**operation, **beyond}]}
+    )
+    assert violations(refused) == [("body", "operations", 1, "where", "too_long")]
+    assert (await things.request("GET", f"{DOCUMENTS}/{id_}")).json()["version"] == 3
+
+
+async def test_q7_a_guard_that_searches_takes_a_place_of_its_projects_lists(things: Api, services: Services) -> None:
+    id_ = await added(things, {"note": "abc"})
+    searching = {"data": {"name": "y"}, "where": {"note_contains": "b"}}
+    plain = {"data": {"name": "y"}, "where": {"note_eq": "abc"}}
+    async with AsyncExitStack() as taken:
+        for _ in range(MAX_SLOW_LISTS):
+            await taken.enter_async_context(services.documents._lists._shares.take(things.database.name))  # noqa: SLF001
+        assert (await things.request("PATCH", f"{DOCUMENTS}/{id_}", json=plain)).status_code == 200
+        busy = await things.request("PATCH", f"{DOCUMENTS}/{id_}", json=searching)
+        assert (busy.status_code, busy.json()["code"]) == (503, "busy")
+    assert (await things.request("PATCH", f"{DOCUMENTS}/{id_}", json=searching)).status_code == 200
 
 
 LARGE = "x" * 1_000_000

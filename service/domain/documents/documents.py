@@ -34,7 +34,7 @@ from service.errors import (
     Violation,
 )
 from service.query.bind import bind, bind_distinct
-from service.query.names import Path
+from service.query.names import Path, count_searched
 from service.query.nodes import Expansion, ListQuery
 from service.schema.documents import complete, try_complete
 from service.schema.fields import Fields
@@ -244,7 +244,7 @@ class Documents:
 
     async def _attempt(self, target: Target, write: Write) -> Document:
         if isinstance(write, Update):
-            return await change_document(target, write, self._judge)
+            return await self._change(target, write)
         if isinstance(write, Upsert):
             return await upsert_document(target, write, self._judge)
         if violations := check_data(write.data, LOC):
@@ -256,6 +256,13 @@ class Documents:
         check_new_files(document.data, target.collection, write)
         await store_write(target, write, lambda store: store.insert(document))
         return document
+
+    async def _change(self, target: Target, update: Update) -> Document:
+        """Raises as `change_document`; Busy where the guard searches texts and the project's lists are all under way."""
+        if not count_searched(update.precondition.where):
+            return await change_document(target, update, self._judge)
+        async with self._lists.take(target.project.database):
+            return await change_document(target, update, self._judge)
 
     async def fields(self, project: Project, name: str) -> Fields:
         """Those that the collection declares. Raises CollectionNotFound."""

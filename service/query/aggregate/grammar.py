@@ -14,9 +14,9 @@ from typing import Any
 from service.bounds import MAX_GROUP_KEYS, MAX_GROUP_VALUES, MAX_ROWS, MAX_SORT_KEYS
 from service.errors import Invalid, Location, Violation
 from service.query.aggregate.nodes import AskedAggregation, AskedKey, Bucket, DateBucket, NumberBucket, Path, Value
-from service.query.names import Fault, check_conditions, read_path
+from service.query.names import Fault, read_path
 from service.query.nodes import Where
-from service.query.where import read_where
+from service.query.where import read_filter
 from service.schema.strict_json import shown
 from service.schema.values import check_name
 
@@ -158,12 +158,10 @@ class _Reader:
     def _where(self, body: Mapping[str, Any], part: str) -> Where:
         place = (*self._place, part)
         try:
-            where = read_where(body[part], place) if part in body else Where()
+            return read_filter(body[part], place) if part in body else Where()
         except Invalid as invalid:
             self.violations += invalid.violations
             return Where()
-        self.violations += check_conditions(where, place)
-        return where
 
     def _sort(self, sort_by: Any, names: set[str]) -> Iterable[tuple[str, bool]]:
         if not isinstance(sort_by, list) or len(sort_by) > MAX_SORT_KEYS:

@@ -16,7 +16,7 @@ from service.domain.documents.preconditions import NO_CONDITIONS
 from service.domain.documents.writes import OnConflict
 from service.errors import Invalid, Violation
 from service.query.nodes import Where as Conditions
-from service.query.where import read_where
+from service.query.where import read_filter
 from service.schema.operations import OPERATORS, ORDER, read_operations
 from service.web.http.json_body import validated
 from service.web.http.list_body import Where
@@ -108,7 +108,7 @@ def read_change(sent: dict[str, Any]) -> SentChange:
     if not sent.keys() & {*OPERATORS, "where"}:
         return SentChange(SetFields(validated(DocumentForm, sent).data))
     form = validated(DocumentChange, sent)
-    return SentChange(read_fields(form), read_where(form.where, ("body", "where")))
+    return SentChange(read_fields(form), read_filter(form.where, ("body", "where")))
 
 
 def read_fields(form: DocumentChange) -> SetFields:

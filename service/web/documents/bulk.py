@@ -11,10 +11,9 @@ from service.domain.documents.bulk import BulkResult, BulkWrite, Preview
 from service.domain.documents.writes import Change
 from service.errors import Invalid, Violation
 from service.query.cursor import BEGINNING, fingerprint, read_cursor
-from service.query.names import check_conditions
 from service.query.nodes import Count, ListQuery, SortKey
 from service.query.parse import parse_pairs
-from service.query.where import read_where
+from service.query.where import read_filter
 from service.services import Services
 from service.web.documents.bodies import BulkAnswer, BulkDeleteForm, BulkUpdateForm, read_fields
 from service.web.http.json_body import read_object, validated
@@ -48,9 +47,7 @@ async def _write(
 ) -> Response:
     name, options = request.path_params["name"], _read_options(request)
     asked = fingerprint([name, change is None, {key: value for key, value in sent.items() if key != "expect"}])
-    where = read_where(form.where, ("body", "where"))
-    if violations := check_conditions(where, ("body", "where")):
-        raise Invalid(violations)
+    where = read_filter(form.where, ("body", "where"))
     query = ListQuery(where=where, sort=IN_ORDER_OF_IDS, count=Count.NONE)
     if (cursor := options.get("cursor")) is not None:
         query = replace(query, cursor=read_cursor(cursor, asked))

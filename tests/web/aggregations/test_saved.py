@@ -3,9 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+import pytest
 from pymongo.database import Database
 
 from service.bounds import MAX_AGGREGATIONS
+from service.query import names
 from tests.conftest import Api
 
 PATH = "/api/aggregations/by_status"
@@ -160,6 +162,24 @@ async def test_a_value_that_only_its_operator_refuses_is_named_by_its_parameter(
     assert answer.status_code == 422
     (violation,) = answer.json()["detail"]
     assert (violation["loc"], violation["msg"]) == (["query", "text"], "The value must have at most 256 characters")
+
+
+async def test_searches_count_with_the_values_of_parameters(shop_api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was saved under a larger bound is a conflict, as is what its collection has lost."""
+    long = {"or": [{"status_contains": "a" * 255}] * 4, "status_icontains": "$text"}
+    definition = {
+        "collection": "orders",
+        "aggregate": {"values": {"n": "count"}, "where": long},
+        "parameters": {"text": {"type": "string"}},
+    }
+    assert (await put(shop_api, definition)).status_code == 201
+    assert (await shop_api.request("GET", f"{PATH}?text=aaaa")).status_code == 200
+    refused = await shop_api.request("GET", f"{PATH}?text=aaaaa")
+    assert [(each["loc"], each["type"]) for each in refused.json()["detail"]] == [(["query", "text"], "too_long")]
+    monkeypatch.setattr(names, "MAX_SEARCH_CHARACTERS", 1_000)
+    conflict = await shop_api.request("GET", f"{PATH}?text=a")
+    assert (conflict.status_code, conflict.json()["code"]) == (409, "aggregation_conflict")
+    assert [(each["loc"], each["type"]) for each in conflict.json()["errors"]] == [(["aggregate", "where"], "too_long")]
 
 
 async def test_what_a_schema_change_took_away_is_a_conflict_when_it_is_run(shop_api: Api) -> None:

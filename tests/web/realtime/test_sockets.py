@@ -171,6 +171,7 @@ async def test_so_many_messages_at_once_and_no_more(messages: Api, open_socket: 
         ({"where": {"nothing_eq": 1}}, "validation_error"),
         ({"where": {"or": []}}, "validation_error"),
         ({"where": {"text_eq": 1}}, "validation_error"),
+        ({"where": {"or": [{"text_contains": "a" * 205}] * 5}}, "validation_error"),
         ({"what": 1}, "validation_error"),
         ({"limit": 0}, "validation_error"),
         ({"sort_by": "nothing"}, "validation_error"),
