@@ -1,1 +1,1 @@
-"""What the product does. Knows no HTTP and no driver."""
+"""The product's functions. Knows no HTTP and no driver."""

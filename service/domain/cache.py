@@ -1,4 +1,4 @@
-"""What a worker remembers for some seconds: so much saves a question to the database, and is never much out of date."""
+"""Caches of a worker for some seconds: they save questions to the database, and are never much out of date."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 V = TypeVar("V")
 
-# How often a cache looks for entries that have expired, while it has any.
+# Seconds between two searches for expired entries, while the cache has any.
 SWEEP_SECONDS = 1.0
 # Bytes of an entry beside its name and its value: the slot of the dict, the tuple, its numbers.
 ENTRY_BYTES = 250
@@ -40,7 +40,7 @@ class Cache(Generic[V]):
         self._sweeper: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        """How many values it holds, expired ones included."""
+        """The number of values it holds, expired ones included."""
         return len(self._entries)
 
     def get(self, name: str) -> V | None:
@@ -78,7 +78,7 @@ class Cache(Generic[V]):
         return await asyncio.shield(self._loads.get(name) or self._start(name, load))
 
     async def reload(self, name: str, load: Callable[[], Awaitable[V]]) -> V:
-        """What a load returns that begins after this call. All who ask while another one runs share the next."""
+        """The result of a load that begins after this call. All callers during another load share the next one."""
         task = self._queued.get(name)
         if task is None and (running := self._loads.get(name)) is not None:
             task = self._queued[name] = _begin(self._load_after(running, name, load))
@@ -86,7 +86,7 @@ class Cache(Generic[V]):
         return await asyncio.shield(task or self._start(name, load))
 
     def forget(self, name: str) -> None:
-        """What is asked for from now on is loaded from now on: a load under way is for those alone who wait for it."""
+        """Drops the value. A load under way is used only by the callers that wait for it already."""
         self._drop(name)
         self._loads.pop(name, None)
 
@@ -142,6 +142,6 @@ def _begin(load: Coroutine[Any, Any, V]) -> asyncio.Task[V]:
 
 
 def _read_error(task: asyncio.Task[V]) -> None:
-    """Reads the outcome, so that asyncio does not report a failure nobody waited for any more."""
+    """Reads the outcome, so that asyncio does not report a failure of a task without a waiter."""
     if not task.cancelled():
         task.exception()

@@ -20,7 +20,7 @@ from service.storage.databases import ProjectDatabase
 Outcome = TypeVar("Outcome")
 # Called in the transaction of a write, with its database and with its outcome.
 Keep = Callable[[ProjectDatabase, Outcome], Awaitable[None]]
-# Of a part of what is hashed: so many bytes say how long it is.
+# Bytes of the length before each hashed part.
 LENGTH_BYTES = 8
 
 
@@ -53,7 +53,8 @@ class Idempotency:
     def identify(self, caller: ProjectCaller, key: str, asked: Sequence[bytes]) -> KeyedWrite:
         """The write that `caller` asks for under `key`; `asked` is its method, its path, its query string and its body."""
         principal, fingerprint = _principal(caller), self._hash(asked)
-        # Guests are strangers to each other. What one asked belongs to his key, so that nobody finds it who did not ask for it.
+        # Guests cannot be distinguished. A guest's key includes the request, so that only the same request finds its
+        # answer.
         whose = ("guest", fingerprint) if principal is None else (principal,)
         id_ = self._hash([part.encode() for part in (*whose, key)])
         return KeyedWrite(caller.project, id_, fingerprint)
@@ -83,7 +84,7 @@ class Idempotency:
         try:
             await work(keep)
         except ServiceError:
-            # Whatever it was that failed, the same write may have succeeded meanwhile, or in this very request.
+            # After any failure, the same write may have succeeded meanwhile, or in this very request.
             if (meanwhile := await self._find(write)) is not None:
                 return meanwhile
             raise
@@ -120,7 +121,7 @@ def _place(write: KeyedWrite) -> str:
 
 
 def _principal(caller: ProjectCaller) -> str | None:
-    """Whose keys they are; None for a guest, who cannot prove to be the one that came before."""
+    """The owner of the keys; None for a guest, who cannot prove to be the same one as before."""
     match caller:
         case UserCaller(user_id=user_id):
             return f"user/{user_id}"

@@ -1,6 +1,6 @@
-"""The lists that are read for each project, a few at a time.
+"""Reads lists, a few at a time for each project.
 
-Of each, relations are probed, then the page is asked for, then the total: one command at a time.
+For each list, relations are probed, then the page is read, then the total: one command at a time.
 """
 
 import time
@@ -33,7 +33,7 @@ SLOW_SECONDS = 0.1
 LIST_SECONDS = 2.0
 # Past this offset a window would save nothing.
 LARGEST_OFFSET = 10_000
-# What a total is.
+# The meaning of a total.
 TotalIs = Literal["exact", "estimated", "at_least"]
 EXACT: TotalIs = "exact"
 ESTIMATED: TotalIs = "estimated"
@@ -102,10 +102,9 @@ class Lists:
     async def find(
         self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str], whole: bool = False
     ) -> Row | None:
-        """The one record with this id, with what of `fields` the shape shows; None where the shape has no such record.
+        """The one record with this id, with the visible ones of `fields`; None if the shape has no such record.
 
-        The `whole` record has the fields that the shape does not show, too. What is not there, and what may not be seen,
-        are asked for in the same way.
+        The `whole` record has the hidden fields, too. A missing record and a hidden one take the same query.
         """
         match = replace(shape.match, filters=({"_id": id_}, *shape.match.filters))
         view = None if whole else shape.view
@@ -218,7 +217,7 @@ class Reading:
         return [row["_id"] for row in found]
 
     def _shown(self, query: BoundQuery, found: "_Page") -> Steps[list[Row]]:
-        """What is shown of each row; a view judges it by the rules of all fields."""
+        """The rows with their visible fields; a view judges each row by the rules of all fields."""
         rows = found.rows[: query.limit]
         if not query.expansions:
             shown = yield from show_rows(rows, show=self._show(query.collection), view=query.view)
@@ -230,7 +229,7 @@ class Reading:
         return (yield from attach(reply, query.expansions, show=self._show, **how))
 
     async def _count(self, query: BoundQuery, shown: int, *, is_last: bool) -> tuple[int | None, TotalIs | None]:
-        """How many match in all, and what that is, where it may be something else than exact."""
+        """The number of all matching records, and its meaning if it may be inexact."""
         if query.count is Count.NONE:
             return None, None
         if query.cursor is None:

@@ -1,6 +1,7 @@
-"""How much work may be under way for each project, or each provider, so that none takes all there is. No I/O.
+"""Bounds the work under way for each project, or each provider, so that none takes all capacity. No I/O.
 
-`Shares` bound each name for itself, where there is enough for many; `Turns` divide a few places among the names that wait.
+`Shares` bound each name for itself, where there is enough for many; `Turns` divide a few places among the names that
+wait.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from typing import Protocol
 from service.errors import Busy
 
 RETRY_AFTER_SECONDS = 1
-# How many names' paces are kept, and how much the newest piece of work counts in one.
+# The number of names whose paces are kept, and the weight of the newest piece of work in a pace.
 KEPT_PACES = 1_024
 NEWEST = 0.25
 
@@ -62,7 +63,7 @@ class Shares:
 
     async def _wait(self, name: str) -> None:
         queue = self._queues.setdefault(name, deque())
-        # Who has fewer places has more that wait: as much is taken in at once in either case.
+        # A name with fewer places may have more that wait: the sum is the same.
         if self._taken.get(name, 0) + len(queue) >= self.most + self.waiting:
             raise Busy(retry_after=RETRY_AFTER_SECONDS)
         loop = asyncio.get_running_loop()
@@ -121,9 +122,9 @@ def _refuse(turn: "asyncio.Future[None]", retry_after: int = RETRY_AFTER_SECONDS
 class Turns:
     """`places` pieces of work at once in all; `waiting` more wait, also in all. The names that wait take turns.
 
-    However many a name has waiting, a place goes to the next name after it, so nobody waits for more than one of each other
-    name's. When all wait that may, whoever has fewer waiting takes the place of the last of the name that has most; that
-    one is refused, with Busy. `async with turns.take(project.id):` holds a place.
+    A free place goes to the next name, so no request waits for more than one of each other name's. If the queue is
+    full, a newcomer of a name with fewer waiting takes the place of the last one of the name that has most; that one is
+    refused, with Busy. `async with turns.take(project.id):` holds a place.
     """
 
     __slots__ = ("_free", "_queues", "_waiting", "retry_after", "waiting")

@@ -29,9 +29,9 @@ _left: WeakSet[asyncio.Task[Any]] = WeakSet()
 
 
 async def run_in_steps(database: ProjectDatabase, steps: Steps[T]) -> T:
-    """The outcome of `steps`, which are work on what a project's database gave.
+    """The result of `steps`, which are work on records of a project's database.
 
-    Nothing else is done during one step. Raises Busy; Unavailable where nobody waits for the answer any more.
+    No other work is done during one step. Raises Busy; Unavailable if the client of the request is gone.
     """
     found = take_steps(steps, FIRST_SECONDS)
     while found is None:
@@ -44,7 +44,7 @@ async def run_in_steps(database: ProjectDatabase, steps: Steps[T]) -> T:
 
 
 async def judge(database: ProjectDatabase, tree: Tree, reading: Reading) -> bool:
-    """Whether the record that is read satisfies `tree`, which has no relations. Raises as `run_in_steps`."""
+    """True if the record that is read satisfies `tree`, which has no relations. Raises as `run_in_steps`."""
     return tree if isinstance(tree, bool) else await run_in_steps(database, judge_in_steps(tree, reading))
 
 

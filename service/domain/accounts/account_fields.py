@@ -32,7 +32,7 @@ TYPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def find_faults(fields: Mapping[str, Any], loc: Location) -> list[Violation]:
-    """What is wrong with the fields of TYPES among `fields`, which stand at `loc`."""
+    """The violations in the fields of TYPES among `fields`, which are at `loc`."""
     mistyped = [
         Violation((*loc, name), f"Must be {expected}", "type_error")
         for name, (fits, expected) in TYPES.items()

@@ -19,7 +19,7 @@ from service.query.shapes import USERS, Shape
 from service.rules.visible import VisibleUsers
 from service.storage.users import User
 
-# What is read of a user to be shown to somebody.
+# The fields that are read of a user for a list.
 ROW = (*USERS.listed, "updated_at", "roles")
 
 

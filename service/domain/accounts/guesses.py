@@ -26,8 +26,8 @@ class Guesses:
     async def judge(self, project: Project, email: str) -> AsyncIterator[None]:
         """Around the judging of one password, which ends with one of REFUSALS if it is wrong. Raises LimitExceeded.
 
-        A try is counted before it is judged, so that no number of them at once are too many, and given back if it was none.
-        An address that nobody has is counted, too.
+        A try is counted before it is judged, so that no number of concurrent tries passes the limit. It is refunded if
+        the password was right. Tries for an address without an account are counted, too.
         """
         if not project.settings.login_failures:
             yield

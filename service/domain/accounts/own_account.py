@@ -1,4 +1,4 @@
-"""What users do to their own accounts: another password, and the end of the account."""
+"""Changes that users make to their own accounts: another password, and the end of the account."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -32,7 +32,7 @@ class PasswordChange:
 
 @dataclass(frozen=True, slots=True)
 class _Present:
-    """Whose account it is, and how the user was recognized, as the new session says it: `auth_time` where it is not now."""
+    """The recognized account, and the claims of the new session: `amr`, and `auth_time` if it is not now."""
 
     credentials: Credentials
     amr: tuple[str, ...] = PASSWORD
@@ -70,7 +70,7 @@ class OwnAccount:
         )
 
     async def _recognize(self, caller: UserCaller, present: str | None, client: Client) -> _Present:
-        """By the `present` password, or as somebody who signed in just now and has none."""
+        """Recognizes the user by the `present` password, or by a recent sign-in if the account has none."""
         credentials = await caller.project.users.find_own_credentials(caller.user_id)
         if credentials is None or not caller.is_in_force(credentials.user):
             raise InvalidToken
@@ -80,7 +80,7 @@ class OwnAccount:
             await self._accounts.check_present(caller.project, credentials, present, client)
         if has_factors(caller.project.settings, credentials.state):
             return await self._with_factor(caller, credentials)
-        # Who would not be let in again keeps the password and the sessions.
+        # A user whose next sign-in would be refused keeps the password and the sessions.
         recognized = Recognized(caller.user_id, caller.version, PASSWORD, caller.sid)
         await self._sessions.admit(caller.project, recognized, client, credentials.state)
         return _Present(credentials)

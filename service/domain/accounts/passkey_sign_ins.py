@@ -15,7 +15,7 @@ from service.storage.passkeys import PasskeyHolder, find_holder, use_passkey
 
 
 class PasskeySignIns:
-    """Of those who have given no name."""
+    """Sign-ins by passkey of users that have given no name."""
 
     def __init__(self, accounts: Accounts, sessions: Sessions, pending: PendingSignIns, passkeys: Passkeys) -> None:
         self._accounts = accounts

@@ -40,7 +40,7 @@ def check_length(password: str, min_length: int, loc: Location = ("body", "passw
 
 
 def is_common(password: str) -> bool:
-    """Whether the list has it, in whatever case."""
+    """True if the list has it, in any case of letters."""
     return "\n" not in password and f"\n{password.casefold()}\n".encode() in _common()
 
 

@@ -40,7 +40,7 @@ class Passwords:
         ).decode()
 
     async def verify(self, password: str, stored: str, project_id: str = "") -> bool:
-        """Whether `password` is the one `stored` was made from; False, after as long, for what no hash can match.
+        """True if `password` is the one `stored` was made from. A text that no hash can match takes as long.
 
         `stored` of a provider's user is an e-mail address, not a hash. Raises Busy.
         """

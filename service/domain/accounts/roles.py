@@ -50,7 +50,7 @@ class Roles:
         among: frozenset[str] | None,
         client: Client,
     ) -> list[str]:
-        """The roles of a user afterwards. Of those to whom a project delegates roles, just those: they see no other.
+        """Replaces the roles of a user and returns them. Callers with delegated roles see and replace just those.
 
         Raises Invalid, UserNotFound, and Forbidden for a role that is not `among` the assignable ones.
         """

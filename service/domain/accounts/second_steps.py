@@ -114,7 +114,7 @@ class SecondSteps:
     async def _replace(
         self, caller: UserCaller, credentials: Credentials, client: Client, amr: tuple[str, ...]
     ) -> SignedIn:
-        """Who may not go on, or not yet, keeps the present session."""
+        """Replaces the session. A user whose new session is refused, or not yet allowed, keeps the present one."""
         project, state = caller.project, credentials.state
         recognized = Recognized(caller.user_id, caller.version, amr, caller.sid)
         await self._sessions.admit(project, recognized, client, state)

@@ -54,7 +54,7 @@ Violations = list[Violation]
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """What somebody signs up with, in the form and by the rules that `check_signup` knows."""
+    """The fields of a signup, in the form and by the rules that `check_signup` knows."""
 
     email: str
     password: str = field(repr=False)
@@ -70,7 +70,7 @@ class SignedIn:
 
 
 class Accounts:
-    """What users do with their own accounts."""
+    """Users' own accounts: signup, login, profile."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Accounts:
         return await self.sign_in(project, owner.user, client, owner.state)
 
     async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
-        """What files add to a profile that keeps the rules without them. Raises Invalid."""
+        """Checks the fields that files add to a profile that is valid without them. Raises Invalid."""
         violations = check_data(data)
         if isinstance(caller, PublishableKeyCaller):
             violations += await self._not_writable(caller.project, urls)
@@ -152,7 +152,7 @@ class Accounts:
             credentials = await project.users.find_credentials(email)
             if credentials is None and not project.settings.hides_accounts:
                 raise UserNotFound
-            # Nobody's password takes as long as a wrong one of somebody.
+            # Without an account the check takes as long as a wrong password.
             stored = credentials.password if credentials is not None else ""
             is_right = await self._passwords.verify(password, stored, project.id)
             if credentials is None or not is_right:
@@ -176,7 +176,7 @@ class Accounts:
     async def check_present(
         self, project: Project, credentials: Credentials, password: str | None, client: Client
     ) -> None:
-        """The password of somebody who is signed in. Raises WrongPassword, LimitExceeded, Busy."""
+        """Checks the password of a signed-in user. Raises WrongPassword, LimitExceeded, Busy."""
         if password is None:
             raise WrongPassword
         async with self._guesses.judge(project, credentials.user.email):
@@ -301,7 +301,7 @@ def _refuse_wrapped(data: Mapping[str, Any]) -> list[Violation]:
 
 
 def _comparable(email: Any) -> str:
-    """What to compare with the stored address; anything but text equals none."""
+    """The text to compare with the stored address; anything but text equals none."""
     return email.strip(" ").lower() if isinstance(email, str) else ""
 
 

@@ -18,7 +18,7 @@ class SessionAdministration:
         self._changes = changes
 
     async def list(self, project: Project, user_id: str) -> Sequence[Session]:
-        """Those that can still be used, the newest first. Raises UserNotFound."""
+        """The user's sessions that can still be used, the newest first. Raises UserNotFound."""
         user = await project.users.find_profile(user_id)
         if user is None:
             raise UserNotFound

@@ -73,7 +73,7 @@ class UserAdministration:
         """The new user. Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded where the project may mail no more today."""
         violations = _check_password(project, draft.password, draft.email)
         _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
-        # What is no hash matches no password; the specification keeps the address there for users of a provider.
+        # A text that is no hash matches no password; the specification keeps the address there for users of a provider.
         hashed = await self._hash(project, draft.password) or draft.email
         new = NewUser(draft.email, hashed, draft.data, state=draft.state)
         redirect_to = choose_redirect(project, None)

@@ -1,7 +1,7 @@
-"""What the secret key can do with aggregations: run one as it is sent, save one, run a saved one; and who else runs those.
+"""Aggregations for the secret key: run one as it is sent, save one, run a saved one; and the rules on other callers.
 
-A saved one is tried when it is saved, with a value in the place of each parameter. It is read anew each time that it is run,
-so what its collection has lost since is found then.
+A saved one is tried when it is saved, with a value in the place of each parameter. It is read again for each run, so
+fields that its collection has lost since are noticed then.
 """
 
 import json
@@ -44,7 +44,7 @@ PARTS = ("collection", AGGREGATE, "parameters", "run")
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A saved aggregation. `run` says who may run it besides the secret key: nobody, where it is None."""
+    """A saved aggregation. `run` is the rule for callers besides the secret key: without one, there are none."""
 
     name: str
     collection: str
@@ -79,7 +79,10 @@ class Aggregations:
         self._runs = AggregationRuns()
 
     async def run(self, caller: SecretKeyCaller, collection: str, body: Mapping[str, Any]) -> Rows:
-        """Of the documents of a collection, or of `users`. Raises Invalid, CollectionNotFound, and as `AggregationRuns.run`."""
+        """Runs an aggregation of a collection's documents, or of `users`.
+
+        Raises Invalid, CollectionNotFound, and as `AggregationRuns.run`.
+        """
         bound = await self._bind(caller, collection, body, BODY)
         return await self._run(caller.project, bound, seconds=AD_HOC_SECONDS, place=BODY)
 
@@ -101,7 +104,7 @@ class Aggregations:
         return saved
 
     async def check(self, caller: SecretKeyCaller, body: Mapping[str, Any]) -> None:
-        """Whether a definition could be saved. Raises as `save`."""
+        """Checks a definition without saving it. Raises as `save`."""
         filled, place = check_definition(body), (*BODY, AGGREGATE)
         await check_run_rule(self._access, caller.project, body.get("run"), (*BODY, "run"))
         bound = await self._bind(caller, body["collection"], filled, place)
@@ -144,7 +147,7 @@ class Aggregations:
     async def _explain(
         self, caller: ProjectCaller, definition: Definition, filling: Filling, invalid: Invalid
     ) -> Invalid | AggregationConflict:
-        """What is wrong with the values that were sent; or with the definition, where other values would not do either."""
+        """The faults in the values that were sent; or those in the definition, if other values would not help either."""
         try:
             body = Filling(sample_values(definition.kinds)).fill(definition.aggregate, (AGGREGATE,))
             await self._bind(caller, definition.collection, body, (AGGREGATE,))
@@ -171,7 +174,7 @@ def _file_columns(bound: BoundAggregation) -> list[str]:
 def check_definition(body: Mapping[str, Any]) -> dict[str, Any]:
     """The aggregation of a definition, with a value in the place of each parameter. Raises Invalid.
 
-    What it names is looked at by who knows the collection.
+    The caller, which knows the collection, checks its names.
     """
     _check_form(body)
     kinds = read_declared(body.get("parameters", {}), (*BODY, "parameters"))

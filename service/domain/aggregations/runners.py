@@ -1,4 +1,4 @@
-"""Who may run a saved aggregation besides the secret key: `"anyone"`, `"users"`, or a rule on who asks alone."""
+"""The callers of a saved aggregation besides the secret key: `"anyone"`, `"users"`, or a rule on the caller alone."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ async def check_run_rule(access: AccessControl, project: Project, rule: Any, pla
 
 
 async def allow_run(access: AccessControl, caller: ProjectCaller, rule: Any) -> None:
-    """Raises AggregationNotFound where nobody but the secret key may; Unauthorized and Forbidden by the rule."""
+    """Raises AggregationNotFound if only the secret key may run it; Unauthorized and Forbidden by the rule."""
     if isinstance(caller, SecretKeyCaller):
         return
     if rule is NOBODY:

@@ -47,7 +47,7 @@ class AggregationRuns:
                 raise QueryTooSlow(msg) from None
 
     async def check(self, database: ProjectDatabase, aggregation: BoundAggregation, *, place: Location) -> None:
-        """Whether MongoDB takes the command, of no records. Raises as `run`."""
+        """Has MongoDB check the command, on no records. Raises as `run`."""
         await self.run(database, replace(aggregation, match=NOTHING), seconds=WAIT_SECONDS, place=place)
 
 
@@ -65,6 +65,6 @@ async def _run(
     except AggregationTooLarge:
         if not is_rewritten(aggregation):
             raise
-        # What the rewrites group by may be more than what is asked for.
+        # The groups of a rewrite may be larger than those of the plain way.
         found = await fetch_by(PLAIN)
     return Rows(read_rows(found, aggregation), aggregation.limit)

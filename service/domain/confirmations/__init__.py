@@ -1,1 +1,1 @@
-"""What codes and links bring about."""
+"""The effects of codes and links."""

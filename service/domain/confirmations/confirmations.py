@@ -1,4 +1,4 @@
-"""What a code or a link is for, and what it brings about."""
+"""Finds the purpose of a code or a link, and carries it out."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """Another address: it is proven by a mail to it, and approved by one to the address in force, if that was proven.
 
-The flow of the new address is the change: `state.waits` says for whom it still waits, "new", "old" or both. The other flow, of
-the old address, names it in `state.of`. The old address is told in any case.
+The flow of the new address is the change: `state.waits` names the pending answers, "new", "old" or both. The other
+flow, of the old address, names it in `state.of`. The old address is notified in any case.
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class EmailChanges:
 
         async def write(database: ProjectDatabase) -> Ticket:
             ticket = await self._flows.store(draft, database)
-            # Nobody is told of what was asked for just now, or of what nobody was mailed for.
+            # A repeated request sends no second notice, nor does one without a mail.
             if ticket.flow_id != draft.ticket.flow_id or draft.taken is None:
                 return ticket
             await self._flows.void(user.id, database, project, purposes=(CHANGE,), keep=ticket.flow_id)

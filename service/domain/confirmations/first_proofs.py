@@ -20,8 +20,8 @@ BY_MAIL = Author(by="mail")
 def take_over(account: Account, password: str | None = None) -> AccountChange:
     """Proves the address, and sets the `password`, a hash.
 
-    Of an account that never had a proven address the password, the sessions, the factors and the identities go; of one whose
-    address a server has changed since, the password and the sessions.
+    An account that never had a proven address loses the password, the sessions, the factors and the identities; one
+    whose address a server has changed since, the password and the sessions.
     """
     if account.is_proven or not (account.has_password or account.factors or account.identities):
         return AccountChange(email_verified=True, password=password)
@@ -36,7 +36,7 @@ def take_over(account: Account, password: str | None = None) -> AccountChange:
 
 
 def asks_factor(settings: ProjectSettings, account: Account) -> bool:
-    """Whether a mail is not enough: the reader of the mails may have nothing but the mails."""
+    """True if a mail is not enough: the reader of the mails may have nothing but the mails."""
     return account.was_ever_proven and has_factors(settings, account.state)
 
 

@@ -11,9 +11,9 @@ from service.domain.flows.purposes import Flow
 from service.domain.projects.lookup import Project, Projects
 from service.errors import InvalidCode, ProjectNotFound
 
-# What a click on the page's button is enough for, and what takes a password.
+# The purposes for which a click on the page's button is enough, and those that need a password.
 CLICKED = (VERIFY, SIGN_IN, CHANGE)
-# Whoever has the old address is asked something else than whoever has the new one.
+# The owner of the old address is asked another question than the owner of the new one.
 APPROVAL = "approve_change"
 WITH_PASSWORD = (RESET, INVITE)
 
@@ -36,7 +36,7 @@ class Link:
 
 
 class Links:
-    """Of the mails of all projects."""
+    """The links in mails of all projects."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Links:
             raise InvalidCode from None
 
     async def asks_factor(self, link: Link) -> bool:
-        """Whether a password is not enough."""
+        """True if a password is not enough."""
         return link.takes_password and await self._resets.asks_factor(link.project, link.flow)
 
     async def asks_own_password(self, link: Link) -> bool:
-        """Whether the account loses its password unless the click comes with it."""
+        """True if the account loses its password unless the click comes with it."""
         return link.flow.purpose == VERIFY and await self._verification.asks_password(link.project, link.flow)
 
     async def follow(self, link: Link, new: NewSecret | None, ownership: Ownership) -> str | None:

@@ -63,7 +63,7 @@ class Resets:
         await self.finish(project, await self._flows.find_by_token(token, (RESET, INVITE), project), new)
 
     async def asks_factor(self, project: Project, flow: Flow) -> bool:
-        """Whether the flow's user has a second factor, without which there is no other password."""
+        """True if the flow's user has a second factor, without which the password cannot be reset."""
         account = await find_account(project.database, flow.user_id or "")
         return account is not None and asks_factor(project.settings, account)
 

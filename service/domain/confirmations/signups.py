@@ -18,7 +18,7 @@ from service.storage.users import User
 APART = "/signup"
 # A notice to who signs up a second time.
 EXISTS = "account_exists"
-# Of EMAIL_VERIFICATION: who signs up is not mailed.
+# The notice to a user that signs up a second time.
 UNASKED = "off"
 
 
@@ -31,12 +31,12 @@ class Registered:
 
 
 def must_prove(project: Project) -> bool:
-    """Whether a signup is no sign-in."""
+    """True if a signup is no sign-in."""
     return project.settings.email_verification == "required"
 
 
 class Signups:
-    """Who signs up is mailed."""
+    """Signups, with a mail to the new user."""
 
     def __init__(self, accounts: Accounts, flows: Flows) -> None:
         self._accounts = accounts
@@ -92,7 +92,10 @@ class Signups:
         locale: str | None,
         keep: Keep[Registered] | None,
     ) -> Registered:
-        """Mails who has the address that there is an account. What is hashed and stored is of no use to anybody."""
+        """Notifies the owner of the address that there is an account.
+
+        The hash and the flow are made for equal timing, and unused.
+        """
         project = caller.project
         purpose = Purpose(
             VERIFY,

@@ -1,4 +1,4 @@
-"""Whether an address is the user's: asked by mail, answered by the mail's code or link."""
+"""Proves that an address is the user's: by a mail, answered by its code or link."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -59,7 +59,7 @@ class Verification:
         return await self._flows.open(project, purpose)
 
     async def asks_password(self, project: Project, flow: Flow) -> bool:
-        """Whether a confirmation without the account's password takes that password away."""
+        """True if a confirmation without the account's password takes that password away."""
         account = await find_account(project.database, flow.user_id or "")
         return account is not None and account.has_password and not account.is_proven
 

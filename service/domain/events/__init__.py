@@ -1,1 +1,1 @@
-"""What happened to a project's users."""
+"""The events of a project's users."""

@@ -20,12 +20,12 @@ log = structlog.get_logger()
 
 EVERY_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
-# What could not be written by then is given up: nothing may be written any more to a project that was deleted.
+# Time after which an unwritten event is dropped: a deleted project must not be written to any more.
 KEEP = timedelta(seconds=20)
 
 
 class Journal:
-    """What this worker has to write."""
+    """The events that this worker has to write."""
 
     def __init__(self, projects: Projects) -> None:
         self._projects = projects

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-# Of the key that challenges are made with.
+# HKDF purpose of the key that challenges are made with.
 PURPOSE = "challenges of passkeys"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a page hands to its browser, as `publicKey`, and the flow with which it brings the answer."""
+    """The options that a page hands to its browser, as `publicKey`, and the flow with which it brings the answer."""
 
     flow_id: str
     options: dict[str, Any]
@@ -52,7 +52,10 @@ class Passkeys:
         return creation_options(party, owner, self._challenge(project, flow_id), existing)
 
     async def ask_to_use(self, project: Project, user_id: str | None, flow_id: str) -> dict[str, Any]:
-        """One of the user's passkeys; of anybody's where nobody knows yet who it is. Raises ConfigurationMissing."""
+        """Options for one of the user's passkeys; for any user's while the user is unknown.
+
+        Raises ConfigurationMissing.
+        """
         party, allowed = find_party(project), list[bytes]()
         if user_id is not None:
             allowed = [each.credential_id for each in await list_passkeys(project.database, user_id)]
@@ -66,7 +69,7 @@ class Passkeys:
 
     async def judge(self, project: Project, flow_id: str, holder: PasskeyHolder, answer: Assertion) -> Use:
         """Raises Refused, ConfigurationMissing."""
-        # A device may leave it out where it was told which passkeys would do.
+        # A device may leave it out if the options named the passkeys.
         if answer.user_handle is not None and answer.user_handle != holder.handle:
             raise Refused("another user")
         party, judge = find_party(project), await self._load()
@@ -74,7 +77,9 @@ class Passkeys:
         return use
 
     async def _load(self) -> "ModuleType":
-        """The judge, and fido2 with it, which takes a moment the first time: in a thread, so that nobody else waits."""
+        """The judge, and fido2 with it, which takes a moment the first time: in a thread, so that no other request
+        waits.
+        """
         if self._judge is None:
             self._judge = await asyncio.to_thread(import_module, "service.passkeys.verification")
         return self._judge

@@ -1,4 +1,4 @@
-"""What somebody brings as a second factor, and judging it: one function for each kind, one way for all of them."""
+"""Judges the proofs of a second factor: one function for each kind, one way for all of them."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -38,21 +38,21 @@ class TotpCode:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryCode:
-    """One of those that the user was told to keep."""
+    """One of the codes that the user was asked to keep."""
 
     code: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PasskeyAnswer:
-    """What a device signed, within the flow in which it was asked."""
+    """A device's signature, within the flow in which it was requested."""
 
     flow_id: str
     assertion: Assertion
 
 
 Proof = TotpCode | RecoveryCode | PasskeyAnswer
-# What is done with a proof, in the transaction that spends it.
+# Further writes in the transaction that spends a proof.
 Also = Callable[[ProjectDatabase], Awaitable[None]]
 
 
@@ -69,7 +69,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Who brings a proof, and from where; `locale` is that of a notice."""
+    """The user that brings a proof, and its client; `locale` is that of a notice."""
 
     project: Project
     user: User
@@ -182,5 +182,5 @@ class Proofs:
 
 
 def place_of_totp(project: Project, factor_id: str) -> str:
-    """Where a secret is sealed for, from its first hour on."""
+    """The context that a secret is sealed for, from its first hour on."""
     return f"{project.id}/totp/{factor_id}"

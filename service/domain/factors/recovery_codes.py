@@ -1,4 +1,4 @@
-"""Recovery codes, for whoever has lost the second factor: 120 random bits each, which nobody searches. Pure."""
+"""Recovery codes, for a user that lost the second factor: 120 random bits each, too many to search. Pure."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ def new_codes() -> list[str]:
 
 
 def hash_code(code: str) -> str:
-    """What is stored; the same however the code is grouped, and in small letters."""
+    """The stored digest; the same for any grouping of the code, and for small letters."""
     plain = code.replace("-", "").replace(" ", "").upper()
     return hashlib.sha256(plain.encode(errors="replace")).hexdigest()
 

@@ -25,17 +25,17 @@ def find_step(secret: str, code: str, moment: float) -> int | None:
     digits = code.replace(" ", "")
     if not FORM.fullmatch(digits):
         return None
-    # What cryptography calls insecure is SHA-1 by itself; RFC 6238 builds on its HMAC.
+    # cryptography calls SHA-1 by itself insecure; RFC 6238 builds on its HMAC.
     codes = HOTP(base64.b32decode(secret), DIGITS, SHA1())  # noqa: S303
     present = int(moment) // STEP_SECONDS
     around = range(present - STEPS_AROUND, present + STEPS_AROUND + 1)
-    # All are compared, so that how long it takes says nothing.
+    # All are compared, so that the time taken reveals nothing.
     found = [step for step in around if compare_digest(codes.generate(step), digits.encode())]
     return found[-1] if found else None
 
 
 def code_at(secret: str, moment: float) -> str:
-    """What an app shows then."""
+    """The code that an app shows at `moment`."""
     counter = int(moment) // STEP_SECONDS
     return HOTP(base64.b32decode(secret), DIGITS, SHA1()).generate(counter).decode()  # noqa: S303
 

@@ -1,1 +1,1 @@
-"""Flows: codes and links that are mailed to somebody, judged and spent."""
+"""Flows: mailed codes and links, judged and spent."""

@@ -1,4 +1,4 @@
-"""How often one account is mailed, and how many wrong codes it may have, over all its flows."""
+"""Limits of mails to one account, and of its wrong codes, over all its flows."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ async def count_mail(limits: Limits, project: Project, account: str) -> Sequence
     policies = [MAILS_AN_HOUR, MAILS_A_DAY, *([MAILS_OF_PROJECT] if project.settings.mail_limit else ())]
     for policy in policies:
         try:
-            # Whether an address is limited or not is not seen from how many commands there are.
+            # The number of commands must not reveal if an address is limited.
             wanted = REFUSED if is_refused else policy
             key = await limits.take_one(project, wanted, "" if wanted is MAILS_OF_PROJECT else account)
             taken += [] if is_refused else [key]

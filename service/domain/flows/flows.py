@@ -1,7 +1,7 @@
-"""Opening flows, judging their codes and tokens, spending them. What they are good for is decided by `confirmations`.
+"""Opens flows, judges their codes and tokens, spends them. `confirmations` decides their effect.
 
-Whoever asks for a mail is answered alike, whether or not the address is somebody's: for strangers a decoy is stored, which is
-like any other flow but has no mail.
+Every request for a mail gets the same answer, whether or not the address has an account: for strangers a decoy is
+stored, which is like any other flow but has no mail.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,7 +27,7 @@ from service.storage.flows import KEPT, QUEUED, FlowStore, new_record
 
 LINK_PATH = "/auth-collections/link"
 TRIES = 5
-# Within this time a second request for the same is answered as the first was, and mails nobody.
+# The time within which a second request for the same is answered as the first was, and sends no mail.
 SAME_MAIL = timedelta(seconds=60)
 
 
@@ -72,7 +72,7 @@ class Flows:
         return Draft(record | {"slot": slot, "slot_until": record["created_at"] + SAME_MAIL}, counted)
 
     async def store(self, draft: Draft, database: ProjectDatabase | None = None, *, is_first: bool = False) -> Ticket:
-        """Of the flow that there is now for the draft's address and purpose: of an earlier one, unless it `is_first`.
+        """Stores the draft and returns the flow of its address and purpose: an earlier one, unless it `is_first`.
 
         A part of the database's transaction, if it has one.
         """
@@ -87,11 +87,11 @@ class Flows:
         self._outbox.wake()
 
     async def discard(self, draft: Draft) -> None:
-        """Nobody is mailed."""
+        """Drops a draft without a mail."""
         await uncount(self._limits, draft.taken)
 
     def record(self, project: Project, purpose: Purpose, *, is_mailed: bool = True) -> Document:
-        """A flow to store. What is made for a stranger is made alike, and thrown away."""
+        """A flow to store. One for a stranger is made alike, and thrown away."""
         proofs, moment, account = new_proofs(), now(), name_account(self._key, project.id, purpose.to)
         kind = purpose.kind or purpose.name
         contents = self._contents(purpose, proofs, is_action=kind in ACTIONS)
@@ -119,7 +119,7 @@ class Flows:
         return Contents(purpose.to, proofs.code if purpose.has_code and is_action else "", link)
 
     def _secrets(self, purpose: Purpose, proofs: Proofs, contents: Contents) -> Document:
-        """A code that is not mailed is nobody's."""
+        """The digests of the proofs. A link's token counts only if the mail has a link."""
         found: Document = {
             "code": hash_code(self._key, proofs.flow_id, proofs.code),
             "left": TRIES,
@@ -182,7 +182,7 @@ class Flows:
         return self._read(record)
 
     async def spend(self, flow: Flow, database: ProjectDatabase) -> None:
-        """Once, as part of the database's transaction. Raises InvalidCode where somebody else did."""
+        """Spends a flow once, as part of the database's transaction. Raises InvalidCode if another request did."""
         if not await self._store.spend(flow.id, now(), database.session):
             raise InvalidCode
 
@@ -203,7 +203,7 @@ class Flows:
         purposes: Collection[str] = ACTIONS,
         keep: str = "",
     ) -> None:
-        """Whatever else the user was mailed a code or a link for is good for nothing from now on; notices stay."""
+        """Voids the other mailed codes and links of the user; notices stay."""
         match: Document = {"user_id": user_id, "project_id": project.id, "purpose": {"$in": list(purposes)}}
         match |= {"_id": {"$ne": keep}} if keep else {}
         await self._store.void(database, match)

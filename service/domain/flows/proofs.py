@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 CODE_DIGITS = 6
 TOKEN_BYTES = 32
-# How the token of a link and the code of a sign-in look; what looks otherwise is not looked for.
+# Maximum length of a link's token and of a sign-in's code; longer ones are not looked up.
 MAX_TOKEN = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What one mail carries."""
+    """The proofs of one mail."""
 
     flow_id: str
     code: str = field(repr=False)
@@ -36,7 +36,7 @@ def hash_code(key: bytes, flow_id: str, code: str) -> str:
 
 
 def name_account(key: bytes, project_id: str, email: str) -> str:
-    """Whose mails and mistakes are counted together, without the address."""
+    """The name under which an account's mails and mistakes are counted, without the address."""
     return _mac(key, f"account/{project_id}/{email}")[:32]
 
 

@@ -1,4 +1,4 @@
-"""What flows are for, and what is said of them to whoever asked and to whoever brings their codes."""
+"""The purposes of flows, and the information for the client that asks and for the one that brings a code."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,10 +10,11 @@ from service.storage.client import Document
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What somebody is to be mailed for. Without a `user_id` nobody is there, and nobody is mailed unless `is_open`.
+    """The purpose of a mail. Without a `user_id` there is no account, and no mail unless `is_open`.
 
-    `to` is who is mailed, `kind` the mail where it is not named as the purpose is; a notice has neither code nor link. Of
-    two within a minute, to one address and for one purpose, the second is the first; `apart` keeps others apart from these.
+    `to` is the address, `kind` the mail if its name differs from the purpose; a notice has neither code nor link. Of
+    two within a minute, to one address and for one purpose, the second is the first; `apart` keeps others apart from
+    these.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Purpose:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What whoever asked is given: with the code of the mail it is good until then."""
+    """The client's part of a flow: with the code of the mail it is good until then."""
 
     flow_id: str
     expires_at: datetime

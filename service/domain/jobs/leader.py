@@ -18,11 +18,11 @@ class Leader:
 
     @property
     def is_leading(self) -> bool:
-        """Whether no other process can have the lease: this one counts from before it asked."""
+        """True while no other process can have the lease: this one counts from before its request."""
         return monotonic() < self._until
 
     async def renew(self) -> None:
-        """Takes or keeps the lease, if nobody else has it. Raises Unavailable; then it runs out."""
+        """Takes or keeps the lease, unless another process has it. Raises Unavailable; then it runs out."""
         asked_at = monotonic()
         self._until = asked_at + LEASE_SECONDS if await self._leases.take(NAME, self._holder) else 0.0
 

@@ -17,17 +17,17 @@ log = structlog.get_logger()
 # A job that failed runs again after one second, then two, and so on up to a minute.
 FIRST_BACKOFF_SECONDS = 1.0
 LONGEST_BACKOFF_SECONDS = 60.0
-# How often a process looks whether it still leads while a job for the whole deployment runs.
+# Seconds between two checks that this process still leads, while a job for the whole deployment runs.
 LOOK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work to run every so many seconds, the first time after `delay`; without `every` until it has succeeded once.
+    """Work to run every `every` seconds, the first time after `delay`; without `every` until it has succeeded once.
 
-    `run` may be cancelled at any moment and run again. What is `for_deployment` runs in the leading process only. A job that
-    `only_reads` runs also where nothing may be written.
+    `run` may be cancelled at any moment and run again. A job that is `for_deployment` runs in the leading process only.
+    One that `only_reads` also runs while writing is forbidden.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Jobs:
         JOB_LAST_SUCCESS.labels(job.name).set_to_current_time()
 
     async def _run_while_leading(self, job: Job) -> bool:
-        """Whether the job ran to its end. It is cancelled when another process may have taken the lead."""
+        """True if the job ran to its end. It is cancelled when another process may have taken the lead."""
         if not self._leader.is_leading:
             return False
         task = asyncio.create_task(_await(job.run), name=f"background: {job.name}")
@@ -114,7 +114,7 @@ def backoff(failures: int) -> float:
 
 
 def _is_ending() -> bool:
-    """Whether this task is cancelled; else a CancelledError is one that a job let out."""
+    """True if this task is cancelled; otherwise a CancelledError comes from a job."""
     task = asyncio.current_task()
     return task is not None and bool(task.cancelling())
 

@@ -1,4 +1,4 @@
-"""What a mail is made from, sealed beside its flow until SMTP has taken it."""
+"""The contents of a mail, sealed beside its flow until SMTP has taken it."""
 
 import json
 from dataclasses import asdict, dataclass, field

@@ -99,7 +99,7 @@ class Outbox:
         return True
 
     async def _begin(self) -> bool:
-        """Whether a mail was claimed."""
+        """Claims a mail and starts its delivery; False if there is none."""
         moment = now()
         until = moment + timedelta(seconds=self._timing.lease)
         flow = await self._store.claim(moment, until, without=self._unavailable())
@@ -135,7 +135,7 @@ class Outbox:
         return full | self._paused.keys() | (slow if crowd else set())
 
     async def _finish(self, flow: Document) -> None:
-        """One try. Whatever goes wrong here is tried again after the lease."""
+        """One try. After any failure the mail is tried again at the end of the lease."""
         try:
             await self._try(flow)
         except ServiceError as error:

@@ -9,7 +9,7 @@ from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError
 from service.mail.servers import MailServer, read_sender, read_server
 
-# How long a code and a link live, from the moment on at which SMTP took the mail.
+# The life of a code and a link, from the moment on at which SMTP took the mail.
 LIFE = {
     "sign_in": timedelta(minutes=10),
     "verify_email": timedelta(hours=24),
@@ -18,7 +18,7 @@ LIFE = {
     "invite": timedelta(days=7),
 }
 NOTICE_LIFE = timedelta(hours=24)
-# After so long nobody waits for it any more.
+# The age at which a mail is given up.
 GIVE_UP = {"sign_in": timedelta(minutes=30)}
 USUAL_GIVE_UP = timedelta(hours=72)
 
