@@ -1,4 +1,4 @@
-"""What an author of rules should know: indexes that serve a read rule, and rules that mean more than they seem. Pure."""
+"""Advice for an author of rules: indexes that serve a read rule, and rules that mean more than they seem. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -11,7 +11,10 @@ from service.rules.templates import NOW, Values, bind, targets_of, variables_of
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What must be known to bind the rules of a collection: sets, and whether it is the moment. `conditions` counts theirs."""
+    """The facts needed to bind the rules of a collection: names of sets, and the present time if `moment`.
+
+    `conditions` counts theirs.
+    """
 
     sets: tuple[str, ...]
     moment: bool
@@ -29,7 +32,7 @@ class CompiledRules:
     _needs: dict[str, Needs] = field(default_factory=dict)
 
     def needs_of(self, name: str, rules: CollectionRules) -> Needs:
-        """Of the rules of the collection of that name, which are looked through once."""
+        """The needs of the rules of the collection of that name, found once."""
         if name not in self._needs:
             self._needs[name] = read_needs(rules, self.rules)
         return self._needs[name]

@@ -44,9 +44,9 @@ LIMITS = WhereLimits(
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a rule may name: the fields of `shape`, and the variables, each with the kind of its values.
+    """The names that a rule may use: the fields of `shape`, and the variables, each with the kind of its values.
 
-    `target` says for a relation which declared collection, or `users`, it leads to.
+    `target` gives the declared collection, or `users`, that a relation leads to.
     """
 
     shape: Shape | None
@@ -60,7 +60,7 @@ def scope_of(
     shapes: Mapping[str, Shape],
     targets: Mapping[str, Mapping[str, str]],
 ) -> Scope:
-    """What a rule of `collection` may name; without one, the variables alone."""
+    """The scope of a rule of `collection`; without one, the variables alone."""
     if collection is None:
         return Scope(None, variables)
     own = targets.get(collection, {})

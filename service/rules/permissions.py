@@ -1,4 +1,4 @@
-"""What one caller may do with the records of one collection: its rules, with the caller's values put in. Pure.
+"""The permissions of one caller on the records of one collection: its rules, with the caller's values put in. Pure.
 
 A record is judged as it is stored, `{_id, data, created_at, updated_at, ...}`. Trees may hold relations, which the
 caller settles first with MongoDB; see `domain/access/relations`.
@@ -43,7 +43,7 @@ class Permissions:
 
     @cached_property
     def match(self) -> Match:
-        """What a record must satisfy to be read, in as many parts as it has, for each is served by indexes of its own."""
+        """The condition on readable records. Its parts stay apart, for each is served by indexes of its own."""
         tree = self.read
         return Match(trees=() if tree is True else tree.parts if isinstance(tree, All) else (tree,))
 
@@ -57,7 +57,7 @@ class Permissions:
 
     @cached_property
     def transitions(self) -> tuple[tuple[Tree, Tree], ...]:
-        """What the record must be before an update, and after it; those that can never hold are left out."""
+        """Pairs of conditions on the record before an update, and after it; those that can never hold are left out."""
         bound = ((bind(each.before, self._values), bind(each.after, self._values)) for each in self._rules.updates)
         return tuple(pair for pair in bound if False not in pair)
 
@@ -89,11 +89,11 @@ class Permissions:
 
     @property
     def has_field_rules(self) -> bool:
-        """Whether the rules say of a field who may read it."""
+        """True if a field has a read rule of its own."""
         return any(rules.read is not None for rules in self._rules.fields.values())
 
     def guard(self, path: str) -> Tree:
-        """Of which records the field at a MongoDB path may be read, once the record may be."""
+        """The condition on readable records under which the field at a MongoDB path may be read."""
         name = path if path == "email" else top_level(path)
         if name is None:
             return True
@@ -118,7 +118,7 @@ class Permissions:
         }
 
     def is_fixed(self, name: str) -> bool:
-        """Whether the caller cannot write the field of a record that is there."""
+        """True if the caller can never write the field of a stored record."""
         rules = self.field(name)
         return rules.write in (SERVER, CREATE) or rules.set_to is not None
 
@@ -158,25 +158,27 @@ class Permissions:
         return view
 
     def update_condition(self, new: Mapping[str, Any], *, whole: bool = False) -> Tree:
-        """What the stored record must satisfy for `new` to be written: fields of `data`, or all of it, if it is the `whole`."""
+        """The condition on the stored record for writing `new`: fields of `data`, or all of it, if it is the `whole`."""
         allowed = any_of(all_of(pair) for pair in self.residues(new, whole=whole))
         return all_of((self.read, allowed, *(self.write_condition(name, value) for name, value in new.items())))
 
     def residues(self, new: Mapping[str, Any], *, whole: bool) -> list[tuple[Tree, Tree]]:
-        """The transitions, with what `after` says of fields that are sent decided.
+        """The transitions, with the conditions of `after` on sent fields decided.
 
-        What it says of fields that stay is left for the stored record, so that one command judges both images.
+        Those on fields that stay are left for the stored record, so that one command judges both images.
         """
         image = Reading({"data": new})
         return [(before, residue(after, image, new, whole=whole)) for before, after in self.transitions]
 
     def judges_result_of(self, names: Container[str]) -> bool:
-        """Whether an update is judged by what the fields of these names are afterwards."""
+        """True if an update is judged by the new values of these fields."""
         looked_at = (leaf for _, after in self.transitions for leaf in leaves(after))
         return any(_field_of(leaf) in names for leaf in looked_at)
 
     def write_condition(self, name: str, value: Any) -> Tree:
-        """What the stored record must satisfy so that a field may be sent: its rule, or that it is `value` for all to see."""
+        """The condition on the stored record for sending a field: its rule, or that it visibly has this `value`
+        already.
+        """
         rule = self.write_rule(name)
         if rule is True or value is None:
             return rule
@@ -188,12 +190,14 @@ class Permissions:
 
     @cached_property
     def keeps_fields(self) -> bool:
-        """Whether there may be fields that the caller cannot write or see, and so must not lose by leaving them out."""
+        """True if there may be fields that the caller cannot write or see: a new `data` without them must not remove
+        them.
+        """
         written = (name for name, rules in self._rules.fields.items() if rules.write is not None or rules.set_to)
         return bool(self.readable) or any(self.is_fixed(name) or self.write_rule(name) is not True for name in written)
 
     def shows(self, name: str, reading: Reading) -> bool:
-        """Whether the caller may read a field of a record that he may read."""
+        """True if the caller may read a field of a readable record."""
         return name not in self.readable or compile_tree(self.readable[name])(reading)
 
     def user_id(self) -> str | None:

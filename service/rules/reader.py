@@ -18,9 +18,9 @@ from service.schema.values import Kind
 
 @dataclass(slots=True)
 class RulesReader:
-    """What is known while a document is read.
+    """The state of reading a rules document.
 
-    A document that `is_new` is held to bounds that documents saved earlier may exceed, and go on.
+    A document that `is_new` must keep bounds that documents saved earlier may exceed.
     """
 
     shapes: Mapping[str, Shape]
@@ -76,7 +76,7 @@ def check_chains(reader: RulesReader, rules: Rules) -> Steps[None]:
 
 
 def _depth(targets: set[str], needs: Mapping[str, set[str]], passed: set[str]) -> int:
-    """How many rules in a row are needed; more than are allowed where one needs itself."""
+    """The longest chain of rules that need each other; more than allowed if one needs itself."""
     if targets & passed or len(passed) > MAX_CAN_DEPTH + 1:
         return MAX_CAN_DEPTH + 1
     return max((1 + _depth(needs.get(each, set()), needs, passed | {each}) for each in targets), default=0)

@@ -20,7 +20,8 @@ USERS: Final = "users"
 
 @dataclass(frozen=True, slots=True)
 class FieldRules:
-    """Who may read a field, and who may write it: nobody but the secret key (`server`), its creator once, or by a rule.
+    """The readers and writers of a field: only the secret key (`server`), its creator once, or callers that pass a
+    rule.
 
     None means that the rules of the whole record decide. `set_to` is the variable that the service writes at creation.
     """
@@ -33,7 +34,7 @@ class FieldRules:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What an update needs of the record as it is, and of the record as it becomes."""
+    """The conditions of an update on the record as it is, and on the record as it becomes."""
 
     before: Tree
     after: Tree
@@ -41,7 +42,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class CollectionRules:
-    """The rules of one collection, or of users. What is not allowed is false."""
+    """The rules of one collection, or of users. An action without a rule is false."""
 
     read: Tree = False
     create: Tree = False
@@ -129,7 +130,7 @@ class Rules:
 
     @property
     def exist(self) -> bool:
-        """Whether the project has rules: collections without any are then hidden, instead of asking for an API key."""
+        """True if the project has rules: collections without any are then hidden, instead of asking for an API key."""
         return bool(self.collections) or self.users is not None
 
     def of(self, collection: str) -> CollectionRules | None:

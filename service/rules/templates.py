@@ -1,7 +1,7 @@
-"""Rules as they are kept in memory: trees whose leaves may hold variables; and the values put in, for one caller. Pure.
+"""Rules in memory: trees whose leaves may hold variables; and the values put in, for one caller. Pure.
 
-What a variable leaves unknown is false, also where the rule says `not`: negation stands at the leaves already, so a leaf
-that cannot be judged becomes false whatever it was.
+A leaf with an unknown variable is false, also under `not`: negation was moved to the leaves already, so a leaf that
+cannot be judged becomes false, negated or not.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ EVERY_RECORD = replace(NO_RECORD, negated=True)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A value that is known when somebody asks: `user.id`, `user.data.plan`, `sets.my_teams`, `now` and a shift of it."""
+    """A value known at the time of a request: `user.id`, `user.data.plan`, `sets.my_teams`, `now` and a shift of it."""
 
     name: str
     shift: timedelta = timedelta()
@@ -52,7 +52,7 @@ class Audience(Node):
 
 @dataclass(frozen=True, slots=True)
 class Can(Node):
-    """Whether the caller may read the record that `local` names, of the declared collection `target` or of `users`."""
+    """True if the caller may read the record that `local` names, of the declared collection `target` or of `users`."""
 
     local: str
     target: str
@@ -61,7 +61,7 @@ class Can(Node):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What the variables are for one caller at one moment. A name that is not there is unknown.
+    """The values of variables for one caller at one moment. A missing name is unknown.
 
     `readable` gives the MongoDB collection behind a declared one, and the bound read rule of its records.
     """

@@ -1,7 +1,8 @@
-"""The records of a collection as one caller may see them, in the form that queries go by. Pure.
+"""The records of a collection as one caller may see them, in the form that queries use. Pure.
 
-What a caller may not read has no name: it answers as what does not exist. In collections that is a refusal. In users, whose
-data is free-form, any name may be asked for, so a hidden field behaves as one that no user has.
+A field that the caller may not read has no name: it is answered as a field that does not exist. In collections that is
+a refusal. In users, whose data is free-form, any name may be queried, so a hidden field behaves as one that no user
+has.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -100,7 +101,7 @@ class VisibleUsers:
 
 
 def see_shape(shape: Shape, permissions: Permissions) -> Shape:
-    """The shape as somebody with these permissions sees it."""
+    """The part of the shape that these permissions let a caller see."""
     if isinstance(shape, DocumentShape):
         return VisibleDocuments(shape, permissions)
     return VisibleUsers(PROFILES, permissions)

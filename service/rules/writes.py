@@ -1,4 +1,4 @@
-"""What rules demand of a write before MongoDB is asked: which fields the caller may write, and of both images. Pure."""
+"""The demands of rules on a write before MongoDB is asked: the fields the caller may write, and both images. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def creation_data(permissions: Permissions, data: Data) -> dict[str, Any]:
 
 
 def creation_condition(permissions: Permissions, sent: Iterable[str]) -> Tree:
-    """What the completed record must satisfy to be created."""
+    """The condition on the completed record for its creation."""
     return all_of((permissions.create, *(permissions.write_rule(name) for name in sent)))
 
 
@@ -55,7 +55,8 @@ def guard_change(permissions: Permissions, changes: Data) -> GuardedChange:
 
 
 def guard_operations(permissions: Permissions, operations: Operations) -> Tree:
-    """What the stored record must satisfy for operators, which compute from it: that the caller may read and write there.
+    """The condition on the stored record for operators, which compute from it: the caller may read and write their
+    fields.
 
     Raises Invalid for a field that the caller cannot write.
     """

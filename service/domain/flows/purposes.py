@@ -12,9 +12,8 @@ from service.storage.client import Document
 class Purpose:
     """The purpose of a mail. Without a `user_id` there is no account, and no mail unless `is_open`.
 
-    `to` is the address, `kind` the mail if its name differs from the purpose; a notice has neither code nor link. Of
-    two within a minute, to one address and for one purpose, the second is the first; `apart` keeps others apart from
-    these.
+    `to` is the address, `kind` the mail if its name differs from the purpose; a notice has neither code nor link. A second
+    flow within a minute, to one address and for one purpose, is the first; `apart` distinguishes others from these.
     """
 
     name: str
