@@ -1,4 +1,4 @@
-"""What a reader follows from a page is there: links, routes, commands. `scripts/docs --check` holds the tables."""
+"""The targets in the pages exist: links, routes, commands. `scripts/docs --check` holds the tables."""
 
 import re
 from pathlib import Path

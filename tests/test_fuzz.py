@@ -1,6 +1,6 @@
-"""Requests that nobody would think of, made of good ones to every route: the service never fails, and goes on.
+"""Unexpected requests, made of good ones to every route: the service never fails, and goes on.
 
-The short form runs with every test; `scripts/fuzz` runs as many as it is told. Both are seeded and end by themselves.
+The short form runs with every test; `scripts/fuzz` runs any number. Both are seeded and end by themselves.
 """
 
 import json
@@ -35,12 +35,12 @@ from tests.threats.conftest import INTERNALS
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "600"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261120"))
-# What requests made, changed or deleted is set right after so many.
+# Requests after which the records they made, changed or deleted are restored.
 SET_RIGHT_EVERY = 100
 TOLD_EVERY = 10_000
 ORIGIN = "https://app.example"
 CODE = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
-# A provider whom nobody calls: no state that is made up leads to it.
+# A provider that is never called: no invented state leads to it.
 COMPLETE, AUTHORIZE = "https://app.example/done", "https://provider.example/authorize"
 SETTINGS = {
     "CORS_ORIGINS": ORIGIN,
@@ -56,7 +56,7 @@ SETTINGS = {
     "REFRESH_LIMIT": "0",
     "WEBAUTHN_RP_ID": "localhost",
 }
-# What refuses a change says with what it does not go together.
+# A refused change names the parts it conflicts with.
 MORE = {
     SchemaConflict.code: {"conflicts"},
     RuleTestsFailed.code: {"failed"},
@@ -66,8 +66,8 @@ MORE = {
     FactorRequired.code: {"flow_id", "methods", "expires_in"},
     EnrolmentRequired.code: {"flow_id"},
 }
-# The tests' service has no token for metrics and shows no mailbox; a code and a mail to send again are good once. A request
-# that opens no WebSocket is told to.
+# The tests' service has no token for metrics and shows no mailbox; a code and a mail to send again are good once. A
+# request that opens no WebSocket is refused.
 NEVER_GOOD = {
     "/realtime",
     *("/metrics", "/mailbox", "/mailbox/messages", "/mailbox/{asset}"),
@@ -78,7 +78,7 @@ NEVER_GOOD = {
     "POST /auth-collections/auth-idp-redirect/{project_id}/{provider}",
     # The code of a link cannot be made up, nor the id of an identity.
     *("/auth-collections/user/identities/confirm", "/auth-collections/user/identities/{id}"),
-    # Nobody here has a second factor, or is to have one.
+    # No user here has a second factor, or is to have one.
     *("/auth-collections/login-factor", "/auth-collections/user/factors/totp/{id}/confirm"),
     *("/auth-collections/login-factor/options", "/auth-collections/login-passkey"),
     "/auth-collections/user/factors/passkey",
@@ -154,7 +154,7 @@ class Target:
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """Who runs the long form sees its figures, and errors if there are any, not a line for each request."""
+    """The long form prints its figures, and errors if there are any, not a line for each request."""
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     yield
@@ -201,7 +201,7 @@ async def test_what_is_made_odd_was_good(target: Target) -> None:
 
 
 def faults(case: Case, answer: Answer) -> list[str]:
-    """What is wrong with an answer, whatever was asked."""
+    """The faults of an answer to any request."""
     if case.leaves and answer.status == 0:
         return []
     headers, values = answer.headers, "\n".join(answer.headers.values())
@@ -221,7 +221,7 @@ def faults(case: Case, answer: Answer) -> list[str]:
 
 
 def _is_page(case: Case, answer: Answer) -> bool:
-    """What people are shown who follow the link of a mail."""
+    """True for the page that a mail's link leads to."""
     is_html = answer.headers.get("content-type", "").startswith("text/html")
     return case.endpoint[1] == "/auth-collections/link" and is_html
 

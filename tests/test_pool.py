@@ -10,7 +10,7 @@ from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.pool import RESTING, Pool
 
-# What leads out of the services; what is under way is not remembered.
+# Objects that lead out of the services; tasks under way are no memory.
 OUTSIDE = (type, ModuleType, FunctionType, asyncio.AbstractEventLoop, asyncio.Future)
 
 
@@ -25,7 +25,9 @@ def reachable(root: object) -> Iterator[object]:
 
 
 async def use(api: Api) -> None:
-    """What is remembered: the project, its rules, a collection, a token with the facts and sets of its user, and limits."""
+    """Fills the memories: the project, its rules, a collection, a token with the facts and sets of its user, and
+    limits.
+    """
     token = (await api.signup()).json()["access_token"]
     named = {"name": "notes", "schema": {"by_id": {"type": "reference", "collection": "users"}}}
     assert (await api.request("POST", "/api/collections", json=named)).status_code == 201
@@ -45,7 +47,7 @@ def indexes(api: Api) -> dict[str, list[str]]:
 
 
 async def test_what_a_test_left_is_gone(pool: Pool, maker: MakeApi, services: Services) -> None:
-    # Of a project that was, something else may know the name.
+    # The name of an earlier project may be known elsewhere.
     others = list(pool.free)
     pool.free.clear()
     fresh = await maker(SIGNUP_LIMIT="5")
@@ -56,7 +58,7 @@ async def test_what_a_test_left_is_gone(pool: Pool, maker: MakeApi, services: Se
     altered.database["users"].drop_index("created_at")
     assert remembered(services, fresh)
     pool.empty()
-    # What is under way is over soon, and is no memory.
+    # Work under way is over soon, and is no memory.
     deadline = time.monotonic() + 30
     while found := remembered(services, fresh):
         assert time.monotonic() < deadline, found[:5]

@@ -1,4 +1,4 @@
-"""What the tests start: a failure leaves no process behind, and nobody waits for ever."""
+"""The processes that tests start: a failure leaves none behind, and no wait lasts for ever."""
 
 import os
 import signal

@@ -20,7 +20,7 @@ from faults.commands import Shell, await_ready, free_port, serving
 from faults.starts import NOWHERE
 from service.cli.demo import DEMO_PASSWORD
 
-# A server that looks after a deletion for two seconds instead of the half minute in which somebody may still write.
+# A server that looks after a deletion for two seconds instead of the half minute in which late writes may come.
 IMPATIENT = """
 from service.domain.projects import deletion
 deletion.QUIET_SECONDS = 2.0
@@ -134,7 +134,7 @@ def test_n16_a_deletion_asks_at_a_terminal_for_the_id(shell: Shell) -> None:
 
 
 def delete_at_terminal(shell: Shell, answer: str) -> tuple[int, str]:
-    """The exit status of the command, and what it wrote, when somebody types `answer`."""
+    """The exit status of the command, and its output, after a person typed `answer`."""
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "service", "project", "delete", "p"]
     try:
@@ -158,7 +158,7 @@ def test_n16_without_a_terminal_a_deletion_needs_yes(shell: Shell) -> None:
 
 
 def test_n5_an_interrupted_deletion_is_finished_by_the_next_server(shell: Shell, mongo: MongoClient[Any]) -> None:
-    """What is left when the command ends right after its first write; meanwhile the id is taken."""
+    """The state after a command that ended right after its first write; meanwhile the id is taken."""
     key = shell.json("project", "create", "P", "--id", "p")["api_key"]
     prefix = shell.environment["DATABASE_PREFIX"]
     mongo[f"{prefix}system"]["projects"].update_one({"_id": "p"}, {"$set": {"deleting": datetime.now(UTC)}})

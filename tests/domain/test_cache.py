@@ -74,7 +74,7 @@ async def test_a_cache_of_bytes_has_room_for_so_many_and_always_for_the_newest()
     assert remembered(recent) == ["a", "b", "c"]
     recent.put("d", b"x" * 400)
     assert remembered(recent) == ["b", "c", "d"]
-    # What is put in the place of another one takes its room, not more.
+    # A replacement takes the room of the value before it, not more.
     for _ in range(5):
         recent.put("d", b"x" * 390)
     assert remembered(recent) == ["b", "c", "d"]

@@ -1,4 +1,4 @@
-"""Long work on the event loop: in steps, by turns of projects, and no longer than somebody waits for it."""
+"""Long work on the event loop: in steps, by turns of projects, and no longer than its client waits."""
 
 import asyncio
 import time

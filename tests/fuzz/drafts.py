@@ -85,20 +85,20 @@ ENDING = {"/auth-collections/users/{id}/password", "/auth-collections/users/{id}
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody whose sessions may end: one to ask with, one to step up from, one to end and one to refresh."""
+    """A user whose sessions may end: one to ask with, one to step up from, one to end and one to refresh."""
 
     token: str = ""
     stepping: str = ""
     other_sid: str = ""
     refresh_token: str = ""
-    # Of two more users: one whose password changes, one who goes.
+    # Two more users: one whose password changes, and one that is deleted.
     changing: str = ""
     leaving: str = ""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What is really there to be asked for."""
+    """The real records that requests may name."""
 
     key: str
     token: str
@@ -177,7 +177,7 @@ def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
     return ""
 
 
-# What needs no body.
+# Endpoints that need no body.
 UNSAID = ("/retry", "/recovery-codes", "factors/passkey/options", "step-up/options", "login-passkey/options")
 
 
@@ -319,7 +319,7 @@ def _aggregation(path: str, chance: random.Random) -> Any:
 
 
 def _access_content(path: str, scene: Scene) -> Any:
-    """What is sent to say who may do what, and to let somebody do it; None for a document."""
+    """The body of a request about rules, explanations or signed files; None for a document."""
     match path:
         case "/api/rules":
             return deepcopy(RULES)

@@ -16,7 +16,7 @@ BOUNDARY = b"fuzz-boundary"
 
 @dataclass(frozen=True)
 class Case:
-    """What is sent. The body comes in `pieces`, and after them the client leaves if it `leaves`."""
+    """One request. The body comes in `pieces`, and after them the client leaves if it `leaves`."""
 
     endpoint: tuple[str, str]
     method: str

@@ -1,4 +1,4 @@
-"""What is done to a good request. Each takes the draft and chance, and changes one thing."""
+"""Changes to a good request. Each takes the draft and chance, and changes one thing."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Values that nobody expects, drawn from a seeded source of chance."""
+"""Unexpected values, drawn from a seeded source of chance."""
 
 import random
 from typing import Any
@@ -72,7 +72,7 @@ def name(chance: random.Random) -> str:
 
 
 def value(chance: random.Random, depth: int = 0) -> Any:
-    """Whatever JSON can hold, and what Python writes as JSON though it is none."""
+    """Any JSON value, and Python values that its encoder writes although they are no JSON."""
     kind = chance.randrange(8 if depth < 3 else 5)
     if kind == 5:
         return [value(chance, depth + 1) for _ in range(chance.randrange(4))]

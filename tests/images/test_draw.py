@@ -1,4 +1,4 @@
-"""What is drawn of images of every kind, in this process; and in one of its own what is refused, within its limits."""
+"""Draws images of every kind in this process; and in a process of its own the refused ones, within its limits."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""What a real browser makes of uploaded files: images are shown, and a script in one runs nowhere."""
+"""A real browser shows uploaded images, and runs no script in one."""
 
 import io
 from collections.abc import Iterator

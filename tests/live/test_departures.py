@@ -52,7 +52,7 @@ def test_who_sends_no_more_is_answered_all_the_same(server: Server) -> None:
 
 
 def test_a_pipelined_request_outlives_the_time_for_bodies_that_nobody_wants(server: Server) -> None:
-    """The second has its body late: nobody waits for it any more, were it that of the first."""
+    """The second request's body is late; the time limit of the first one's body does not end it."""
     body = b'{"email": "nobody@example.com", "password": "12345678"}'
     with _ask(server, "/health/live") as connection:
         head = f"POST /auth-collections/login HTTP/1.1\r\nhost: x\r\nx-api-key: {server.key}\r\n"

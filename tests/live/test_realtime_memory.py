@@ -84,7 +84,7 @@ def test_v23_refused_first_snapshots_leave_nothing_in_memory(worker: Server) -> 
     before = resident(worker)
     refuse(100)
     refuse(100)
-    # What is freed goes back to the system now and then: what stays is there at each look.
+    # Freed memory goes back to the system now and then; a leak is there at each look.
     looks = []
     for _ in range(3):
         looks.append(resident(worker) - before)
@@ -95,7 +95,7 @@ def test_v23_refused_first_snapshots_leave_nothing_in_memory(worker: Server) -> 
 
 @contextmanager
 def peak(server: Server) -> Iterator[list[float]]:
-    """How many MiB the worker takes at most while the context lasts, more than before (proc(5), clear_refs)."""
+    """MiB the worker takes at most while the context lasts, more than before (proc(5), clear_refs)."""
     Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")
     before, grown = resident(server), list[float]()
     yield grown

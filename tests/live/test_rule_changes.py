@@ -11,7 +11,7 @@ import httpx2
 from faults.server import Server, serving
 
 FORGOTTEN_SECONDS = 5.0
-# What a busy machine may add to the five seconds before the next answer is seen.
+# Seconds a busy machine may add to the five before the next answer is seen.
 LATE_SECONDS = 20.0
 GIVE_UP_SECONDS = 90.0
 LOOK_SECONDS = 0.2
@@ -94,7 +94,7 @@ def wait_for(clients: list[httpx2.Client], token: str, status: int) -> None:
         }
         calm = calm + 1 if answers == {status} else 0
         assert time.monotonic() < deadline, answers
-        # What is waited for takes seconds; who asks without a pause keeps both workers and this process busy meanwhile.
+        # The change takes seconds; asking without a pause would keep both workers and this process busy meanwhile.
         time.sleep(LOOK_SECONDS)
 
 

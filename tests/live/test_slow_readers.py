@@ -1,4 +1,4 @@
-"""THREATS row N4: readers who take a file drop by drop hold up nobody else, and not for long."""
+"""THREATS row N4: clients that read a file drop by drop delay no other request, and are cut off soon."""
 
 import socket
 import time
@@ -34,7 +34,7 @@ class Reader:
         return self.socket.recv(12)
 
     def drip(self) -> bool:
-        """Whether there may be more."""
+        """True if there may be more."""
         self.socket.setblocking(False)
         with suppress(BlockingIOError):
             try:

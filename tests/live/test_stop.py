@@ -1,4 +1,4 @@
-"""SIGTERM while uploads are on their way: those that end in time are stored, the others are told, and nothing is half there."""
+"""SIGTERM during uploads: those that end in time are stored, the others are refused, and nothing is half there."""
 
 import select
 import socket
@@ -15,7 +15,7 @@ from tests.live.test_uploads import WHOLE, left, receive
 
 EACH = 4
 LENGTH = 4_000_000
-# So much is sent at once that a part of it is stored before the service is told to stop.
+# Bytes sent at once, so that a part is stored before the service is asked to stop.
 AT_ONCE = 3_000_000
 PAUSE = 0.1
 QUICK_PIECE = 100_000

@@ -19,7 +19,7 @@ MIB = 1_048_576
 
 
 def left(server: Server) -> dict[str, int]:
-    """What is stored, chunks not counted."""
+    """The stored records, chunks not counted."""
     return {name: count for name, count in stored(server.database).items() if name != "files.chunks"}
 
 
@@ -35,7 +35,7 @@ def wait_until_empty(server: Server) -> None:
 
 
 def receive(connection: socket.socket) -> bytes:
-    """What the service answers until it closes, or has said a whole JSON object."""
+    """The service's answer, until it closes, or has sent a whole JSON object."""
     received = b""
     while not received.endswith(b"}"):
         piece = connection.recv(65_536)

@@ -1,4 +1,4 @@
-"""What mails say: every language has every text, and a project's own know a closed list of placeholders."""
+"""The texts of mails: every language has every text, and a project's own know a closed list of placeholders."""
 
 import json
 from typing import Any

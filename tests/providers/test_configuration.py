@@ -1,4 +1,4 @@
-"""What an OpenID configuration document may say."""
+"""The values that an OpenID configuration document may have."""
 
 from typing import Any
 

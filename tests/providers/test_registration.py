@@ -1,4 +1,4 @@
-"""Where the service sends requests and browsers: https, or http on this machine."""
+"""The URLs to which the service sends requests and browsers: https, or http on this machine."""
 
 import pytest
 

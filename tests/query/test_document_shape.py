@@ -1,4 +1,4 @@
-"""What the names of a query mean in a collection: its schema decides, and nothing undeclared has a meaning."""
+"""The meaning of a query's names in a collection: its schema decides, and no undeclared name has a meaning."""
 
 from dataclasses import replace
 

@@ -98,7 +98,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("startswith of 257", "startswith", "x" * 257),
     ("hasall of 51", "hasall", ",".join(["1"] * 51)),
 ]
-# What no condition takes in JSON, and the kind of the field.
+# Values that no condition takes in JSON, by the kind of the field.
 NO_VALUES: tuple[Any, ...] = (None, {}, [])
 NO_TEXTS: tuple[Any, ...] = (1, "", None, [])
 NO_LISTS: tuple[Any, ...] = ("a", None, {}, [None], [[1]], [{}])

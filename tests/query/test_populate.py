@@ -16,7 +16,7 @@ FIELDS = ("email", "data")
 
 
 def attach(page: dict[str, list[Row]], expansions: tuple[Expansion, ...]) -> list[Row]:
-    """Of records without files."""
+    """Attaches the records of a page without files."""
     return finish(attach_shown(page, expansions, collection="users", show=lambda _: lambda _: None))
 
 

@@ -26,13 +26,13 @@ BOUNDARY = "sample-boundary"
 FORM = f"multipart/form-data; boundary={BOUNDARY}"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="2" height="1"/>'
 PASSWORD = "correct horse"
-# What differs from one time to the next, and what stands in its place.
+# Parts that differ at each run, and their replacements.
 CHANGING = (
     (re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+"), "<token>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "<time>"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "<file>"),
     (re.compile(r"(?<=t=)\d+"), "<seconds>"),
-    # Which requests spend the day is told by the policies; how much is left follows from all before.
+    # The policies show which requests spend the day; the rest follows from all before.
     (re.compile(r'(?<="daily";r=)\d+'), "<left>"),
     (re.compile(r"(?<=state=|nonce=)[\w-]+|(?<=code_challenge=)[\w-]+"), "<random>"),
 )
@@ -43,7 +43,7 @@ QUERIES = (
     *("age_lt=33", "name_contains=nn", "name_icontains=AN", "name_in=Ann,Bob", "nickname_isnull=true"),
     *("referred_by_id_isnull=false", "referred_by.email_eq=ann@example.com", "email_eq=bob@example.com"),
     *("id_in={ann},{bob}&sort_by=email", "referred_by_id_eq={ann}", "created_at_gt=2020-01-01", "email_contains=@"),
-    # What is refused.
+    # Refused queries.
     *("limit=0", "limit=x", "offset=-1", "sort_order=up", "count=perhaps", "name_like=x", "password_eq=x", "a=1"),
     *("populate=nobody", "age_gt=old", "created_at_gt=soon", "nickname_isnull=perhaps"),
 )

@@ -1,7 +1,9 @@
-"""With no new setting, the specified endpoints answer byte for byte as the version 2fc71fe did, which `before.json` has.
+"""With no new setting, the specified endpoints answer byte for byte as the version 2fc71fe did, recorded in
+`before.json`.
 
-Where they do not, DIFFERENCES says why. The file is never written anew. It came of a checkout of that version with this folder
-in it, where a test made a project as the one below does, and wrote `json.dumps(answers, ensure_ascii=False, indent=1)`.
+DIFFERENCES gives the reasons for other answers. The file is never rewritten. It was made in a checkout of that version
+with this folder in it, where a test made a project as the one below does, and wrote `json.dumps(answers,
+ensure_ascii=False, indent=1)`.
 """
 
 import json
@@ -47,7 +49,7 @@ def _spends_no_day(answer: Answer) -> None:
 
 @dataclass(frozen=True)
 class Difference:
-    """Whose name `request` matches is answered as before but for one thing."""
+    """A change of the answers to the requests whose name matches `request`."""
 
     why: str
     request: str

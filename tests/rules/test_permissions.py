@@ -49,7 +49,7 @@ def test_an_owner_reads_his_note_and_nobody_else(rules: Rules) -> None:
 
 
 def test_a_guest_reads_what_is_published_unless_a_set_is_unknown(rules: Rules) -> None:
-    """Example 2 with the set of example 11: a guest has blocked nobody, and that is not known."""
+    """Example 2 with the set of example 11: a guest has blocked no user, and that is not known."""
     assert Permissions(rules.collections["posts"], GUEST).read is False
 
 

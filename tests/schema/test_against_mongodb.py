@@ -1,6 +1,6 @@
-"""The same table against the real database: its validator is the judge, and its verdicts are what we translate.
+"""The same table against the real database: its validator judges, and its verdicts are translated.
 
-Of patterns RE2 is the judge.
+RE2 judges patterns.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def declare(documents: Documents, schema: dict[str, Any]) -> Fields:
 
 
 def insert(documents: Documents, data: Any, extra: dict[str, Any] | None = None) -> list[Violation]:
-    """What the database says against `data`; nothing when it is stored."""
+    """The database's violations for `data`; empty if it is stored."""
     moment = now()
     record = {
         "_id": str(documents.estimated_document_count()),

@@ -75,7 +75,7 @@ def test_v9_a_default_is_judged_as_mongodb_judges_the_value_of_any_schema(judge_
 
 
 def test_v9_values_of_types_that_no_field_has_are_refused(judge_in_mongodb: Any) -> None:
-    """What another program stored: MongoDB's own types, and numbers that JSON does not have."""
+    """Values that another program stored: MongoDB's own types, and numbers that JSON does not have."""
     values = [Decimal128("1.5"), Binary(b"x"), ObjectId(), Int64(2), float("nan"), float("inf")]
     for definition in ({"type": "number", "min": 0, "max": 3}, {"type": "string"}, {"type": "object"}, {"type": "any"}):
         field = parse({"f": definition})["f"]

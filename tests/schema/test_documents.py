@@ -1,4 +1,4 @@
-"""What becomes of a JSON body before it is judged: dates, whole numbers and defaults, and nothing else."""
+"""A JSON body before it is judged: dates, whole numbers and defaults are read, and nothing else changes."""
 
 from datetime import datetime
 from typing import Any

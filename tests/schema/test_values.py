@@ -1,4 +1,4 @@
-"""What a text can mean, which names and depths `data` may have, how times are read and written."""
+"""The readings of a text, the names and depths that `data` may have, and the reading and writing of times."""
 
 from datetime import datetime
 from typing import Any

@@ -38,7 +38,7 @@ async def test_aggregations_are_saved_once_and_changed_where_they_differ(
     ]
     assert saved.find_one() == first
     assert counts(await run(other))["aggregations"] == {"updated": 1}
-    # Those that a manifest does not name are left.
+    # Aggregations that a manifest does not name are left.
     assert "aggregations" not in counts(await run(BOOKS))
     assert saved.count_documents({}) == 1
 

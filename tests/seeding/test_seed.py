@@ -385,7 +385,7 @@ async def test_a_password_longer_than_bcrypt_reads_keeps_its_argon2id_hash(api: 
 
 
 async def thumbnail_size(services: Services) -> tuple[int, int]:
-    """Of one of the demo's portraits."""
+    """The size of the thumbnail of one of the demo's portraits."""
     project = await services.projects.by_id("demo")
     valjean = {"user_id": [user_id("demo", "valjean@example.com")]}
     (found,) = await services.documents.find_by_values(project, "portraits", valjean)

@@ -44,7 +44,7 @@ def file_server(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def window(browser: Browser, *, width: int = 900) -> Iterator[Page]:
-    """A window of somebody's own. What its page complains of fails, but for answers that refuse something."""
+    """A window of its own user. Errors of its page fail the test, but for refusals by the service."""
     context = browser.new_context(viewport={"width": width, "height": 700})
     opened, complaints = context.new_page(), list[str]()
     opened.set_default_timeout(PATIENCE_MS)

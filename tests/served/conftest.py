@@ -21,7 +21,7 @@ from tests.served.browser import EXAMPLES, Site, file_server
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
-# A provider that nobody answers for: the callback is fuzzed up to the exchange of a code.
+# A provider without a server: the callback is fuzzed up to the exchange of a code.
 SETTINGS = {
     "IDP_CLIENT_ID": "client",
     "IDP_CLIENT_SECRET": "secret",
@@ -105,7 +105,7 @@ def served(served_settings: dict[str, str], mongo: MongoClient[dict[str, Any]]) 
 
 @pytest.fixture(scope="session")
 def pages() -> Iterator[str]:
-    """Where the pages of docs/examples are: on another origin than the service."""
+    """The address of the pages of docs/examples: on another origin than the service."""
     with file_server(EXAMPLES) as url:
         yield url
 

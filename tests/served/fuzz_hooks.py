@@ -17,14 +17,14 @@ FIELD_NAME = re.compile(r"[^$.\x00-\x1f\x7f][^.\x00-\x1f\x7f]{0,127}")
 
 @schemathesis.hook
 def filter_case(_context: Any, case: Any) -> bool:
-    """Whether the data keeps the rules: of names, depth and integers, of passwords (measured in bytes) and of files."""
+    """True if the data keeps the rules: of names, depth and integers, of passwords (measured in bytes) and of files."""
     body = case.body
     kept = _fits(body, MAX_DEPTH) and _has_short_password(body) and _has_no_file(case) and _follows_few(case.query)
     return kept and _asks_plainly(body) and _asks_plainly(case.query)
 
 
 def _fits(value: Any, depth: int) -> bool:
-    """Whether an integer that is written without exponent fits in 64 bits, and every name is one."""
+    """True if an integer that is written without exponent fits in 64 bits, and every name is one."""
     if isinstance(value, dict):
         return depth > 0 and all(FIELD_NAME.fullmatch(name) and _fits(each, depth - 1) for name, each in value.items())
     if isinstance(value, list):
@@ -33,7 +33,7 @@ def _fits(value: Any, depth: int) -> bool:
 
 
 def _follows_few(query: Any) -> bool:
-    """Whether the filters go along few relations; a dot is taken for one."""
+    """True if the filters go along few relations; a dot counts as one."""
     names: list[str] = list(query or ())
     return sum(name.count(".") for name in names) <= MAX_RELATIONS
 

@@ -198,7 +198,10 @@ def watch_sockets(page: Page) -> list[str]:
 
 
 def await_lists(page: Page, is_reached: Callable[[Lists], bool]) -> Lists:
-    """What the page's lists report, once it is as wanted. (The page's policy forbids what waits inside it.)"""
+    """The state that the page's lists report, once it is as wanted.
+
+    (The page's policy forbids a script that waits inside it.)
+    """
     for _ in range(PATIENCE_MS // 100):
         seen: Lists = page.evaluate("seen")
         if is_reached(seen):

@@ -60,7 +60,7 @@ def test_the_page_tries_a_request(page: Page, served: Served, key: str) -> None:
     assert page.locator(".modal-ux-content").evaluate("shown => shown.scrollHeight <= shown.clientHeight")
     schemes = page.locator(".auth-container")
     assert schemes.locator("h4 code").all_inner_texts() == ["apiKey", "publishableKey", "userToken", "metricsToken"]
-    # Both kinds of key go into one header, so somebody has one of them.
+    # Both kinds of key go into one header, so a user enters one of them.
     for name, value in {"apiKey": key, "userToken": served.token, "metricsToken": METRICS_TOKEN}.items():
         scheme = schemes.filter(has=page.locator("h4 code", has_text=name))
         scheme.locator("input").fill(value)

@@ -103,7 +103,7 @@ def mails(served_settings: dict[str, str]) -> Shell:
 
 
 def newest(mails: Shell, to: str) -> dict[str, Any]:
-    """The newest mail to somebody."""
+    """The newest mail to an address."""
     found = mails.json("mail", "list", "--project", PROJECT)
     return next(mail for mail in found if mail["to"] == to)
 
@@ -213,7 +213,7 @@ def test_a_passkey_signs_in_without_a_name_and_after_a_password(page: Page, site
     shoot(page, "sign-in-factor")
     press(page, "Use a passkey")
     expect_in(page, "dora@example.com", "Level 2, by pwd and pop.")
-    # A second one of the same device is not made: the browser is told of the first.
+    # A device makes no second passkey: the options name the first.
     press(page, "Add a passkey")
     expect(page.get_by_role("alert")).not_to_be_empty()
     page.get_by_role("button", name="Remove Passkey").click()

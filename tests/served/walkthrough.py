@@ -64,7 +64,7 @@ class Walkthrough:
         path.write_text(re.sub(rf"^ *{found[2]}: .*\n", rf"\g<0>{found[3]}", path.read_text(), flags=re.MULTILINE))
 
     def paste(self, found: re.Match[str]) -> None:
-        # What a block exports is there for the next one, as in one terminal.
+        # Variables that a block exports are there for the next one, as in one terminal.
         ran = subprocess.run(  # noqa: S603
             ["bash", "-c", f"{NOTING}{found[1]}\nenv -0 > .environment"],  # noqa: S607 - the reader's own shell
             env=self.environment,

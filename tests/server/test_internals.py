@@ -1,4 +1,4 @@
-"""What is used of uvicorn is compared with what is there, function by function."""
+"""The functions of uvicorn that the service uses are compared with the installed ones, one by one."""
 
 from service.server.internals import USED, find_changes
 

@@ -26,7 +26,7 @@ ENDS = {
 
 @asynccontextmanager
 async def serving(connect: Callable[[], TimedConnection]) -> AsyncIterator[int]:
-    """The port. Whatever is a cycle stays meanwhile, as what is old does in a server, for which the collector comes seldom."""
+    """Serves and yields the port. Cycles stay meanwhile, as they do in a server, in which the collector runs seldom."""
     server = await asyncio.get_running_loop().create_server(connect, "127.0.0.1", 0)
     gc.disable()
     try:

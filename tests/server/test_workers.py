@@ -1,4 +1,4 @@
-"""THREATS row N24: workers whose parent was killed end, and nobody stops an embedded MongoDB under them."""
+"""THREATS row N24: workers whose parent was killed end, and no command stops an embedded MongoDB under them."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def _serve(folder: Path, port: int) -> Service:
 
 
 def _lives(pid: int) -> bool:
-    """Not so of a zombie, which nobody here can wait for."""
+    """True unless the process is a zombie, which only its parent could remove."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -114,14 +114,14 @@ def test_n24_nobody_stops_mongodb_under_a_worker(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_is_slow_to_start_is_not_killed_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the imports take longer than its parent waits, each of its successors would be killed as well."""
+    """If the imports took longer than the parent waits, each of the worker's successors would be killed as well."""
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: clock.now))
     worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
     monkeypatch.setattr(worker.process, "is_alive", lambda: True)
 
     def is_alive_after(seconds: float) -> bool:
-        """What the parent finds that looks twice a second."""
+        """The result for a parent that looks twice a second."""
         for _ in range(int(2 * seconds)):
             clock.now += 0.5
             found = worker.is_alive()

@@ -1,4 +1,4 @@
-"""What is written to a connection within one turn goes out in one piece, and nothing is lost when it closes."""
+"""Writes to a connection within one turn go out in one piece, and nothing is lost when it closes."""
 
 import asyncio
 from typing import Any, cast

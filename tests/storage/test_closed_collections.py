@@ -1,4 +1,4 @@
-"""What deleted collections leave goes after an hour, and a collection that was created again stays."""
+"""Leftovers of deleted collections go after an hour, and a collection that was created again stays."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""What the service does itself of what the driver does beneath each call."""
+"""The service's replacements of the driver's functions."""
 
 import asyncio
 from collections.abc import AsyncIterator

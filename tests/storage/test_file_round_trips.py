@@ -1,4 +1,4 @@
-"""How many round trips to MongoDB a file costs."""
+"""The number of round trips to MongoDB for a file."""
 
 import pytest
 

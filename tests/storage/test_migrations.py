@@ -81,7 +81,7 @@ async def test_data_of_the_version_before_is_read_and_migrated(
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the two steps did that are all there are."""
+    """The calls of the only two steps."""
     done: list[str] = []
 
     async def first(project: ProjectDatabase) -> None:

@@ -1,4 +1,4 @@
-"""What is sent as plain commands, reads and some writes: what the driver would have seen to is seen to here."""
+"""Reads and some writes sent as plain commands: the service does the driver's part itself."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""A refresh is tried as a plain step first, and decided about where that found nothing: nobody can tell."""
+"""A refresh is tried as a plain step first, and then as a decision: the result is the same."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +18,7 @@ from service.storage.rotations import Terms, Verdict, rotate
 
 # MongoDB's clock counts the grace, so it is longer than the test takes.
 GRACE, LIMIT, HOUR = 200, 5, 3_600
-# What MongoDB took down as its own time of the write.
+# The times that MongoDB wrote as its own.
 CLOCK = ("rotated_at", "last_used_at", "reused_at")
 
 
@@ -79,7 +79,7 @@ async def test_the_step_does_what_the_decision_would(database: Database, monkeyp
 
 
 class Pause:
-    """Holds the first who found nothing to step until somebody else is through."""
+    """Holds the first request whose step found no session until another one is through."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
@@ -102,7 +102,7 @@ class Pause:
         (1, (1,), (Verdict.GRANTED, 2)),
         # The parent, whose successor was used up meanwhile: a grandparent by then.
         (0, (1,), (Verdict.REFUSED, 2)),
-        # Nobody had the count when the step was tried, and somebody had gone past it when it was decided.
+        # No session had the count when the step was tried, and it had gone past it at the decision.
         (2, (1, 2), (Verdict.GRANTED, 3)),
     ],
 )

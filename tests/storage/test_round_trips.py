@@ -89,7 +89,7 @@ async def test_login_reads_the_user_and_stores_a_session(api: Api, token: str, c
 
 
 async def test_an_indexed_filter_examines_what_it_returns(api: Api, token: str) -> None:
-    """The wildcard index serves a field that nobody declared."""
+    """The wildcard index serves an undeclared field."""
     plan = api.database.command(
         "explain",
         {"aggregate": "users", "pipeline": [{"$match": {"data.name": {"$in": ["b"]}}}], "cursor": {}},

@@ -24,7 +24,7 @@ def spend(coins: int) -> Document:
 
 
 async def test_every_call_of_records_is_part_of_the_transaction(project: ProjectDatabase) -> None:
-    """What was written is seen inside by each call, by nobody outside, and is gone when the body fails."""
+    """A write is seen inside by each call, by no reader outside, and is gone when the body fails."""
     seen: list[object] = []
 
     async def work(bound: ProjectDatabase) -> None:

@@ -39,7 +39,7 @@ async def test_users_get_the_names_of_their_files(api: Api, monkeypatch: pytest.
     for old, new in zip(before, after, strict=True):
         if old["email"] != "bob@example.com":
             assert new == old
-    # The URL of somebody else's file is a text that somebody wrote.
+    # The URL of another user's file is a plain text.
     bob = next(user for user in after if user["email"] == "bob@example.com")
     assert bob["files"] == {}
     assert bob["data"]["friend"].startswith(OLD)

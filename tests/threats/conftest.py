@@ -1,4 +1,6 @@
-"""What must hold after every attack (I1 to I4): a clean refusal, nothing stored, service goes on, no other project touched."""
+"""The invariants after every attack (I1 to I4): a clean refusal, nothing stored, service goes on, no other project
+touched.
+"""
 
 import asyncio
 import re

@@ -85,7 +85,7 @@ async def test_a4_two_hundred_logins_leave_other_requests_their_time(slow_hashin
     """Every login is answered, too many at once with an early 503; meanwhile profiles are served all the time.
 
     A hash takes ten times as long as a profile, on a busy machine too; so profiles are counted, not timed: were the
-    event loop to hash, there would be fewer of them than of hashes. What p99 comes of it, `scripts/bench --logins` tells.
+    event loop to hash, there would be fewer of them than of hashes. `scripts/bench --logins` measures the p99.
     """
     await slow_hashing.api.signup("slow@example.com", "slow password")
     answers, profiles = list[httpx2.Response](), 0

@@ -26,7 +26,7 @@ def repeating(count: int) -> bytes:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of this thread's own time, which is the same beside others."""
+    """Seconds of this thread's own time, which is the same beside others."""
     started = time.thread_time()
     work()
     return time.thread_time() - started

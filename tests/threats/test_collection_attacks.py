@@ -34,7 +34,7 @@ def keys_of(value: Any) -> set[str]:
 
 
 async def slowest_write(other: Api, attack: "asyncio.Task[Any]") -> float:
-    """How long the slowest write of another project takes from now until `attack` is over."""
+    """Seconds of the slowest write of another project from now until `attack` is over."""
     slowest, times = 0.0, 0
     while not attack.done() or times < 5:
         started = time.perf_counter()
@@ -300,7 +300,7 @@ async def test_n21_declaring_and_deleting_in_turn_cannot_use_up_the_files_of_mon
 
 
 async def test_n21_an_index_that_a_change_adds_counts_too(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of a whole day, so that its time does not end within the test.
+    # The window is a whole day, so that it does not end within the test.
     monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 8, seconds=86_400))
     await declare(api, {"a": {"type": "integer"}})
     statuses = [

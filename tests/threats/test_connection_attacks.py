@@ -22,7 +22,7 @@ PREFIX = "f_wire_"
 DEADLINES = Deadlines()
 TIMEOUTS = ConnectionTimeouts()
 IDLE_CONNECTIONS = 500
-# What a busy machine may be late by.
+# Seconds a busy machine may be late by.
 SLACK_SECONDS = 30.0
 USERS = "/auth-collections/users?limit=1"
 
@@ -59,7 +59,7 @@ async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, object]]
 
 
 async def _rest(reader: asyncio.StreamReader) -> bytes:
-    """All that comes until the server closes. Whatever is sent to it then ends the connection more roughly."""
+    """All bytes until the server closes. Later writes to it end the connection more roughly."""
     try:
         return await reader.read()
     except ConnectionResetError:

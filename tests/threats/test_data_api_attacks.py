@@ -69,7 +69,7 @@ async def test_a_batch_does_not_answer_one_large_document_a_hundred_times(things
     assert stored.json()["version"] == 1
 
 
-# What answers with values, or writes, past the rules.
+# Endpoints that answer with values, or write, past the rules.
 CLOSED = (
     ("GET", "/api/collections/things/distinct?field=name"),
     ("GET", "/auth-collections/users/distinct?field=id"),

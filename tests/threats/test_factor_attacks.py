@@ -94,7 +94,7 @@ async def test_m2_factors_are_changed_with_the_factor_and_shortly_after_it(
     member: Member, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = member.api
-    # A session of somebody who has the password only, from a moment before there was the factor.
+    # A session by password only, from a moment before there was the factor.
     weak = (await _open_weak(services, member)).access_token
     changes: tuple[tuple[str, str, Any], ...] = (
         ("POST", TOTP, {}),
@@ -138,7 +138,7 @@ async def _open_weak(services: Services, member: Member) -> Grant:
 async def test_m3_of_a_hundred_with_one_code_one_signs_in(member: Member, mongo: Any, database_prefix: str) -> None:
     for number in range(3):
         proof = {"totp": member.app.code()} if number == 0 else {"recovery_code": member.codes[number]}
-        # Whoever is one too many is a mistake of the account.
+        # A proof too many counts as a mistake of the account.
         mongo[f"{database_prefix}system"]["counters"].delete_many({})
         flows = [await member.begin() for _ in range(10)]
         answers = await asyncio.gather(*(member.finish(flow_id, **proof) for flow_id in flows for _ in range(10)))

@@ -1,4 +1,4 @@
-"""What one project cannot take from the others: hashing threads, and requests in flight by slow uploads."""
+"""Resources that one project cannot take from the others: hashing threads, and requests in flight by slow uploads."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ async def test_n22_one_projects_logins_leave_others_their_turn(make_api: MakeApi
         answers.append(await busy.login())
 
     logins = [asyncio.create_task(log_in()) for _ in range(2 * MAX_HASHES_WAITING)]
-    # Those that are too many are refused first, so the queue is full.
+    # Logins past the bound are refused first, so the queue is full.
     while not answers:  # noqa: ASYNC110 - there is no event for it
         await asyncio.sleep(0.001)
     assert (await other.login()).status_code == 200

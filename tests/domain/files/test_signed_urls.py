@@ -62,7 +62,7 @@ def test_another_key_signs_otherwise() -> None:
 def test_an_end_that_is_no_plain_number_is_no_end(expires: str) -> None:
     genuine = link_of(signer().sign(PLACE))
     if expires.isascii():
-        signature = signer()._signature(PLACE, expires)  # noqa: SLF001 - even if somebody could sign it
+        signature = signer()._signature(PLACE, expires)  # noqa: SLF001 - even with a right signature
         assert signer().seconds_left(PLACE, Link(expires, signature)) == 0
     else:
         assert signer().seconds_left(PLACE, replace(genuine, expires=expires)) == 0

@@ -15,7 +15,7 @@ from tests.demo import seed_demo
 
 
 def abandoned(api: Api) -> None:
-    """What a replacement leaves that was cut short between the record and the removal of the old file."""
+    """The state after a replacement that was interrupted between the record and the removal of the old file."""
     api.database["files.files"].insert_one({"_id": "x.png"})
     api.database["files.chunks"].insert_one({"files_id": "x.png", "n": 0, "data": b"x"})
     api.database["uploads"].insert_one({"files": ["x.png"], "condemned": True})

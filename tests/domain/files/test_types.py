@@ -139,7 +139,7 @@ def test_f3_the_last_extension_counts(name: str, expected: str) -> None:
     st.data(),
 )
 def test_f4_no_content_breaks_a_check(kind: str, content: bytes, data: st.DataObject) -> None:
-    """Whatever is wrong with a file, the answer is that it is refused, never another error."""
+    """Every fault of a file is a refusal, never another error."""
     at = data.draw(st.integers(0, len(content)))
     broken = content[:at] + data.draw(st.binary(max_size=40)) + content[at + data.draw(st.integers(0, 40)) :]
     with suppress(BadContent):

@@ -1,4 +1,4 @@
-"""How large a slice a worker asks for, and when it gives it back."""
+"""The size of the slice a worker asks for, and the time it gives it back."""
 
 import pytest
 

@@ -37,7 +37,7 @@ async def _project(make_api: MakeApi, **settings: str) -> Project:
 
 
 async def _passed(workers: list[Limits], project: Project, policy: Policy, requests: int) -> int:
-    """How many of so many parallel requests, dealt to the workers in turn, pass."""
+    """The number of parallel requests that pass, dealt to the workers in turn."""
     counted = await asyncio.gather(
         *(workers[i % len(workers)].count(project, policy, "192.0.2.1") for i in range(requests))
     )

@@ -34,7 +34,7 @@ async def quiet(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def everything(mongo: MongoClient[Any], prefix: str, project_id: str) -> list[str]:
-    """Where anything of a project is."""
+    """The places of all records of a project."""
     named = {"$or": [{"project_id": project_id}, {"_id": {"$regex": f"^{project_id}"}}]}
     system = mongo[f"{prefix}system"]
     found = [name for name in system.list_collection_names() if system[name].find_one(named)]

@@ -1,4 +1,4 @@
-"""How a worker finds projects: one question to the database for all requests that wait for the same answer."""
+"""A worker finds a project by one question to the database for all requests that wait for the same answer."""
 
 import asyncio
 

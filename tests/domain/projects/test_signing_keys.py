@@ -42,7 +42,7 @@ async def sign_in(api: Api) -> str:
 
 
 class Record:
-    """What is stored of a project's keys."""
+    """The stored form of a project's keys."""
 
     def __init__(self, api: Api, mongo: MongoClient[Any], prefix: str) -> None:
         self._projects = mongo[f"{prefix}system"]["projects"]

@@ -1,4 +1,4 @@
-"""What a worker remembers of verified tokens, by a clock that the test sets."""
+"""The verified tokens that a worker remembers, by a clock that the test sets."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What becomes of a sign-in, as a table: every setting, every state, every way."""
+"""The decision about a sign-in, as a table: every setting, every state, every way."""
 
 from itertools import product
 from typing import Any
@@ -26,7 +26,7 @@ TABLE: list[tuple[dict[str, str], AccountState, Decision]] = [
     ({}, WITH_APP, APP),
     ({}, WITH_PASSKEY, KEY),
     ({}, ALL, EVERY),
-    # What is left of codes is no factor.
+    # Recovery codes without a factor count as none.
     ({}, AccountState(recovery_codes=3), ONE),
     ({"MFA": "off"}, BARE, ONE),
     ({"MFA": "off"}, ALL, ONE),

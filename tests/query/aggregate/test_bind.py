@@ -1,4 +1,4 @@
-"""What keys, values, conditions and columns may name, by the schema of a collection."""
+"""The names that keys, values, conditions and columns may use, by the schema of a collection."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the client that openapi-python-client makes is used for: `calls.py URL API_KEY`. Types are checked with it."""
+"""Calls the client that openapi-python-client makes: `calls.py URL API_KEY`. Types are checked with it."""
 
 import sys
 
@@ -50,7 +50,7 @@ data = DocumentFormData()
 data["tags"] = ["one", "two"]
 document = create_document.sync("generated-python", client=client, body=DocumentForm(data))
 assert isinstance(document, WrittenDocument), document
-# Who writes by a rule may be one who cannot read.
+# A caller that writes by a rule may be unable to read.
 assert not isinstance(document.data, Unset)
 assert document.data["tags"] == ["one", "two"]
 documents = list_documents.sync("generated-python", client=client)

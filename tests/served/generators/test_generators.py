@@ -17,7 +17,7 @@ PYTHON, NODE_MODULES = GENERATORS / "python/bin/python", GENERATORS / "node_modu
 
 
 def run(folder: Path, *command: str | Path) -> str:
-    """What the command writes. Fails where the command does, or warns of anything."""
+    """The output of the command. Fails if the command does, or if it prints a warning."""
     done = subprocess.run(  # noqa: S603 - commands of these tests
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )

@@ -172,7 +172,7 @@ async def test_a_published_upload_cannot_be_aborted(database: Database) -> None:
 
 
 class TestSweep:
-    """A sweep removes what nobody will come back for, and nothing else."""
+    """A sweep removes abandoned uploads, and nothing else."""
 
     async def test_an_upload_cut_short_anywhere_is_removed(self, database: Database) -> None:
         upload = Upload(ProjectDatabase(database))
