@@ -14,7 +14,7 @@ from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 PREFIX = "f_headers_"
 REPETITIONS = 50
 MEGABYTE = 1_000_000
-# What one header flood took for ever before was 23 MB, and one of trailers 370 MB.
+# The largest flood that earlier versions accepted for ever was 23 MB of headers, and 370 MB of trailers.
 FLAT_BYTES = 25 * MEGABYTE
 HEAD = b"GET /health/live HTTP/1.1\r\nhost: x\r\n"
 CHUNKED = b"POST /auth-collections/login HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n"
@@ -74,7 +74,7 @@ async def test_n19_what_is_within_the_bounds_is_answered(service: Service) -> No
 
 
 async def test_n19_a_body_of_many_small_chunks_is_no_flood(service: Service) -> None:
-    """What surrounds each byte is six times as much, and no trailer."""
+    """The framing of each byte is six times as long as the byte, and is no trailer."""
     body = b"".join(b"1\r\n \r\n" for _ in range(3 * MAX_HEADER_BYTES)) + b"0\r\nx-trailer: y\r\n\r\n"
     assert (await _send(service, CHUNKED + b"content-type: application/json\r\n\r\n" + body))[0] in {401, 422}
 

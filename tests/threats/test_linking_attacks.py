@@ -44,7 +44,7 @@ async def sign_in(google: Providers, fakes: Fakes, **claims: Any) -> Ending:
 
 
 async def plant(google: Providers, email: str, **state: Any) -> dict[str, Any]:
-    """An account with a password, that somebody is signed in to."""
+    """An account with a password and a signed-in user."""
     planted = (await google.api.signup(email)).json()
     if state:
         changed = await google.api.request("PATCH", f"/auth-collections/users/{planted['user']['id']}", json=state)
@@ -89,7 +89,7 @@ async def test_p4_only_the_authority_for_a_proven_address_links(google: Provider
     await plant(google, "di@gmail.com", email_verified=True)
     google.api.database["users"].update_one({"email": "di@gmail.com"}, {"$set": {"totp": {"step": 1}}})
     before = google.users()
-    # Verified by Google, once: by now it may be somebody else's.
+    # Google verified it once: by now the address may belong to another person.
     assert (await sign_in(google, fakes, email="bea@example.com")).error == HAS_PASSWORD
     assert (await sign_in(google, fakes, email="cy@gmail.com")).error == "authentication_failed"
     assert (await sign_in(google, fakes, email="di@gmail.com")).error == HAS_PASSWORD

@@ -1,7 +1,8 @@
-"""Threat row X0: two copies of a project that differ only in what somebody may not read answer him in the same bytes.
+"""Threat row X0: two copies of a project that differ only in records a reader may not read answer the reader in the
+same bytes.
 
-The rules, the records, the differences and the requests are random, from fixed seeds. What may be read is computed here by
-a naive reading of the rules as JSON, which shares no code with the service.
+The rules, the records, the differences and the requests are random, from fixed seeds. The readable part is computed
+here by a naive reading of the rules as JSON, which shares no code with the service.
 """
 
 import copy
@@ -59,7 +60,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody, as the rules know him."""
+    """A user, as the rules know him."""
 
     name: str
     id: str | None
@@ -242,7 +243,7 @@ def change(rnd: random.Random, name: str, records: dict[str, Record], step: int,
             other = random_data(rnd, name, ids)
             key = rnd.choice([*other, "score", "note"] if name == "items" else [*other])
             data = {**records[id_]["data"], key: other.get(key)}
-            # What is left keeps its order, which answers show.
+            # The remaining fields keep their order, which answers show.
             records[id_]["data"] = {each: data[each] for each in sorted(data) if data[each] is not None}
 
 
@@ -368,7 +369,7 @@ def random_query(rnd: random.Random) -> str:
 
 
 def comparable(answer: Any, written_id: bool) -> tuple[int, str, str | None]:
-    """What must be equal: all but the moment, and the id of a new record."""
+    """The parts that must be equal: all but the moment, and the id of a new record."""
     text = re.sub(r'"20(?:2[1-9]|[3-9]\d)-[^"]*Z"', '"NOW"', answer.text)
     if written_id and answer.status_code == 201:
         text = text.replace(answer.json()["id"], "NEW")

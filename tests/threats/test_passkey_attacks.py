@@ -1,4 +1,4 @@
-"""Row M5: passkeys that were asked for elsewhere, by somebody else, or before."""
+"""Row M5: passkeys of another page, of another user, or of an earlier request."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ async def test_m5_an_answer_is_good_once_and_in_its_own_flow(ann: Holder) -> Non
     assert good.status_code == 200
     for flow in (asked, other):
         assert_refused(await guest(ann.api, LOGIN_PASSKEY, flow_id=flow["flow_id"], credential=credential), 401)
-    # What was signed to sign in is no second factor, and the other way round.
+    # An answer to a sign-in is no second factor, and the other way round.
     flow_id = (await ann.api.login()).json()["flow_id"]
     fresh = await ask_to_sign_in(ann.api)
     answer = ann.device.get(fresh["publicKey"], HERE)

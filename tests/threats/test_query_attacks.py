@@ -39,7 +39,7 @@ async def test_q2_unknown_repeated_and_operator_parameters(victim: Victim, query
 
 
 async def test_q2_the_hash_of_a_password_is_no_field(victim: Victim) -> None:
-    """The names in `fields` are those of `data`, which are free for users: one that nobody has is left out."""
+    """The names in `fields` are those of `data`, which are free for users: one that no user has is left out."""
     answer = await victim.api.users("fields=password,token_version,id")
     assert [user["data"] for user in answer.json()["users"]] == [{}]
 

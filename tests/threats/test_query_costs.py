@@ -1,4 +1,4 @@
-"""What conditions and changes cost: bounded, whatever they are made of."""
+"""Costs of conditions and changes are bounded, for any contents."""
 
 import json
 from contextlib import AsyncExitStack
@@ -197,7 +197,7 @@ async def test_a_document_does_not_grow_without_end_by_operators(things: Api) ->
     assert (bulk.status_code, bulk.json()["detail"]) == (413, f"{changes.OUTGROWN} (document {id_})")
     stored = (await things.request("GET", path)).json()
     assert (stored["version"], len(stored["data"]["tags"])) == (3, 2)
-    # What takes away, and what adds little, goes on.
+    # A change that removes, or adds little, goes on.
     for small in ({"unset": ["name"]}, {"pull": {"tags": "a"}}, {"data": {"name": "small"}}):
         assert (await things.request("PATCH", path, json=small)).status_code == 200
 

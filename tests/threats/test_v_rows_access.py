@@ -220,7 +220,7 @@ def test_v3_two_hundred_users_of_a_large_set_cost_a_worker_little_memory(
             ask_each(client, tokens, "more", 200)
             with_own = resident_memory(server.process.pid)
     assert after - before <= 20 * MB
-    # What fits is remembered: 16 MB of it at most, and the rules of each user with it.
+    # A small set is remembered: 16 MB of them at most, and the rules of each user with them.
     assert with_own - after <= 30 * MB
 
 
@@ -289,7 +289,7 @@ async def test_v28_a_removed_role_passes_through_no_set_after_five_seconds(api: 
     item = await stored(api, "items", room="r")
     ann = await sign_up(api, "ann", "staff")
     assert await found(ann, "seen") == []
-    # Another worker takes the role away, of which this one is not told.
+    # Another worker takes the role away, and this one hears nothing of it.
     api.database["users"].update_one({"_id": ann.id}, {"$set": {"roles": []}})
     clock.now += 4.9
     assert await found(ann, "items") == [item]
@@ -329,7 +329,7 @@ async def test_v36_rules_see_it_at_another_worker(api: Api, settings: Settings) 
         assert card.status_code == 201, card.text
         assert await found(there, "cards") == [card.json()["id"]]
         await ann.delete("memberships", joined.json()["id"])
-    # What a user may read one by one, and what may be referred to, is seen there too.
+    # Records read one by one, and possible references, follow the change too.
     async with another_worker(settings) as http:
         there = at(ann, http)
         assert await found(there, "cards") == []

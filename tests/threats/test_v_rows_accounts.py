@@ -30,7 +30,7 @@ async def events(api: Api, type_: str) -> list[tuple[str, Any]]:
 
 
 async def by_mail(services: Services, api: Api, path: str, **body: str) -> dict[str, str]:
-    """The flow and the code of a mail that somebody asks for."""
+    """The flow and the code of a requested mail."""
     asked = await ask(api, path, email=EMAIL, **body)
     return {"flow_id": asked.json()["flow_id"], "code": (await newest(services, api, EMAIL)).code}
 

@@ -84,7 +84,7 @@ def transactions(client: MongoClient[Any], kinds: tuple[str, ...]) -> list[dict[
 
 
 def halt_in_a_transaction(server: Server, client: MongoClient[Any]) -> bool:
-    """Whether the workers were halted while one had a transaction open that waits for its next command."""
+    """True if the workers were halted while one had a transaction open that waits for its next command."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         if transactions(client, ("op", "idleSession")):

@@ -27,7 +27,7 @@ STEP_SECONDS = 0.05
 
 
 class Follower:
-    """A subscription that notes what it is told."""
+    """A subscription that notes its frames."""
 
     def __init__(self) -> None:
         self.told: list[tuple[int, bytes]] = []

@@ -160,7 +160,7 @@ async def test_v38_for_users_and_guests_no_record_has_these_fields(
     await save(api, {"users": {"read": "anyone", "fields": {**opened, "email": {"read": "anyone"}}}})
     token = (await api.signup("dan@example.com")).json()["access_token"]
     headers = {"authorization": f"Bearer {token}"} if who == "user" else {"x-api-key": api.publishable_key}
-    # The same question about a field that all may read and nobody has.
+    # The same question about a field that all may read and no user has.
     absent = re.sub(
         r"(data\.)?(roles|disabled|email_verified|claims\.\w+|claims|identities\.\w+)(?=_|$)", "nobody", query
     )

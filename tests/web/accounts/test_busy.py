@@ -28,7 +28,7 @@ def busy(services: Services) -> Iterator[None]:
 
 
 async def send(services: Services, api: Api, at: str) -> Any:
-    """What asks, as often as it is called."""
+    """Returns a function that sends the request, as often as it is called."""
     bearer = {"authorization": f"Bearer {(await api.signup()).json()['access_token']}"}
     user_id = str((api.database["users"].find_one() or {})["_id"])
     server = {"x-api-key": api.key}

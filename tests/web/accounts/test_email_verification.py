@@ -31,7 +31,7 @@ async def test_optional_signs_in_and_mails(make_api: MakeApi, services: Services
     (mail,) = await mailed(services, api)
     assert (mail.to, mail.kind) == ("ann@example.com", "verify_email")
     assert "Confirmez" in (mail.subject or "")
-    # Nobody waits for it: who signs in before is let in, and the code signs nobody in.
+    # The proof is optional: a sign-in before it succeeds, and the code is no sign-in.
     assert (await api.login()).status_code == 200
     confirmed = await ask(api, "confirm", flow_id=body["flow_id"], code=mail.code)
     assert (confirmed.status_code, confirmed.json()) == (200, {"email_verified": True})
@@ -47,7 +47,7 @@ async def test_required_signs_nobody_in_before_the_code_does(make_api: MakeApi, 
         403,
         {"detail": "Email not verified", "code": "email_not_verified"},
     )
-    # Only who knows the password is told so.
+    # Only a caller with the password learns this.
     assert (await api.login(password="another one")).status_code == 401
     assert not list(api.database["sessions"].find())
     mail = await newest(services, api)
@@ -73,7 +73,7 @@ async def test_required_the_link_proves_and_signs_nobody_in(make_api: MakeApi, s
 
 async def test_required_a_later_mail_is_as_good_as_the_signups(make_api: MakeApi, services: Services) -> None:
     api = await make_api(EMAIL_VERIFICATION="required")
-    # What a stranger asked for before holds nobody up.
+    # An earlier request by a stranger delays nothing.
     early = await ask(api, "verify-email", email="ann@example.com")
     await ask(api, "signup", **ANN)
     later = await ask(api, "forgot-password", email="ann@example.com")
@@ -82,7 +82,7 @@ async def test_required_a_later_mail_is_as_good_as_the_signups(make_api: MakeApi
     code = (await newest(services, api)).code
     done = await ask(api, "reset-password", flow_id=later.json()["flow_id"], code=code, password="a better one")
     assert done.status_code == 204
-    # Who reads the mail has the address.
+    # The reader of the mail has the address.
     assert (await api.login(password="a better one")).status_code == 200
 
 

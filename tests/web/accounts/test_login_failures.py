@@ -49,7 +49,7 @@ async def test_ten_wrong_passwords_close_an_account_to_guesses_and_the_mail_stay
     assert 0 < int(locked.headers["retry-after"]) <= QUARTER
     for path, body in wrong.items():
         assert (await api.as_user(token, "POST", f"{USER}/{path}", json=body)).status_code == 429
-    # Nobody else is, nor is the session; a code is, and the link of a mail is not.
+    # Other accounts stay open, and so does the session; codes are closed, and the link of a mail is not.
     assert (await api.login("bob@example.com")).status_code == 200
     assert (await api.as_user(token, "GET", USER)).status_code == 200
     flow_id = (await ask(api, "forgot-password", email="ann@example.com")).json()["flow_id"]

@@ -55,7 +55,7 @@ async def test_another_password_ends_all_sessions_and_opens_one(api: Api, servic
     assert [(await api.as_user(token, "GET", USER)).status_code for token in tokens] == [401, 401, 200]
     assert len((await api.as_user(body["access_token"], "GET", SESSIONS)).json()["sessions"]) == 1
     assert [(await api.login(password=text)).status_code for text in ("correct horse", NEW)] == [401, 200]
-    # What was mailed for the old one is void, and the user is told.
+    # The mail for the old one is void, and the user is notified.
     assert told(await ask(api, "reset-password", password=NEW, **reset)) == INVALID
     assert [(mail.kind, mail.to) for mail in await mailed(services, api)] == [("password_changed", "ann@example.com")]
     (event,) = (await api.request("GET", f"{EVENTS}?type=password_changed")).json()["events"]

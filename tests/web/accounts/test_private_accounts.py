@@ -1,4 +1,7 @@
-"""PRIVATE_ACCOUNTS: nobody learns which addresses have accounts. Row E4, by its causes: bytes, commands, hashes, mails."""
+"""PRIVATE_ACCOUNTS: no answer reveals which addresses have accounts.
+
+Row E4, by its causes: bytes, commands, hashes, mails.
+"""
 
 from collections import Counter
 from typing import Any
@@ -93,20 +96,20 @@ async def test_e4_whoever_has_the_address_the_answer_and_the_work_are_the_same(
 async def test_who_has_an_account_is_told_so_by_mail_only(api: Api, services: Services) -> None:
     before = api.database["users"].count_documents({})
     asked = await ask(api, "signup", email=KNOWN, password="another one")
-    # Also where nobody has proven the address yet.
+    # The same for an unproven address.
     await ask(api, "signup", email=UNVERIFIED, password="another one")
     mails = Counter((mail.to, mail.kind) for mail in await mailed(services, api))
     assert mails == {(KNOWN, "account_exists"): 1, (UNVERIFIED, "account_exists"): 1}
     mail = await newest(services, api, KNOWN)
     assert (mail.code, mail.link) == (None, None)
-    # Within a minute the first is answered again, and nobody is mailed.
+    # Within a minute the first is answered again, and no mail is sent.
     again = await ask(api, "signup", email=KNOWN, password="another one")
     assert again.json() == asked.json()
     assert len(await mailed(services, api)) == 2
     assert api.database["users"].count_documents({}) == before
     assert (await api.login(KNOWN, PASSWORD)).status_code == 200
     assert (await api.login(KNOWN, "another one")).status_code == 401
-    # Nobody has a code for it, and guesses are judged as of any other.
+    # There is no code for it, and guesses are judged as those of any other flow.
     guesses = [await ask(api, "confirm", flow_id=asked.json()["flow_id"], code="123456") for _ in range(11)]
     assert [guess.status_code for guess in guesses] == [400] * 10 + [429]
 
@@ -151,7 +154,7 @@ async def test_the_times_of_two_kinds_are_compared() -> None:
 async def test_e4_a_refused_login_takes_as_long_as_chance_has_it(
     api: Api, make_api: MakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is left of a difference is far less than that; `python -m faults privacy` compares the times."""
+    """The remaining difference is far smaller; `python -m faults privacy` compares the times."""
     waited = list[float]()
 
     async def note(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What servers do with a user's sessions, and links and invitations that they make."""
+"""Servers list and end a user's sessions, and make links and invitations."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ async def test_a_link_made_without_a_mail_does_what_a_mailed_one_does(make_api: 
     assert body["url"].startswith(f"{services.base_url}/auth-collections/link?t=")
     page = await api.http.get(body["url"])
     assert (page.status_code, "password" in page.text) == (200, True)
-    # Nobody was mailed, and no list of mails knows of it.
+    # No mail was sent, and no list of mails has one.
     assert await mailed(services, api) == []
     assert (await api.request("GET", MAILS)).json()["total"] == 0
     token = body["url"].partition("?t=")[2]

@@ -1,4 +1,6 @@
-"""Who runs aggregations: the secret key all of them; users and guests the saved ones that let them, over what they may read."""
+"""Aggregations run for the secret key; saved ones also for the users and guests they admit, over the records these may
+read.
+"""
 
 from typing import Any
 
@@ -151,7 +153,7 @@ async def test_users_are_aggregated_as_far_as_they_may_be_read(api: Api, people:
     await made(api, "names", "users", names, run="anyone")
     await made(api, "ages", "users", {"group": {"age": "age"}, "values": {"m": {"max": "email"}}}, run="anyone")
     assert await run(ann, "names") == (200, [{"name": "ann", "n": 1}, {"name": "bob", "n": 1}])
-    # What is a user's own is as a field that no user has.
+    # A user's own field counts as a field that no user has.
     assert await run(ann, "ages") == (200, [{"age": None, "m": None}])
     assert await run(guest, "names") == (401, "unauthorized")
 

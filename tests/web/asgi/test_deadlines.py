@@ -20,7 +20,7 @@ LATE = SOON + LIMITS.look + 30.0
 
 
 async def asked(app: ASGIApp, receive: Receive | None = None, limits: Deadlines = LIMITS) -> list[Message]:
-    """What `app` sends, behind admission. Raises what it raises."""
+    """The messages that `app` sends, behind admission. Raises the errors of `app`."""
     sent: list[Message] = []
 
     async def whole_body() -> Message:
@@ -71,7 +71,7 @@ async def test_an_answer_that_has_begun_is_not_cut_off() -> None:
 
 
 async def test_the_time_begins_anew_with_what_is_read() -> None:
-    # Of which a busy machine does not use up half by being late.
+    # A busy machine must not use up half of it by being late.
     pieces, seconds = iter([b"a", b"b", b"c", b""]), 1.0
 
     async def receive() -> Message:

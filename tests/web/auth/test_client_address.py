@@ -1,4 +1,4 @@
-"""Whose address counts: the connection's, unless an operator's proxy says otherwise."""
+"""The client's address is the connection's, unless an operator's proxy gives another one."""
 
 from ipaddress import ip_network
 

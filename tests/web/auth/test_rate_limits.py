@@ -126,7 +126,7 @@ async def test_l3_other_spellings_of_a_path_are_not_found(make_api: MakeApi, pat
 
 
 async def test_every_endpoint_of_a_project_is_counted(make_api: MakeApi) -> None:
-    """Whatever route is added later: a request is counted under some limit, or the route names no project."""
+    """Every route, also a later one, is counted under some limit, or it names no project."""
     api = await make_api(DAILY_LIMIT="1000000", AUTH_LIMIT="1000000", FILE_LIMIT="1000000")
     uncounted = set()
     for route in ROUTES:
@@ -135,7 +135,9 @@ async def test_every_endpoint_of_a_project_is_counted(make_api: MakeApi) -> None
             response = await api.request(method, path.replace("{project_id}", api.project.id))
             if "ratelimit" not in response.headers and response.status_code != 401:
                 uncounted.add(path)
-    # Public keys, health and the API document are nobody's; the name of a file names no project that is not there.
+    # Public keys, health and the API document belong to no project; the name of a file names no project that does not
+    # exist. The root describes the service. A socket is counted by its hello. The mailbox exists on a developer's own
+    # machine only, and is of all projects.
     nobodys = {"/auth-collections/jwks/{project_id}", "/files/{file_name}", "/health/live", "/health/ready", "/metrics"}
     # The root says what the service is. A socket is counted by its hello. The mailbox is there on a developer's own machine
     # only, and is of all projects.

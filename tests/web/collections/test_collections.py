@@ -17,7 +17,7 @@ async def create(api: Api, name: Any, schema: Any) -> Any:
 
 
 def made_by_a_declaration(api: Api) -> list[str]:
-    """What a declaration leaves behind: a record in the registry, documents, and what was only tried out."""
+    """The traces of a declaration: a record in the registry, documents, and scratch collections."""
     made = [name for name in api.database.list_collection_names() if name.startswith(("c_", "scratch"))]
     return [*made, *(record["_id"] for record in api.database["collections"].find())]
 

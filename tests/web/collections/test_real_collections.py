@@ -39,7 +39,7 @@ async def total(api: Api, query: str, name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def seeded(pool: Pool) -> Iterator[dict[int, tuple[str, Report]]]:
-    """What seeding the demo gave, by the time of the pool at which it was done: its tests only read."""
+    """The results of seeding the demo, by the use of the pool in which it was done: its tests only read."""
     yield {}
     pool.empty()
 

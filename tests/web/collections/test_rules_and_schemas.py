@@ -351,7 +351,7 @@ async def test_n21_a_project_cannot_build_and_drop_indexes_of_rules_for_ever(
 
 
 async def test_an_index_of_rules_goes_with_its_field(api: Api) -> None:
-    """Where the worker died before it dropped the index with the rules."""
+    """The worker died before it dropped the index with the rules."""
     await declare_both(api)
     assert (await save(api, on_posts(read={"status_eq": "x"}), "?indexes=true")).status_code == 200
     api.database["rules"].delete_many({})

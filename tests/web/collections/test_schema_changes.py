@@ -453,7 +453,7 @@ async def test_a_unique_index_that_cannot_be_put_back_stops_nothing_else(api: Ap
     assert [(line["collection"], line["field"]) for line in lines if line["event"] == "index_not_built"] == [
         ("things", "data.a")
     ]
-    # Nobody holds the collection any more, and it works.
+    # No lease holds the collection any more, and it works.
     assert stored_schema(api) == {"a": {"type": "string", "unique": True}}
     assert (await add(api, {"a": "written"})).status_code == 201
     assert list(await find_drift(api.project.database)) == ["things"]

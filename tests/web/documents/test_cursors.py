@@ -1,4 +1,4 @@
-"""Pages by cursor: over values of every type, in every direction, while others write; and what somebody makes up."""
+"""Pages by cursor: over values of every type, in every direction, while others write; and forged cursors."""
 
 import json
 import random

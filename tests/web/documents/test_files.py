@@ -237,7 +237,7 @@ class TestJson:
 
     @pytest.mark.parametrize("way", ["create", "put", "patch", "upsert", "batch", "import", "bulk", "push", "form"])
     async def test_f10_a_file_of_another_place_is_refused(self, books: Api, way: str) -> None:
-        """Of another document, of another field, and by its bare name."""
+        """A file of another document, of another field, and by its bare name."""
         other = await create(books, title(isbn="1"), file_part("cover"), file_part("pages"))
         mine = await create(books, title(isbn="2"), file_part("pages"))
         cover, (page,) = other["data"]["cover"], other["data"]["pages"]

@@ -1,4 +1,4 @@
-"""What docs/queries.md says of values that are unlike each other: their order, arrays of ids, letters in upper case."""
+"""The promises of docs/queries.md about unlike values: their order, arrays of ids, letters in upper case."""
 
 from typing import Any
 

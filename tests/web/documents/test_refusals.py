@@ -13,7 +13,7 @@ from tests.declared import added, declare
 COLLECTION = "/api/collections/things"
 DOCUMENTS, QUERY, UPDATE = f"{COLLECTION}/documents", f"{COLLECTION}/query", f"{COLLECTION}/update"
 AGGREGATE, BATCH = f"{COLLECTION}/aggregate", "/api/batch"
-# What stands in requests for the ids of the one document and the one user.
+# Placeholders in requests for the ids of the one document and the one user.
 ID, USER = "{id}", "{user}"
 SCHEMA: dict[str, Any] = {
     "name": {"type": "string"},

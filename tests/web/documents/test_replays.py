@@ -1,4 +1,4 @@
-"""What a replay shows a caller who is under rules: never more than he may read at that time."""
+"""A replay shows a caller under rules no more than the caller may read at that time."""
 
 from typing import Any
 

@@ -95,7 +95,7 @@ async def test_an_export_by_a_relation_that_many_satisfy(things: Api, monkeypatc
 
 
 async def test_an_export_is_of_one_moment(things: Api, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is written while it is read is not in it, nor missing from it."""
+    """A write during the export is not in it, and removes nothing from it."""
     monkeypatch.setattr("service.storage.snapshots.BATCH", 10)
     await send(things, lines(*({"sku": f"a{number:03}", "n": 0} for number in range(40))))
     opened = await services.exports.open(things.project, "things", EVERYTHING)

@@ -1,4 +1,4 @@
-"""Versions of documents and of one's own record: entity tags, and writes that nobody else came before."""
+"""Versions of documents and of one's own record: entity tags, and writes that no other write came before."""
 
 import asyncio
 from typing import Any

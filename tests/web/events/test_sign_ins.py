@@ -61,7 +61,7 @@ async def test_each_end_of_a_session_leaves_an_event(api: Api, services: Service
     await api.as_user(one, "POST", LOGOUT)
     await api.as_user(own, "DELETE", f"{SESSIONS}/{claims_of(two)['sid']}")
     await api.as_user(own, "DELETE", SESSIONS)
-    # Nobody's session ends by these.
+    # These requests end no session.
     await api.as_user(one, "POST", LOGOUT)
     await api.as_user(own, "DELETE", f"{SESSIONS}/{'0' * 24}")
     found = [event for event in await events(services, api) if event["type"] != "signed_in"]

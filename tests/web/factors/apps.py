@@ -22,7 +22,7 @@ def told(answer: httpx2.Response) -> tuple[int, Any]:
 
 
 class Clock:
-    """What the service and all apps take for the time."""
+    """The time of the service and of all apps."""
 
     def __init__(self) -> None:
         self.ahead = 0.0

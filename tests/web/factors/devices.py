@@ -50,7 +50,7 @@ class Holder:
 
 
 async def make_holder(api: Api, email: str = "ann@example.com") -> Holder:
-    """Who has a passkey."""
+    """A user that has a passkey."""
     holder = Holder(api, (await api.signup(email)).json()["access_token"])
     assert (await holder.enrol()).status_code == 201
     return holder

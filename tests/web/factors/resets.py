@@ -1,4 +1,4 @@
-"""Resets of the password of somebody with a second factor."""
+"""Resets of the password of a user with a second factor."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ RESET = "/auth-collections/reset-password"
 
 
 async def begin(member: Member, services: Services) -> tuple[dict[str, str], dict[str, str]]:
-    """What the mail brings, by code and by token. The address is proven: of another the factor is not asked for."""
+    """The proofs in the mail, by code and by token.
+
+    The address is proven: for an unproven one the factor is not asked for.
+    """
     member.api.database["users"].update_one({"_id": member.user_id}, {"$set": {"email_verified": True}})
     asked = await ask(member.api, "forgot-password", email="ann@example.com")
     mail = await newest(services, member.api, "ann@example.com")

@@ -112,7 +112,7 @@ async def test_what_is_asked_for_later_leaves_sessions_and_passwords_as_they_are
         answer = await api.as_user(token, "POST", path, json=body)
         assert (answer.status_code, answer.json()["code"]) == (403, "mfa_enrolment_required"), path
     assert (await api.as_user(token, "GET", USER)).status_code == 200
-    # Whoever has a token adds one by that, or by the flow, which ends the session that it is for.
+    # A user with a token adds one by that, or by the flow, which ends the session that it is for.
     path, app = await begin_app(api, answer.json()["flow_id"])
     done = await guest(api, path, flow_id=answer.json()["flow_id"], code=app.code())
     assert done.status_code == 200

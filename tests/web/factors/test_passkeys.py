@@ -70,7 +70,7 @@ async def test_a_passkey_is_added_and_comes_with_recovery_codes(site: Api, servi
     listed = (await holder.ask("GET", FACTORS)).json()
     assert listed == {"factors": [body["factor"]], "recovery_codes_left": 10}
     assert [mail.kind for mail in await mailed(services, site)] == ["factor_changed"]
-    # The second brings no codes, and its browser is told of the first.
+    # The second brings no codes, and the options name the first.
     first = holder.device.passkeys[0].id
     assert (await holder.options())["publicKey"]["excludeCredentials"] == [{"type": "public-key", "id": encode(first)}]
     assert "recovery_codes" not in (await holder.enrol()).json()
@@ -193,7 +193,7 @@ async def test_a_passkey_is_named_and_removed(ann: Holder) -> None:
 
 
 async def test_the_last_way_to_sign_in_stays(ann: Holder) -> None:
-    """Who has no password and no provider: a mail is no way that counts."""
+    """A user without a password and a provider: a mail does not count as a way to sign in."""
     await ann.enrol()
     ann.api.database["users"].update_one({}, {"$set": {"password": "ann@example.com"}})
     first, second = [f"{FACTORS}/{each['id']}" for each in (await ann.ask("GET", FACTORS)).json()["factors"]]

@@ -1,4 +1,4 @@
-"""Another password by mail, of somebody with a second factor; and factors that the project removes."""
+"""Another password by mail, of a user with a second factor; and factors that the project removes."""
 
 import pytest
 
@@ -48,7 +48,7 @@ async def test_the_project_removes_the_factors_of_whoever_has_lost_them(member: 
     assert kinds == ["factor_changed"] * 2
     (event,) = (await member.api.request("GET", "/auth-collections/events?type=factor_removed")).json()["events"]
     assert (event["actor"], event["user_id"]) == ("server", member.user_id)
-    # Who had none is told nothing.
+    # A user without factors is not notified.
     assert (await member.api.request("DELETE", path)).status_code == 204
     assert len(await mailed(services, member.api)) == 2
     missing = await member.api.request("DELETE", "/auth-collections/users/0/factors")

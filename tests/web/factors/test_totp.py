@@ -176,7 +176,7 @@ async def test_of_two_apps_added_at_once_one_is(api: Api) -> None:
     )
     statuses = sorted(answer.status_code for answer in answers)
     assert statuses[0] == 200
-    # Whoever comes after it is told so, or that the session is over or too weak by now.
+    # Later requests find the factor there, or the session ended or too weak by now.
     assert set(statuses[1:]) <= {401, 403, 409}
     good = next(answer for answer in answers if answer.status_code == 200).json()
     record: Any = api.database["users"].find_one({})

@@ -221,7 +221,7 @@ async def test_n2_an_update_beside_files_is_one_command_with_one_condition(api: 
 
 
 async def test_of_a_file_and_a_gallery_at_once_what_is_named_is_there(api: Api) -> None:
-    """Of two updates at once, one takes a file's field and the other names the file elsewhere."""
+    """One of two concurrent updates takes a file's field, and the other names the file elsewhere."""
     for _ in range(5):
         token, user = await signed_up(api, file_part("avatar"))
         url = user["data"]["avatar"]

@@ -171,7 +171,7 @@ async def test_x14_a_link_of_another_place_opens_nothing(api: Api, signer: UrlSi
 
 
 async def test_x14_a_moved_file_stays_protected(api: Api) -> None:
-    """Whoever knows a URL may put it into a field of another kind, or of another user, and gains nothing."""
+    """A user with a URL may put it into a field of another kind, or of another user, and gains nothing."""
     await protect(api, **{"data.cv": {"read": "users", "protected": True}})
     token, ann = await sign_up(api, "resume")
     url = ann["data"]["resume"]

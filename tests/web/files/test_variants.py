@@ -53,7 +53,7 @@ async def get(api: Api, url: str, variant: str = "thumb", method: str = "GET", *
 
 @pytest.fixture
 def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
-    """What was drawn, by everyone in this process."""
+    """The variants drawn in this process."""
     found: list[Mapping[str, Any]] = []
 
     draw = ImageProcess.draw
@@ -132,7 +132,7 @@ async def test_a_variant_that_is_not_declared(photos: Api, variant: str) -> None
 
 
 async def test_a_variant_without_a_name_is_refused(photos: Api) -> None:
-    """Of a bare URL and of a signed one, of an image and of any other file."""
+    """A bare URL and a signed one, an image and any other file."""
     data = (await create(photos, file_part("image"), file_part("secret"), file_part("paper", "a.svg", SVG)))["data"]
     for field in ("image", "secret", "paper"):
         url = data[field].removeprefix(BASE_URL)

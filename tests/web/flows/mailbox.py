@@ -1,4 +1,4 @@
-"""What tests of flows do: ask for mails, and read those that were kept."""
+"""Steps of tests of flows: ask for mails, and read the kept ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,12 +22,12 @@ async def mailed(services: Services, api: Api) -> Sequence[Message]:
 
 
 async def newest(services: Services, api: Api, to: str | None = None) -> Any:
-    """The newest mail, to somebody."""
+    """The newest mail, or the newest to one address."""
     return next(mail for mail in await mailed(services, api) if to in {None, mail.to})
 
 
 async def verify(services: Services, api: Api, email: str) -> None:
-    """Somebody signs up, and proves the address, with the password of the account."""
+    """A user signs up, and proves the address, with the password of the account."""
     await api.signup(email)
     asked = await ask(api, "verify-email", email=email)
     mail = await newest(services, api, email)

@@ -72,7 +72,7 @@ async def test_e8_half_confirmed_the_old_address_stays(api: Api, services: Servi
     kinds = sorted((mail.to or "", mail.kind) for mail in await mailed(services, api))
     assert kinds == [(OLD, "change_email"), (OLD, "email_changed"), (NEW, "change_email")]
     new, old = await mail_of(services, api, NEW), await mail_of(services, api, OLD)
-    # Who approves is sent no code.
+    # The approving mail has no code.
     assert (len(new.code), old.code) == (6, None)
     by_code = {"flow_id": asked.json()["flow_id"], "code": new.code}
     steps: dict[str, dict[str, str]] = {"new": by_code, "old": {"token": token_in(old)}}
@@ -120,7 +120,7 @@ async def test_e8_taken_meanwhile_the_old_address_stays(
         asked = await change(api, token, email)
         seen.append((asked.status_code, sorted(asked.json()), commands.names))
         new, old = await mail_of(services, api, email), await mail_of(services, api, OLD)
-        # Whoever asks learns nothing of who has the address.
+        # The caller does not learn if the address has an account.
         assert (await ask(api, "confirm", token=token_in(old))).json() == {"email": OLD, "waiting_for": "new"}
         if email == NEW:
             await api.signup(NEW)
@@ -161,7 +161,7 @@ async def test_a_second_request_soon_after_is_the_first(api: Api, services: Serv
     first, second = [(await change(api, token)).json()["flow_id"] for _ in range(2)]
     assert first == second
     assert len(await mailed(services, api)) == 2
-    # Of somebody else it is another change.
+    # The request of another user is another change.
     assert (await change(api, other)).json()["flow_id"] != first
 
 

@@ -1,4 +1,4 @@
-"""How often a code may be guessed: rows E2, E3, E6 and E13."""
+"""Guesses of a code are bounded: rows E2, E3, E6 and E13."""
 
 import asyncio
 from typing import Any

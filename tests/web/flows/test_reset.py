@@ -29,7 +29,7 @@ async def test_a_code_brings_another_password_and_ends_all_sessions(api: Api, se
     assert (again.status_code, again.json()) == INVALID
     user = api.database["users"].find_one({"email": "ann@example.com"})
     assert user is not None
-    # Who read the mail has the address.
+    # The reader of the mail has the address.
     assert user["email_verified"] is True
     kinds = [mail.kind for mail in await mailed(services, api)]
     assert kinds == ["password_changed"]

@@ -63,7 +63,7 @@ async def test_a_code_signs_in_once_and_proves_the_address(api: Api, services: S
 
 
 async def test_who_planted_an_account_is_out_once_its_owner_signs_in_by_mail(api: Api, services: Services) -> None:
-    """Somebody signs up with an address that is not theirs, and waits until its owner uses the account."""
+    """An attacker signs up with another person's address, and waits until that person uses the account."""
     planted = (await api.signup()).json()
     owners: list[dict[str, Any]] = []
     for _ in range(2):
@@ -174,7 +174,7 @@ async def test_create_makes_an_account_of_who_has_none(api: Api, services: Servi
     assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
     (user,) = api.database["users"].find()
     assert (user["email"], user["data"], user["email_verified"]) == (EMAIL, {}, True)
-    # There is no password, and nobody knows one that fits.
+    # There is no password, and no known text matches.
     for password in (EMAIL, "correct horse"):
         assert (await api.login(password=password)).status_code == 401
 

@@ -85,7 +85,7 @@ async def test_a_sixth_mail_in_an_hour_is_not_sent_and_nobody_is_told(api: Api, 
 async def test_e4_a_limited_address_is_written_for_as_often_as_any_other(
     api: Api, services: Services, mongo: Any
 ) -> None:
-    """What changes nothing is answered sooner, for nothing waits for the journal."""
+    """A request that changes nothing is answered sooner, for it does not wait for the journal."""
     system = mongo[f"{services.databases.prefix}system"]
     for _ in range(8):
         before = list(system["counters"].find({"_id": {"$regex": "mail_"}}))

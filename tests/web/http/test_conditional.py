@@ -44,7 +44,7 @@ def test_f9_range(field: str, expected: ConditionalResult) -> None:
 
 
 def seconds(field: str, expected: ConditionalResult) -> float:
-    """Of this thread's own time."""
+    """Seconds of this thread's own time."""
     started = time.thread_time()
     assert answer({"range": field}, etag=ETAG, length=1000) == expected
     return time.thread_time() - started

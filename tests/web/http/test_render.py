@@ -1,4 +1,4 @@
-"""What JSON has no form for, as answers have it; and errors that several requests share."""
+"""Values that JSON has no form for, as answers have them; and errors that several requests share."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -52,7 +52,7 @@ async def send_form(services: Services, api: Api, check: Callable[[Any], Awaitab
 
 
 async def test_v35_an_error_that_requests_share_is_not_changed(services: Services, api: Api) -> None:
-    """Those who wait for one load of a cache are given one error object."""
+    """Requests that wait for one load of a cache are given one error object."""
     shared = CollectionNotFound()
 
     async def refuse(_: Any) -> None:

@@ -65,7 +65,7 @@ async def test_the_service_serves_the_document(http: httpx2.AsyncClient) -> None
 
 
 def test_every_worker_serves_the_same_bytes() -> None:
-    """Sets have another order in each process, and a client would be told that the document had changed."""
+    """Sets have another order in each process, and a client would see the document change."""
     program = (
         "import sys, orjson; from service.web.openapi.document import build_document; "
         "from service.web.routes import ROUTES; sys.stdout.buffer.write(orjson.dumps(build_document(ROUTES)))"
@@ -95,7 +95,7 @@ def test_a_query_is_described_where_it_is_posted() -> None:
 
 
 def test_no_two_shapes_share_a_name() -> None:
-    """Where they do, the document names both by their modules, and generators of clients stop."""
+    """If two did, the document would name both by their modules, and generators of clients would stop."""
     assert [name for name in DOCUMENT["components"]["schemas"] if "__" in name] == []
 
 
@@ -171,7 +171,7 @@ def test_each_error_stands_in_the_document_and_nothing_else_does() -> None:
         if " body " not in name and "detail" in example["value"]
     }
     redirected = {error.code for error in error_classes(errors.SignInFailed)}
-    # Where there is no redirect, two of them are sent as others are.
+    # Without a redirect, two of them are sent as others are.
     sent = {
         error.code
         for error in error_classes()

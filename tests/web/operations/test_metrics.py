@@ -33,7 +33,7 @@ def service(shell: Shell, *arguments: str) -> Iterator[tuple[httpx2.Client, list
 
 
 def answered(http: httpx2.Client) -> dict[tuple[str, str, str], int]:
-    """How many requests were answered, by method, route and status."""
+    """The number of answered requests, by method, route and status."""
     text = http.get("/metrics", headers=CREDENTIALS).raise_for_status().text
     return {(method, route, status): int(float(count)) for method, route, status, count in ANSWERED.findall(text)}
 

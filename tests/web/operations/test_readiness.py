@@ -1,4 +1,4 @@
-"""THREATS row N28: ready is who can serve, and the log has the cause where nobody can."""
+"""THREATS row N28: a service is ready if it can serve, and the log has the cause if it cannot."""
 
 import base64
 import subprocess

@@ -1,4 +1,4 @@
-"""Who is told what: as the rules of the project let each read, also while they change."""
+"""Deliveries follow the rules of the project for each reader, also while they change."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What somebody who follows a query is told."""
+"""The frames of a client that follows a query."""
 
 import asyncio
 
@@ -57,7 +57,7 @@ async def test_one_frame_holds_a_whole_transaction_in_its_order(messages: Api, o
 
 
 def apply(states: dict[str, State], frame: Frame) -> None:
-    """What a client does: each subscription has the texts of its documents, by id."""
+    """Applies a frame as a client does: each subscription has the texts of its documents, by id."""
     if frame["type"] == "snapshot":
         states[frame["id"]] = {each["id"]: each["data"]["text"] for each in frame["documents"]}
         return

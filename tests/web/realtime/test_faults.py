@@ -1,4 +1,4 @@
-"""What is told when all cannot be told: large records, slow readers, history that is gone, a stream that breaks, a stop."""
+"""Gaps in the stream: large records, slow readers, history that is gone, a stream that breaks, a stop."""
 
 import asyncio
 import json
@@ -66,9 +66,9 @@ async def test_w7_more_changes_at_once_than_a_frame_holds_are_a_resync(
 async def test_w7_a_bulk_write_delays_nobody_who_follows_something_else(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch, named: int
 ) -> None:
-    """Whoever follows it begins anew once; what somebody asks for meanwhile is answered after it, and misses nothing.
+    """Its followers begin again once; another subscription meanwhile is answered after it, and misses nothing.
 
-    Also where MongoDB is told of no names, for there are too many.
+    The same holds if MongoDB is given no names, for there are too many.
     """
     monkeypatch.setattr("service.storage.change_stages.NAMED", named)
     monkeypatch.setattr("service.storage.change_feed.BATCH", 5)
@@ -167,7 +167,7 @@ async def test_w8_who_never_reads_is_closed(
 async def test_w10_a_stream_that_breaks_goes_on_where_it_was(
     messages: Api, open_socket: Open, mongo: MongoClient[Any]
 ) -> None:
-    """As when the primary is killed: its cursor is gone, and what was written meanwhile is told."""
+    """As when the primary is killed: its cursor is gone, and the writes meanwhile are delivered."""
     live = await follow(messages, open_socket, where={"room_id_eq": "r1"})
     texts: list[str] = []
     for number in range(10):

@@ -1,4 +1,4 @@
-"""How much one worker and one client may have, what is past it, and what an operator sees of it."""
+"""Limits of one worker and one client, the refusals past them, and their metrics."""
 
 import asyncio
 import json
@@ -86,7 +86,7 @@ async def test_what_nobody_follows_is_unsubscribed_all_the_same(messages: Api, o
 async def test_a_tick_says_how_far_each_subscription_has_come(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its cursors somebody goes on who was told nothing for long."""
+    """Its cursors let a client resume that received nothing for long."""
     live: Live = await open_socket()
     await live.hello(key=messages.key)
     for id_ in ("m", "n"):

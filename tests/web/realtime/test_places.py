@@ -62,7 +62,7 @@ async def test_v6_a_subscription_that_finds_no_place_in_two_seconds_is_busy(
 async def test_v6_a_subscription_that_goes_on_waits_for_a_place(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A flood has thousands begin anew in the same moment; none of them is closed for it."""
+    """A flood has thousands begin again in the same moment; none of them is closed for it."""
     live = await greeted(messages, open_socket)
     await live.subscribe("messages")
     monkeypatch.setattr(lists_of(services)._shares, "seconds", 0.2)  # noqa: SLF001

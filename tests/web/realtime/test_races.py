@@ -1,4 +1,4 @@
-"""Two things at once, and what fails between two lines: nothing is told wrongly, and nothing is missed."""
+"""Races, and failures between two lines: no delivery is wrong, and none is missing."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ async def enter(messages: Api, open_socket: Open) -> Live:
 
 
 def change_rules(messages: Api, read: Any) -> None:
-    """As another worker would: nobody here is told but by the feed."""
+    """As another worker would: this worker hears of it only by the feed."""
     text = json.dumps({"collections": {"messages": {"read": read}}})
     messages.database["rules"].update_one({"_id": "rules"}, {"$set": {"text": text, "version": text}})
 
@@ -69,7 +69,7 @@ async def follow_frames(live: Live, records: dict[str, Any]) -> None:
 async def test_w10_who_is_bound_anew_while_missed_changes_are_read_is_told_once(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two snapshots of one subscription the older must not come last."""
+    """The older of two snapshots of one subscription must not come last."""
     live = await enter(messages, open_socket)
     between, has_between = asyncio.Event(), asyncio.Event()
     reading, gates = list[int](), [asyncio.Event(), asyncio.Event()]
@@ -119,7 +119,7 @@ async def test_w10_who_is_bound_anew_while_missed_changes_are_read_is_told_once(
 async def test_w7_nobody_begins_while_a_collection_is_held_back(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who waited for others is told of what was written while nothing was told."""
+    """A waiting client gets the changes written while delivery paused."""
     monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", SECONDS)
     namespace, floods = (messages.database.name, "c_messages"), services.realtime.feed.floods
     live: Live = await open_socket()
@@ -197,7 +197,7 @@ async def test_w5_who_may_read_nobody_knows_for_long_ends_the_socket(
 async def test_w5_rules_that_change_before_and_are_read_after_hold(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The feed has told of them, and the worker has not read them yet, when somebody subscribes."""
+    """The feed has delivered them, and the worker has not read them yet, at the time of the subscription."""
     live = await enter(messages, open_socket)
     await live.subscribe("messages", "first")
     refresh, bind = AccessControl.refresh, Binder.bind
@@ -239,7 +239,9 @@ async def test_w5_rules_that_change_before_and_are_read_after_hold(
 async def test_w5_nothing_is_told_while_rules_that_changed_are_read(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
-    """However many have to be looked at again: what waited is told where the rules mean what they meant."""
+    """With any number of connections to look at again, waiting changes are delivered if the rules mean the same as
+    before.
+    """
     live = await enter(messages, open_socket)
     server: Live = await open_socket()
     await server.hello(key=messages.key)
@@ -296,7 +298,7 @@ async def test_what_the_feed_tells_is_forgotten_at_once(
 
 
 async def test_w10_a_collection_that_was_made_again_is_another(messages: Api, open_socket: Open) -> None:
-    """Its old documents went without a word: a cursor of it holds no more, and who follows it begins anew."""
+    """Its old documents went without an event: a cursor of it is void, and its followers begin again."""
     gone = await create(messages, text="gone")
     live: Live = await open_socket()
     await live.hello(key=messages.key)

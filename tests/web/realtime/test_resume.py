@@ -59,7 +59,7 @@ async def test_w10_what_was_missed_is_told_in_one_frame(messages: Api, open_sock
 
 
 async def test_w10_each_of_many_reconnects_ends_with_what_is_there(messages: Api, open_socket: Open) -> None:
-    """Every change is told once, over one socket or the next."""
+    """Every change is delivered once, over one socket or the next."""
     live = await greeted(messages, open_socket)
     cursor = (await live.subscribe("messages"))["cursor"]
     texts: list[str] = []
@@ -81,7 +81,7 @@ async def test_w10_each_of_many_reconnects_ends_with_what_is_there(messages: Api
 async def test_w10_many_who_come_back_at_once_are_told_once(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some wait until others were read; what is told meanwhile is no part of what they missed."""
+    """Some wait until others were read; changes delivered meanwhile are no part of the gap."""
     live = await greeted(messages, open_socket)
     cursor = (await live.subscribe("messages"))["cursor"]
     await create(messages, text="missed")

@@ -1,4 +1,4 @@
-"""What is remembered of somebody's rights is never what a subscription begins with."""
+"""A subscription never begins with remembered rights."""
 
 import asyncio
 from typing import Any
@@ -48,7 +48,7 @@ async def test_w5_rules_that_another_worker_changed_a_moment_before_hold(message
     stored = messages.database["rules"].find_one({"_id": "rules"}) or {}
     await put_rules(messages, {"collections": {"messages": {"read": "users"}}})
     assert len((await messages.as_user(token, "GET", DOCUMENTS)).json()["documents"]) == 1
-    # As another worker would: nobody here is told.
+    # As another worker would: this worker hears nothing of it.
     messages.database["rules"].replace_one({"_id": "rules"}, stored)
     await create(messages, room_id="r9", text="secret")
     live: Live = await open_socket()
@@ -65,7 +65,7 @@ async def test_w5_a_membership_that_ends_while_somebody_subscribes_gives_nothing
     async def binding(self: Binder, *arguments: Any) -> Any:
         bound = await bind(self, *arguments)
         if next(calls, None) == 1:
-            # The rights have been read, and nobody is told anything by them yet.
+            # The rights have been read, and nothing was delivered by them yet.
             await delete(messages, members[0], "members")
         return bound
 
@@ -114,7 +114,7 @@ async def test_an_id_that_is_used_again_is_of_the_new_subscription_alone(
 
 
 async def test_v8_a_subscription_follows_the_proof_of_an_address(messages: Api, open_socket: Open) -> None:
-    """Until then `$user.email` is unknown, afterwards what it finds is told."""
+    """Until then `$user.email` is unknown; afterwards its records are delivered."""
     read = {"or": [{"author_id_eq": "$user.id"}, {"room_id_eq": "$user.email"}]}
     await put_rules(messages, {"collections": {"messages": {"read": read}}})
     user, token = await sign_up(messages, "ann@example.com")

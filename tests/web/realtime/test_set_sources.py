@@ -1,4 +1,4 @@
-"""Whom a change concerns in the collections that the sets of rules are taken from."""
+"""A change in a source of the rules' sets concerns the right callers."""
 
 from collections import Counter
 from typing import Any
@@ -53,7 +53,7 @@ async def test_w5_a_membership_that_ends_concerns_its_user_alone(
     assert (await sockets[0].expect("resync"))["reason"] == "access"
     await sockets[0].expect("snapshot")
     assert set(bound) == {users[0]}
-    # Without an image nobody knows whose it was: all who use the set are bound again.
+    # Without an image its owner is unknown: all callers that use the set are bound again.
     messages.database.command({"collMod": "c_members", "changeStreamPreAndPostImages": {"enabled": False}})
     bound.clear()
     await delete(messages, members[1], "members")

@@ -1,4 +1,4 @@
-"""How a socket is opened, greeted, refused and ended."""
+"""A socket is opened, greeted, refused and ended."""
 
 import asyncio
 from datetime import timedelta

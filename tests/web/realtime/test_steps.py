@@ -22,7 +22,7 @@ STEP_SECONDS = 0.05
 
 
 class Gaps:
-    """How long the event loop was held at once: CPU seconds of its thread."""
+    """The longest time that the event loop was held at once: CPU seconds of its thread."""
 
     longest = 0.0
 

@@ -186,7 +186,7 @@ async def test_v24_a_stream_of_events_counts_what_its_connection_has_not_sent(
 async def test_v24_changes_that_wait_for_rights_have_a_bound_together(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a socket, not of each subscription."""
+    """The bound is one of the socket, not of each subscription."""
     monkeypatch.setattr("service.domain.realtime.subscriptions.MAX_CHANGES_BYTES", 10_000)
     live: Live = await open_socket()
     await live.hello(key=messages.key)

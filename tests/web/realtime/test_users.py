@@ -34,7 +34,7 @@ async def test_users_are_followed_as_the_list_shows_them(
     assert seen["documents"] == (await api.as_user(token, "GET", f"{USERS}?name_startswith=A")).json()["users"]
     assert seen["documents"][0]["data"] == {"name": "Ann", "phone": "1"}
 
-    # What others keep to themselves is in no event of theirs, and a change of it is none.
+    # Fields that others keep to themselves are in no event of theirs, and a change of them is none.
     bob, others = await sign_up(api, "bob@example.com", name="Bob", phone="2")
     listed = {each["id"]: each for each in (await api.users()).json()["users"]}
     assert await server.change() == {"op": "enter", "document": listed[bob]}
@@ -51,7 +51,7 @@ async def test_users_are_followed_as_the_list_shows_them(
     assert told["m"]["document"]["data"] == {"name": "Al"}
     assert (await server.change())["op"] == "change"
 
-    # W11: a write that changes no more than secrets is none, to nobody.
+    # W11: a write that changes no more than secrets is no event, for any client.
     stored = api.database["users"].find_one({"_id": bob}) or {}
     api.database["users"].update_one({"_id": bob}, {"$set": {"password": stored["password"] + "x", "oauth_id": "x"}})
     assert (await api.request("DELETE", f"{USERS}/{bob}")).status_code in {200, 204}

@@ -21,7 +21,7 @@ async def declare(api: Api, *names: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody who asks the service directly: a user with a token, or a guest with the publishable key."""
+    """A caller of the service: a user with a token, or a guest with the publishable key."""
 
     api: Api
     id: str

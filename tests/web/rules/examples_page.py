@@ -19,7 +19,7 @@ class Stage:
     guest: Person
 
     async def person(self, name: str, *roles: str, **data: Any) -> Person:
-        """Somebody who signed up in a page; the server gave the roles."""
+        """A user that signed up in a page; the server gave the roles."""
         body = {"email": f"{name}@example.com", "password": "correct horse", "name": name, **data}
         answer = await self.guest.ask("POST", "/auth-collections/signup", json=body)
         assert answer.status_code == 201, answer.text
@@ -53,7 +53,7 @@ async def set_up(api: Api, number: int) -> Stage:
 
 
 def id_of(answer: httpx2.Response) -> str:
-    """Of a document that was created."""
+    """The id of a created document."""
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
 

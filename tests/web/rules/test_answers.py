@@ -1,4 +1,4 @@
-"""What docs/access.md says of answers and of fields, beside its examples."""
+"""The statements of docs/access.md about answers and fields, beside its examples."""
 
 from typing import Any
 

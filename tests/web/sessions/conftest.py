@@ -1,4 +1,4 @@
-"""A project with refresh tokens, and somebody who signed in."""
+"""A project with refresh tokens, and a signed-in user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ def claims_of(token: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Pair:
-    """What a sign-in or a refresh gave."""
+    """The tokens of a sign-in or a refresh."""
 
     access: str
     refresh: str

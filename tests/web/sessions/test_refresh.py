@@ -24,7 +24,7 @@ async def assert_refused(site: Site, token: str) -> None:
 
 
 def of_the_account(commands: CommandRecorder) -> list[str]:
-    """The commands to users and sessions; what is remembered for seconds may be read anew on a slow machine."""
+    """The commands to users and sessions; others may come again on a slow machine, as memories expire."""
     return [name for name, command in commands.commands if command.get(name) in {"users", "sessions"}]
 
 

@@ -16,7 +16,7 @@ async def code_of(providers: Providers, account: str = "ada", **parameters: str)
 
 
 async def land(providers: Providers, account: str = "ada", **parameters: str) -> str:
-    """Where the browser is in the end."""
+    """The URL at which the browser ends."""
     url = await providers.begin("staff", code_challenge=CHALLENGE, **parameters)
     answer = await providers.follow(await providers.answer(url, account))
     assert (answer.status_code, answer.content) == (302, b"")

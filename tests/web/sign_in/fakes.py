@@ -1,6 +1,6 @@
-"""Providers as their own documentation describes them, on loopback: what each checks, and how each answers.
+"""Providers as their own documentation describes them, on loopback: each with its checks and its answers.
 
-Of the preset's peculiarities the pages are named in `service/providers/presets.toml` as well.
+`service/providers/presets.toml` names the pages of the preset's peculiarities as well.
 
 - all: the code is bound to the redirect URI and to the PKCE challenge (RFC 6749 section 4.1.3, RFC 7636 section 4.6)
 - google: https://developers.google.com/identity/openid-connect/openid-connect, an issuer with a discovery document;
@@ -66,7 +66,7 @@ class Fakes:
         return f"{self.base}/microsoft/{{tenantid}}/v2.0" if name == "microsoft" else f"{self.base}/{name}"
 
     def grant(self, name: str, asked: dict[str, str], claims: dict[str, Any]) -> str:
-        """A code for somebody with these claims, who was asked with this authorize URL."""
+        """A code for a person with these claims, in answer to this authorize URL."""
         code = secrets.token_urlsafe(16)
         self.codes[code] = (name, asked, claims)
         return code

@@ -1,4 +1,4 @@
-"""Somebody with an account, who links what else they have to it."""
+"""A user with an account, who links further identities to it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ class Person:
         return await self.ask("POST", IDENTITIES, json={"provider": provider, "code_challenge": CHALLENGE, **more})
 
     async def bring(self, provider: str, account: str, **more: str) -> dict[str, str]:
-        """What the page is given in the end, when somebody with that account follows the URL."""
+        """The parameters that the page gets in the end, when a person with that account follows the URL."""
         begun = await self.begin(provider, **more)
         assert begun.status_code == 200, begun.text
         answer = await self.providers.follow(await self.providers.answer(begun.json()["url"], account))

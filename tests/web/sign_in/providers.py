@@ -1,4 +1,4 @@
-"""A project with several providers, and the browser of somebody who signs in at one of them."""
+"""A project with several providers, and the browser of a person who signs in at one of them."""
 
 import asyncio
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Providers:
         return str(response.json()["url"])
 
     async def answer(self, url: str, account: str) -> str:
-        """Where the provider sends the browser back to."""
+        """The URL to which the provider sends the browser back."""
         return await asyncio.to_thread(self.provider.answer, url, account)
 
     async def follow(self, url: str) -> httpx2.Response:

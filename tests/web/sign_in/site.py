@@ -19,7 +19,7 @@ TOKEN, ERROR = "svc-super-token", "svc-error"
 
 @dataclass(frozen=True)
 class Ending:
-    """Where the service sent the browser in the end."""
+    """The URL to which the service sent the browser in the end."""
 
     page: str
     query: dict[str, str]

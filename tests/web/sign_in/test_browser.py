@@ -90,7 +90,7 @@ class Journey:
     start: str
 
     async def sign_in(self, account: str, *, deny: bool = False) -> dict[str, Any]:
-        """What the project's completion page shows in the end."""
+        """The result on the project's completion page."""
         await self.page.goto(self.start)
         await self.page.get_by_role("button", name="Sign in").click()
         await self.page.get_by_label("Sign in as").select_option(account)

@@ -143,7 +143,7 @@ async def test_o1_with_the_state_of_another_client(make_site: MakeSite, services
 
 
 async def refused(site: Site, parameters: Any, *, users: int = 0) -> None:
-    """The callback ends with authentication_failed, asks the provider nothing and stores nobody."""
+    """The callback ends with authentication_failed, asks the provider nothing and stores no user."""
     calls = dict(site.provider.calls)
     end = ending(await site.finish(parameters))
     assert end.page == "https://app.example.com/done"
@@ -209,7 +209,7 @@ async def test_o6_a_slow_provider_ends_in_time_and_holds_nobody_up(site: Site) -
     await asyncio.sleep(0.5)
     for _ in range(20):
         assert (await site.api.users()).status_code == 200
-    # Nobody had to wait for the provider.
+    # No request had to wait for the provider.
     assert not any(task.done() for task in waiting)
     ends = [ending(response).error for response in await asyncio.gather(*waiting)]
     assert ends == ["invalid_authorization_code", "failed_to_get_user_info"]

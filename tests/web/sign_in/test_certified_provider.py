@@ -1,4 +1,4 @@
-"""Against a certified OpenID provider that nobody here wrote: the generic preset, form_post, linking, and ID tokens of apps."""
+"""Against a certified OpenID provider by another author: the generic preset, form_post, linking, and ID tokens of apps."""
 
 import asyncio
 import re
@@ -109,7 +109,7 @@ async def test_the_generic_preset_form_post_and_an_apps_id_token(providers: Prov
 
 
 def token_of(issuer: str, nonce: str) -> str:
-    """What an app is given by the provider itself."""
+    """The ID token that the provider itself gives to an app."""
     asked = {
         "client_id": "phone",
         "response_type": "code",

@@ -16,7 +16,7 @@ async def test_the_browser_goes_to_a_page_of_the_projects(staff: Providers) -> N
     url = await staff.begin("staff", code_challenge=CHALLENGE, redirect_to=PAGE, client_state="x")
     declined = await staff.follow(staff.provider.decline(url))
     assert declined.headers["location"] == f"{PAGE}?svc-error=authentication_failed&state=x"
-    # Where there is no other page, it is the first of them.
+    # Without another page, it is the first of them.
     await staff.services.admin.change(staff.api.project.id, {"IDP_COMPLETE_URL": ""})
     staff.services.projects.forget_all()
     assert (await land(staff)).startswith(f"{PAGE}?svc-code=")

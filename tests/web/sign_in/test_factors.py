@@ -71,7 +71,7 @@ async def become(staff: Providers) -> str:
 
 
 async def become_member(staff: Providers) -> App:
-    """Of the person."""
+    """The person's app for codes, after adding the factor."""
     app, answer = await add_app(staff.api, await become(staff))
     assert answer.status_code == 200
     return app

@@ -13,12 +13,12 @@ FIELD = re.compile(r'<input type=hidden name="([^"]*)" value="([^"]*)">')
 
 
 def hidden_fields(page: str) -> dict[str, str]:
-    """What the page's form posts."""
+    """The fields that the page's form posts."""
     return {name: unescape(value) for name, value in FIELD.findall(page)}
 
 
 async def posted(providers: Providers, account: str = "ada", **more: str) -> tuple[str, dict[str, str]]:
-    """Where the browser posts, and what."""
+    """The URL and the fields that the browser posts."""
     url = await providers.begin("staff")
     assert query_of(url)["response_mode"] == "form_post"
     location = await providers.answer(url, account)

@@ -135,7 +135,7 @@ async def test_a_user_from_before_identities_keeps_the_first_one(two: Providers,
     first = await come_by(two, None, "ada")
     two.api.database["users"].update_one({"_id": first.id}, {"$unset": {"identities": 1}})
     bob = await sign_up(two, "bob@example.com")
-    # What is known by the subject alone is somebody's, too.
+    # An identity known by its subject alone belongs to its user, too.
     assert (await bob.link("default", "ada")).json()["code"] == "identity_in_use"
     assert (await first.link("club", "björn")).status_code == 201
     assert [each["provider"] for each in await first.identities()] == ["club"]
@@ -288,7 +288,7 @@ async def test_a_page_learns_which_buttons_to_show(two: Providers, site_settings
     staff, club = {"id": "staff", "name": "staff"}, {"id": "club", "name": "club"}
     await two.set("google")
     await two.set("apple")
-    # What cannot sign anybody in is no button: Apple's key is missing.
+    # A provider without a working sign-in is no button: Apple's key is missing.
     expected = {**usual, "providers": [staff, club, {"id": "google", "name": "Google"}]}
     project, publishable = two.api.project.id, {"x-api-key": two.api.publishable_key}
     answers = [

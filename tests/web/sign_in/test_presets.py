@@ -82,7 +82,7 @@ async def test_apple_has_two_names_in_its_document_and_its_tokens(make_preset: A
     apple.fakes.document.update(issuer=other)
     proofs = FlowSecrets(state="s", nonce="n", code_verifier="v")
     gateway = Gateway()
-    # Whoever asks at the same place and knows one of its names is no hindrance to those who know both.
+    # A project that knows one of the issuer's names does not hinder those that know both.
     with pytest.raises(Unavailable):
         await gateway.authorize_url(by_one_name, proofs)
     assert await gateway.authorize_url(by_both, proofs)

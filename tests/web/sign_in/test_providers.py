@@ -43,7 +43,7 @@ async def test_equal_subjects_at_two_issuers_are_two_users(providers: Providers)
         providers.provider.issuer(),
         providers.provider.issuer("named"),
     ]
-    # What the project calls a provider makes nobody somebody else.
+    # Another name of a provider in the project changes no user.
     await providers.openid("renamed")
     await providers.sign_in("renamed", "ada")
     assert len(providers.users()) == 2

@@ -1,4 +1,4 @@
-"""Who becomes a user, and who is refused: specification section 5.2 and rows O5, O7, O8, A1, A3 and A5."""
+"""Sign-ins that make a user, and those that are refused: specification section 5.2 and rows O5, O7, O8, A1, A3 and A5."""
 
 import asyncio
 import time
