@@ -6,9 +6,9 @@ from typing import Any
 
 from faults.commands import KEY
 from service.app import Application
-from service.domain.factors import totp
-from service.domain.factors.proofs import place_of_totp
-from service.domain.factors.recovery_codes import hash_codes, new_codes
+from service.domain.accounts import totp
+from service.domain.accounts.factor_proofs import place_of_totp
+from service.domain.accounts.recovery_codes import hash_codes, new_codes
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.pending import Recognized

@@ -25,8 +25,8 @@ from faults.commands import KEY
 from faults.in_process import running
 from faults.processes import headers, make_key
 from faults.restarts import UNLIMITED
-from service.domain.flows.counts import count_mail
-from service.domain.flows.proofs import name_account
+from service.domain.mail_flows.codes import name_account
+from service.domain.mail_flows.counts import count_mail
 from service.domain.projects.secrets import derive_key
 from service.embedded.mongod import embedded_mongodb
 from service.services import FLOWS, Services

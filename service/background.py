@@ -9,7 +9,7 @@ from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.jobs.leader import Leader
 from service.domain.jobs.runner import Job, Jobs
 from service.domain.limits.limiter import TICK_SECONDS, Limits
-from service.domain.mails.outbox import Outbox
+from service.domain.mail_flows.outbox import Outbox
 from service.domain.projects.data_versions import LOOK_SECONDS
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings

@@ -10,21 +10,22 @@ from ipaddress import IPv4Network, IPv6Network
 from service.background import build_jobs
 from service.domain.access.administration import RulesAdministration
 from service.domain.access.control import AccessControl
+from service.domain.accounts.administration import UserAdministration
 from service.domain.accounts.changes import Changes
 from service.domain.accounts.directory import Directory
 from service.domain.accounts.enrolment import Enrolment
+from service.domain.accounts.factor_proofs import Proofs
 from service.domain.accounts.guesses import Guesses
+from service.domain.accounts.handed_links import LinkAdministration
 from service.domain.accounts.own_account import OwnAccount
 from service.domain.accounts.own_factors import OwnFactors
 from service.domain.accounts.passkey_sign_ins import PasskeySignIns
+from service.domain.accounts.passkeys import PURPOSE as PASSKEYS
+from service.domain.accounts.passkeys import Passkeys
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.roles import Roles
 from service.domain.accounts.second_steps import SecondSteps
 from service.domain.accounts.users import Accounts
-from service.domain.administration.factors import FactorAdministration
-from service.domain.administration.links import LinkAdministration
-from service.domain.administration.sessions import SessionAdministration
-from service.domain.administration.users import UserAdministration
 from service.domain.aggregations.aggregations import Aggregations
 from service.domain.batches.batches import Batches
 from service.domain.collections.catalog import Catalogs
@@ -45,23 +46,20 @@ from service.domain.documents.exports import Exports, make_transfer_shares
 from service.domain.documents.imports import Imports
 from service.domain.documents.permits import DocumentPermits
 from service.domain.events.journal import Journal
-from service.domain.factors.passkeys import PURPOSE as PASSKEYS
-from service.domain.factors.passkeys import Passkeys
-from service.domain.factors.proofs import Proofs
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.variants import FileVariants
-from service.domain.flows.flows import Flows
 from service.domain.idempotency import Idempotency
 from service.domain.jobs.runner import Jobs
 from service.domain.limits.limiter import Limits
 from service.domain.limits.made_files import MadeFiles
 from service.domain.lists import Lists
-from service.domain.mails.administration import Mails
-from service.domain.mails.outbox import Outbox
-from service.domain.mails.routes import read_routes
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.mailbox import Mails
+from service.domain.mail_flows.outbox import Outbox
+from service.domain.mail_flows.routes import read_routes
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
 from service.domain.projects.data_versions import DataVersions
@@ -133,9 +131,7 @@ class Services:
     second_steps: SecondSteps
     passkey_sign_ins: PasskeySignIns
     user_administration: UserAdministration
-    session_administration: SessionAdministration
     link_administration: LinkAdministration
-    factor_administration: FactorAdministration
     sign_in: SignIn
     native_sign_in: NativeSignIn
     own_identities: OwnIdentities
@@ -272,10 +268,8 @@ def build_services(settings: Settings) -> Services:
         ),
         second_steps=SecondSteps(accounts, sessions, pending, proofs, passkeys),
         passkey_sign_ins=PasskeySignIns(accounts, sessions, pending, passkeys),
-        user_administration=UserAdministration(passwords, protection, flows, changes, limits),
-        session_administration=SessionAdministration(sessions, changes),
+        user_administration=UserAdministration(passwords, protection, sessions, flows, changes, limits),
         link_administration=LinkAdministration(flows, store, base.secret_box),
-        factor_administration=FactorAdministration(changes),
         collections=Collections(catalogs, pattern_judge, access, made),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
         pattern_judge=pattern_judge,

@@ -10,7 +10,7 @@ from service.cli.runtime import run_command
 from service.schema.values import write_time
 
 if TYPE_CHECKING:
-    from service.domain.mails.administration import Message
+    from service.domain.mail_flows.mailbox import Message
 
 mail_app = typer.Typer(help="Look at mails.", no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 

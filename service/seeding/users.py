@@ -10,12 +10,12 @@ from datetime import timedelta
 from typing import Any
 
 from service.domain.accounts.account_fields import TYPES, find_faults
+from service.domain.accounts.administration import UserAdministration
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import RESERVED, check_profile
-from service.domain.administration.users import UserAdministration
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import ProjectSettings
 from service.errors import ServiceError

@@ -45,7 +45,7 @@ SESSIONS = f"{USER}/sessions"
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("service.domain.factors.proofs", "service.domain.accounts.enrolment"):
+    for name in ("service.domain.accounts.factor_proofs", "service.domain.accounts.enrolment"):
         monkeypatch.setattr(f"{name}.time", CLOCK)
 
 

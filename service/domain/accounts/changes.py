@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import AccessControl
 from service.domain.accounts.change_events import Fact, find_facts
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Client
 from service.errors import InvalidToken, UserNotFound

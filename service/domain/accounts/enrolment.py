@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 
 from service.bounds import MAX_PASSKEYS
 from service.domain.access.caller import UserCaller
+from service.domain.accounts import totp
 from service.domain.accounts.changes import Author, Changes, First
+from service.domain.accounts.factor_proofs import place_of_totp
 from service.domain.accounts.own_factors import NOTICE
+from service.domain.accounts.passkeys import Asked, Passkeys, find_party
+from service.domain.accounts.recovery_codes import hash_codes, new_codes
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.factors import totp
-from service.domain.factors.passkeys import Asked, Passkeys, find_party
-from service.domain.factors.proofs import place_of_totp
-from service.domain.factors.recovery_codes import hash_codes, new_codes
-from service.domain.flows.flows import TRIES
+from service.domain.mail_flows.flows import TRIES
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND, is_current

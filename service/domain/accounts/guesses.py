@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from service.domain.flows.counts import MISTAKES, uncount
-from service.domain.flows.proofs import name_account
 from service.domain.limits.limiter import Limits
+from service.domain.mail_flows.codes import name_account
+from service.domain.mail_flows.counts import MISTAKES, uncount
 from service.domain.projects.lookup import Project
 from service.errors import UserNotFound, WrongCredentials, WrongPassword
 

@@ -1,7 +1,7 @@
 """Signing in by a passkey alone: it says whose it is, and its device has asked for a PIN or a finger."""
 
+from service.domain.accounts.passkeys import Asked, Passkeys, find_party
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.factors.passkeys import Asked, Passkeys, find_party
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import SECOND
 from service.domain.sessions.pending import NOBODY, PASSKEY_SIGN_IN, PendingSignIns

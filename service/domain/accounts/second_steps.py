@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from service.domain.access.caller import UserCaller
+from service.domain.accounts.factor_proofs import Also, Attempt, PasskeyAnswer, Proof, Proofs
+from service.domain.accounts.passkeys import Asked, Passkeys, find_party
 from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.factors.passkeys import Asked, Passkeys, find_party
-from service.domain.factors.proofs import Also, Attempt, PasskeyAnswer, Proof, Proofs
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import is_current
 from service.domain.sessions.pending import SECOND_FACTOR, STEP_UP, PendingSignIns, Recognized

@@ -7,7 +7,7 @@ from service.domain.confirmations.email_changes import CHANGE, EmailChange, Emai
 from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
 from service.domain.confirmations.signups import must_prove
 from service.domain.confirmations.verification import VERIFY, Ownership, Verification
-from service.domain.flows.flows import Flows
+from service.domain.mail_flows.flows import Flows
 from service.domain.projects.lookup import Project
 
 

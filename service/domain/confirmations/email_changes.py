@@ -11,9 +11,9 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.changes import Author, Changes
 from service.domain.confirmations.first_proofs import dead_code
 from service.domain.confirmations.verification import MailRequest
-from service.domain.flows.flows import Draft, Flows
-from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.limits.limiter import HOUR, Limits, Policy
+from service.domain.mail_flows.flows import Draft, Flows
+from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, EmailInUse, Invalid, InvalidToken
 from service.storage.accounts import AccountChange

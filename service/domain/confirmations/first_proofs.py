@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from service.domain.accounts.changes import Author
-from service.domain.flows.purposes import Flow
+from service.domain.mail_flows.purposes import Flow
 from service.domain.projects.settings import ProjectSettings
 from service.domain.sessions.admission import has_factors
 from service.errors import InvalidCode, UserNotFound

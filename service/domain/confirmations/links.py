@@ -6,8 +6,8 @@ from service.domain.confirmations.email_changes import CHANGE, EmailChanges
 from service.domain.confirmations.resets import INVITE, RESET, NewSecret, Resets
 from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
 from service.domain.confirmations.verification import VERIFY, Ownership, Verification
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Flow
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Flow
 from service.domain.projects.lookup import Project, Projects
 from service.errors import InvalidCode, ProjectNotFound
 

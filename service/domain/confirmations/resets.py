@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from service.domain.accounts.changes import Changes
+from service.domain.accounts.factor_proofs import Attempt, Proof, Proofs
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
 from service.domain.confirmations.verification import MailRequest
-from service.domain.factors.proofs import Attempt, Proof, Proofs
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import methods_of
 from service.domain.sessions.sessions import Client

@@ -6,8 +6,8 @@ from service.domain.accounts.changes import Changes
 from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
 from service.domain.confirmations.verification import MailRequest
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import is_current
 from service.domain.sessions.exchange_codes import ExchangeCodes

@@ -6,9 +6,9 @@ from service.domain.access.caller import KeyCaller
 from service.domain.accounts.users import Accounts, NewAccount, require_account
 from service.domain.confirmations.verification import SIGNUP, VERIFY
 from service.domain.files.files import Submission
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose, Ticket, choose_redirect
 from service.domain.idempotency import Keep
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.errors import EmailTaken, ServiceError
 from service.storage.databases import ProjectDatabase

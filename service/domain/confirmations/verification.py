@@ -7,8 +7,8 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.changes import Changes
 from service.domain.accounts.users import Accounts
 from service.domain.confirmations.first_proofs import BY_MAIL, dead_code, require_address, take_over
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Flow, Purpose, Ticket, choose_redirect
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Client
 from service.errors import InvalidCode

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from service.domain.flows.flows import TRIES
+from service.domain.mail_flows.flows import TRIES
 from service.domain.projects.lookup import Project
 from service.schema.values import now
 from service.storage.client import Document

@@ -8,9 +8,9 @@ import structlog
 
 from service.domain.access.control import AccessControl
 from service.domain.cache import Cache
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose
 from service.domain.limits.limiter import HOUR, Policy, Quota, exceeded, seconds_until, window_end
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.access_tokens import unix_seconds
 from service.domain.sessions.refresh_tokens import RefreshToken

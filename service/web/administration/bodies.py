@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from service.domain.administration.links import HandedLink
-from service.domain.administration.users import Invitation, NewPassword, UserDraft
+from service.domain.accounts.administration import Invitation, NewPassword, UserDraft
+from service.domain.accounts.handed_links import HandedLink
 from service.storage.account_states import AccountState
 from service.storage.accounts import AccountChange
 from service.web.accounts.bodies import Claims, RoleName

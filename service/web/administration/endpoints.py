@@ -42,19 +42,19 @@ async def replace_password(request: Request, caller: SecretKeyCaller, services: 
 
 async def list_sessions(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """List a user's sessions."""
-    found = await services.session_administration.list(caller.project, request.path_params["id"])
+    found = await services.user_administration.list_sessions(caller.project, request.path_params["id"])
     return json_response({"sessions": [session_view(session, None) for session in found]})
 
 
 async def end_sessions(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """End all sessions of a user."""
-    await services.session_administration.end_all(caller.project, request.path_params["id"])
+    await services.user_administration.end_sessions(caller.project, request.path_params["id"])
     return Response(status_code=204)
 
 
 async def remove_factors(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Remove all second factors of a user."""
-    await services.factor_administration.remove_all(caller.project, request.path_params["id"])
+    await services.user_administration.remove_factors(caller.project, request.path_params["id"])
     return Response(status_code=204)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from service.domain.factors.proofs import PasskeyAnswer, Proof
-from service.domain.factors.recovery_codes import NUMBER
+from service.domain.accounts.factor_proofs import PasskeyAnswer, Proof
+from service.domain.accounts.recovery_codes import NUMBER
 from service.errors import Invalid
 from service.web.accounts.bodies import SignedIn
 from service.web.factors.credentials import EXAMPLE_FLOW, AssertionCredential

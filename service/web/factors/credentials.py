@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_ATTESTATION_BYTES
-from service.domain.factors.passkeys import Asked
+from service.domain.accounts.passkeys import Asked
 from service.errors import Invalid
 from service.passkeys.answers import Assertion, Registration
 from service.passkeys.options import decode

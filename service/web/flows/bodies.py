@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.domain.confirmations.resets import NewSecret
-from service.domain.flows.proofs import CODE_DIGITS, MAX_TOKEN
+from service.domain.mail_flows.codes import CODE_DIGITS, MAX_TOKEN
 from service.domain.sessions.sessions import Client
 from service.errors import Invalid
 from service.mail.texts import LOCALE

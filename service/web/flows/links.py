@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller
+from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
 from service.domain.confirmations.links import Link
 from service.domain.confirmations.resets import NewSecret
 from service.domain.confirmations.verification import Ownership
-from service.domain.factors.proofs import Proof, RecoveryCode, TotpCode
 from service.domain.limits.limiter import CODES
 from service.errors import (
     Busy,

@@ -1,6 +1,6 @@
 """The declarations of web/flows."""
 
-from service.domain.flows.proofs import MAX_TOKEN
+from service.domain.mail_flows.codes import MAX_TOKEN
 from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor, InvalidToken, WrongPassword
 from service.web.accounts.bodies import SignedIn
 from service.web.accounts.openapi import EXAMPLE_SIGNED_IN, FACTOR_REQUIRED, SECOND_FACTORS

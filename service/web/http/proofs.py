@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from service.domain.factors.proofs import Proof, RecoveryCode, TotpCode
+from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
 from service.errors import Invalid
 
 EXAMPLE_CODE = "492039"

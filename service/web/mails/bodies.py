@@ -4,7 +4,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from service.domain.mails.administration import MailList, Message
+from service.domain.mail_flows.mailbox import MailList, Message
 from service.mail.texts import KINDS
 from service.web.openapi.shapes import Limit, Offset, Time, WholeNumber
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from service.domain.flows.purposes import Ticket
+from service.domain.mail_flows.purposes import Ticket
 from service.schema.values import now
 from service.web.openapi.declaration import Content, SuccessResponse
 

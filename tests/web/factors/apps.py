@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 
-from service.domain.factors import totp
+from service.domain.accounts import totp
 from tests.conftest import Api
 
 USER = "/auth-collections/user"

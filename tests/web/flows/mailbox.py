@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from service.domain.mails.administration import Message
+from service.domain.mail_flows.mailbox import Message
 from service.services import Services
 from tests.conftest import Api
 

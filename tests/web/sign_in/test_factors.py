@@ -6,8 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.domain.accounts import enrolment
-from service.domain.factors import proofs
+from service.domain.accounts import enrolment, factor_proofs
 from tests.web.factors.apps import CLOCK, LOGIN_FACTOR, App, add_app, guest
 from tests.web.flows.mailbox import ask, newest
 from tests.web.sign_in.apps import begin, bring, token_of
@@ -20,7 +19,7 @@ EMAIL, PASSWORD = "ada@example.com", "correct horse"
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (proofs, enrolment):
+    for module in (factor_proofs, enrolment):
         monkeypatch.setattr(f"{module.__name__}.time", CLOCK)
 
 

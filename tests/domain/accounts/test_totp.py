@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from service.domain.factors import totp
-from service.domain.factors.recovery_codes import hash_code, new_codes
+from service.domain.accounts import totp
+from service.domain.accounts.recovery_codes import hash_code, new_codes
 
 SECRET = b32encode(b"12345678901234567890").decode()
 VECTORS = [

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from service.bounds import MAX_MAILBOX
-from service.domain.mails.contents import open_contents, write_mail
-from service.domain.mails.outbox import Outbox
-from service.domain.mails.routes import give_up_after, life_of
+from service.domain.mail_flows.contents import open_contents, write_mail
+from service.domain.mail_flows.outbox import Outbox
+from service.domain.mail_flows.routes import give_up_after, life_of
 from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.errors import MailNotFound, ProjectNotFound

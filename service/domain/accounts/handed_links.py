@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose, choose_redirect
-from service.domain.mails.contents import Contents, open_contents
-from service.domain.mails.routes import life_of
+from service.domain.mail_flows.contents import Contents, open_contents
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Purpose, choose_redirect
+from service.domain.mail_flows.routes import life_of
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.errors import UserNotFound

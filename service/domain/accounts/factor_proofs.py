@@ -4,14 +4,14 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from service.domain.factors.passkeys import Passkeys
-from service.domain.factors.recovery_codes import hash_code
-from service.domain.factors.totp import find_step
-from service.domain.flows.counts import count_mistake, uncount
-from service.domain.flows.flows import Flows
-from service.domain.flows.proofs import name_account
-from service.domain.flows.purposes import Purpose
+from service.domain.accounts.passkeys import Passkeys
+from service.domain.accounts.recovery_codes import hash_code
+from service.domain.accounts.totp import find_step
 from service.domain.limits.limiter import Limits
+from service.domain.mail_flows.codes import name_account
+from service.domain.mail_flows.counts import count_mistake, uncount
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND

@@ -1,26 +1,29 @@
-"""A project's users as its servers make, change, disable and delete them, with the secret key."""
+"""The administration of a project's users by its servers, with the secret key."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service.domain.accounts.account_fields import find_faults
 from service.domain.accounts.changes import SERVER, Changes
+from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.files.protection import FileProtection
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose, choose_redirect
 from service.domain.limits.limiter import MAILS_OF_PROJECT, Limits
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.projects.lookup import Project
+from service.domain.sessions.sessions import Sessions
 from service.errors import DuplicateValue, EmailInUse, Invalid, UserNotFound, Violation
 from service.query.populate import Row
 from service.storage.account_states import AccountState
 from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
+from service.storage.sessions import Session
 from service.storage.users import NewUser
 
 # In `data` they would look as if they were the record's own.
@@ -61,9 +64,16 @@ class UserAdministration:
     """For the secret key. Every call is one transaction."""
 
     def __init__(
-        self, passwords: Passwords, protection: FileProtection, flows: Flows, changes: Changes, limits: Limits
+        self,
+        passwords: Passwords,
+        protection: FileProtection,
+        sessions: Sessions,
+        flows: Flows,
+        changes: Changes,
+        limits: Limits,
     ) -> None:
         self._passwords = passwords
+        self._sessions = sessions
         self._protection = protection
         self._flows = flows
         self._changes = changes
@@ -141,6 +151,21 @@ class UserAdministration:
         """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
         await self._changes.remove(project, user_id, SERVER)
 
+    async def list_sessions(self, project: Project, user_id: str) -> Sequence[Session]:
+        """The sessions that can still be used, the newest first. Raises UserNotFound."""
+        user = await project.users.find_profile(user_id)
+        if user is None:
+            raise UserNotFound
+        return await self._sessions.list_of(project, user)
+
+    async def end_sessions(self, project: Project, user_id: str) -> None:
+        """Revokes every token of the user, also those that belong to no session. Raises UserNotFound."""
+        await self._changes.apply(project, user_id, AccountChange(ends_sessions=True), SERVER)
+
+    async def remove_factors(self, project: Project, user_id: str) -> None:
+        """Removes all factors and recovery codes; a user who had any is mailed a notice. Raises UserNotFound."""
+        await self._changes.apply(project, user_id, _without_factors, SERVER, notice=NOTICE)
+
     async def _hash(self, project: Project, password: NewPassword) -> str:
         """Empty where there is no password."""
         if password.password is None:
@@ -152,6 +177,10 @@ class UserAdministration:
         if project.database.file_urls.names(row["data"]):
             await self._protection.sign_user(project, row["_id"], row["data"])
         return row
+
+
+def _without_factors(account: Account) -> AccountChange | None:
+    return AccountChange(removed_factors=account.factors) if account.factors else None
 
 
 async def _find_email(project: Project, user_id: str) -> str:

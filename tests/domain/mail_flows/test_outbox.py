@@ -21,11 +21,11 @@ from pymongo.collection import Collection
 
 from faults.mail import storm
 from faults.mail_server import PASSWORD, USER, mail_server
-from service.domain.flows.flows import Flows
-from service.domain.flows.purposes import Purpose
 from service.domain.limits.limiter import Limits
-from service.domain.mails.outbox import Outbox, Timing
-from service.domain.mails.routes import read_routes
+from service.domain.mail_flows.flows import Flows
+from service.domain.mail_flows.outbox import Outbox, Timing
+from service.domain.mail_flows.purposes import Purpose
+from service.domain.mail_flows.routes import read_routes
 from service.domain.projects.secrets import SecretBox
 from service.mail import smtp
 from service.mail.servers import MailServer

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 
-from service.domain.mails.routes import life_of
+from service.domain.mail_flows.routes import life_of
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.errors import ConfigurationError

@@ -1,1 +1,0 @@
-"""Changes that a project's servers make to its users."""

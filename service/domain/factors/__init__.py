@@ -1,1 +1,0 @@
-"""Second factors: what they are, and judging them."""

@@ -1,1 +1,0 @@
-"""Flows: mailed codes and links, judged and spent."""
