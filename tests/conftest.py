@@ -42,11 +42,11 @@ BASE_URL = "http://service.test"
 # An answer may be late on a busy machine; the five seconds of the client are no promise of the service.
 for _part in ("connect", "read", "write", "pool"):
     setattr(DEFAULT_TIMEOUT_CONFIG, _part, 60.0)
-# Each client would read the machine's certificates anew, which takes longer than most requests of these tests.
+# Each client would read the machine's certificates again, which takes longer than most requests of these tests.
 default.create_ssl_context = functools.cache(create_ssl_context)  # type: ignore[attr-defined]
 # It would look through every folder of packages for Trio, at each request.
 asgi.is_running_trio = lambda: False
-# What many ask for at once takes long on a busy machine; tests of deadlines have their own.
+# Many requests at once take long on a busy machine; tests of deadlines have their own.
 PATIENT = Deadlines(answer=120.0)
 # Nearly as long as `storage.driver` still takes its own way.
 PATIENT_MS = 19_000
@@ -57,7 +57,7 @@ UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_L
 }
 
 
-# What takes long by itself, mostly waiting for processes: begun last, it would be what all others wait for at the end.
+# Slow tests, which mostly wait for processes, start first: at the end all workers would wait for them.
 FIRST = (
     "served",
     "live",
@@ -99,7 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _remove_abandoned() -> None:
-    """What runs that were killed have left."""
+    """Removes the folders of runs that were killed."""
     for folder in MEMORY.glob(f"{NAME}*"):
         if not Path("/proc", folder.name.removeprefix(NAME)).exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -135,12 +135,12 @@ def _rank(path: Path) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays: no collector need look at it again."""
+    """Collected tests stay: the collector need not look at them again."""
     gc.freeze()
 
 
 def _in_background() -> bool:
-    """What the service does by itself, every second or so, is no request's round trip."""
+    """True in a background task of the service: its work, every second or so, is no request's round trip."""
     try:
         task = asyncio.current_task()
     except RuntimeError:
@@ -182,8 +182,9 @@ monitoring.register(RECORDER)
 
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch) -> Iterator[CommandRecorder]:
-    """Counts the round trips to MongoDB from here to the end of the test; `clear()` its list to count anew."""
-    # What is remembered stays so: on a busy machine a test may take longer than that, and what is read anew would count.
+    """Counts the round trips to MongoDB from here to the end of the test; `clear()` its list to start over."""
+    # Cached values do not expire: on a busy machine a test may take longer than their life, and reading them again
+    # would count.
     moment = time.monotonic()
     monkeypatch.setattr(cache, "monotonic", lambda: moment)
     RECORDER.commands.clear()
@@ -206,10 +207,12 @@ def mongodb_uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _spare_work(uri: str) -> None:
-    """What a mongod does for its next start and for its oldest readers is in vain here, and took half of its time."""
+    """Switches off a mongod's work for its next start and for its oldest readers: it is useless here, and took half of
+    its time.
+    """
     with MongoClient[dict[str, Any]](uri) as client:
         client.admin.command({"setParameter": 1, **SPARING})
-        # Nobody kills it, so a write is acknowledged before it is on the disk, which is slower than the rest.
+        # It is never killed, so a write is acknowledged before it is on the disk, which is slower than the rest.
         config = client.admin.command("replSetGetConfig")["config"]
         if config["writeConcernMajorityJournalDefault"]:
             config |= {"version": config["version"] + 1, "writeConcernMajorityJournalDefault": False}
@@ -218,13 +221,15 @@ def _spare_work(uri: str) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def plain_tracebacks() -> None:
-    """What applications in this process log. structlog's own choice takes seconds for a traceback, with every variable."""
+    """The log format of applications in this process. structlog's own takes seconds for a traceback, with every
+    variable.
+    """
     structlog.configure(processors=[*structlog.get_config()["processors"][:-1], CONSOLE])
 
 
 @pytest.fixture(scope="session", autouse=True)
 def forks() -> Iterator[None]:
-    """The service's commands are real processes, but do not import everything anew."""
+    """The service's commands are real processes, but forks, so that they need not import everything."""
     with forking():
         yield
 

@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-CHECKED = ("service", "faults", "bench")
+CHECKED = ("service", "faults", "bench", "tests")
 UNFINISHED = (
     *(f"service/domain/{each}/" for each in ("access", "batches", "documents")),
     "service/web/",

@@ -21,7 +21,7 @@ from service.domain.shares import Shares
 from service.storage.databases import ProjectDatabase
 from service.storage.query_watch import QueryWatch
 
-# What is remembered by a project's id, and where. A new one of these is found by tests/test_pool.py.
+# The attributes that remember projects, by class. tests/test_pool.py finds a new one.
 REMEMBERED: dict[type[Any], tuple[str, ...]] = {
     Cache: (),
     Journal: ("_waiting",),
@@ -31,13 +31,13 @@ REMEMBERED: dict[type[Any], tuple[str, ...]] = {
     Shares: ("_paces",),
     Sightings: ("_waiting", "_noted"),
 }
-# What the last test left under way may still write into its databases: these are not the next to be used.
+# Work under way after a test may still write into its databases: these are not the next to be used.
 RESTING = 4
 # The database of a pool's project that is being made.
 HAS_INDEXES: ContextVar[str | None] = ContextVar("has_indexes", default=None)
 
 Form = dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]
-# What the service makes when it first needs one stays, empty, where nothing but its `_id` is indexed.
+# The service makes these collections when it first needs them; they stay, empty, if only their `_id` is indexed.
 MADE_ON_DEMAND = ("aggregations", "collections", "rules")
 PLAIN: tuple[dict[str, Any], list[dict[str, Any]]] = ({}, [{"v": 2, "key": {"_id": 1}, "name": "_id_"}])
 
@@ -96,7 +96,7 @@ class Pool:
             return
         project_id = self.free.popleft()
         self._taken.append(project_id)
-        # What the test before had left under way may have been written since.
+        # Late work of the test before may have written since.
         database = self._mongo[self._name(project_id)]
         if database.command("dbStats")["objects"]:
             self._remove_records(database.name, database.list_collection_names())
@@ -107,7 +107,7 @@ class Pool:
             HAS_INDEXES.reset(token)
 
     def note(self, project_id: str) -> None:
-        """Such a project was made just now, and its database is nobody else's."""
+        """Such a project was made just now, and its database has no other user."""
         if project_id not in self._taken:
             self._taken.append(project_id)
         if self._form is None:
@@ -138,7 +138,7 @@ class Pool:
         return f"{self._prefix}p_{project_id}"
 
     def _restore(self, name: str, form: Form) -> bool:
-        """Whether the database is that of a new project now, or of one that has had rules and collections."""
+        """True if the database is that of a new project now, or of one that has had rules and collections."""
         wanted = self._form
         if wanted is None or any(form.get(collection) != wanted[collection] for collection in wanted):
             return False

@@ -1,4 +1,4 @@
-"""What a worker remembers: for so long, and so much; and that a load is done once for all who wait for it."""
+"""A worker's cache: its time, its size, and one load for all that wait for it."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from service.domain.cache import Cache
 
 
 class Source:
-    """What a cache loads from: each load takes the next number once `open` is set."""
+    """The source of a cache: each load takes the next number once `open` is set."""
 
     def __init__(self) -> None:
         self.loads = 0

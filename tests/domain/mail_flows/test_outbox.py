@@ -268,7 +268,7 @@ def test_the_time_between_tries_doubles_up_to_an_hour(attempts: int, seconds: fl
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of localhost, signed by itself; its key stands in the same file."""
+    """A self-signed certificate of localhost; its key is in the same file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]), dt.datetime.now(dt.UTC)
     names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])

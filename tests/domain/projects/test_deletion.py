@@ -78,7 +78,7 @@ async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
             await asyncio.sleep(0.02)
     go_on.set()
     assert 400 <= (await signup).status_code <= 503
-    # What a worker writes that still remembers the project.
+    # Writes of a worker that still remembers the project.
     await asyncio.sleep(0.3)
     await api.project.database.records("users").insert({"_id": "ann", "email": "ann@example.com"})
     await services.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
@@ -144,7 +144,7 @@ async def test_n5_what_comes_back_begins_the_wait_anew(
     assert await store.begin_deletion(api.project.id)
 
     async def advance() -> list[bool]:
-        """Whether each of two steps was the end, when nothing had come for long enough before the first."""
+        """The results of two steps, if no late write came for long enough before the first."""
         long_ago = datetime.now(UTC) - timedelta(seconds=2_000)
         projects.update_one({"_id": api.project.id}, {"$set": {"deleting": long_ago}})
         return [await deletions.advance(api.project.id) for _ in range(2)]
@@ -191,7 +191,7 @@ async def test_n5_where_no_server_runs_nothing_is_waited_for(
 async def test_n5_a_body_that_comes_slowly_looks_again_for_its_project(
     api: Api, admin: ProjectAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who sends for longer than a worker remembers a project, and a deletion waits, is refused before anything is written."""
+    """A slow sender, longer than a worker remembers a project, is refused before anything is written."""
     from service.web.http import json_body as web
 
     monkeypatch.setattr(web, "CACHE_SECONDS", 0)
