@@ -24,8 +24,9 @@ import typer
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from faults.server import Server, serving, wait_until
+from faults.server import Server, serving
 from faults.uploads import DocumentFiles, Target, UserPictures
+from faults.waiting import wait_until
 from service.embedded.mongod import embedded_mongodb
 
 SENDERS = 8

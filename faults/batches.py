@@ -17,7 +17,8 @@ import typer
 
 from faults.aborts import give_up_soon
 from faults.idempotency import SENDERS, STUCK_SECONDS, WORKERS, Run, kill_in_rounds, tell
-from faults.server import serving, wait_until
+from faults.server import serving
+from faults.waiting import wait_until
 from service.embedded.mongod import embedded_mongodb
 
 BATCH = "/api/batch"

@@ -22,7 +22,8 @@ import typer
 
 from faults.aborts import give_up_soon
 from faults.commands import NO_TLS
-from faults.server import Server, serving, wait_until
+from faults.server import Server, serving
+from faults.waiting import wait_until
 from service.embedded.mongod import embedded_mongodb
 
 SENDERS = 6

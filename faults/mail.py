@@ -25,6 +25,7 @@ from pydantic import SecretStr
 from faults.commands import KEY, free_port
 from faults.mail_server import Handed, mail_server
 from faults.processes import make_key
+from faults.waiting import waiting_for
 from service.domain.mail_flows.outbox import Outbox, Timing
 from service.domain.mail_flows.purposes import Purpose
 from service.domain.mail_flows.routes import read_routes
@@ -168,8 +169,9 @@ async def storm(settings: Settings, services: Services, project_id: str, *, mail
                 await asyncio.to_thread(senders.kill, chance.randrange(SENDERS))
                 report.kills += 1
                 senders.start()
-        async with asyncio.timeout(SECONDS):
-            while await flows.count_documents({"project_id": project_id, "mail.status": {"$ne": "sent"}}):  # noqa: ASYNC110
+        left = {"project_id": project_id, "mail.status": {"$ne": "sent"}}
+        async with waiting_for("all mails to be sent", SECONDS):
+            while await flows.count_documents(left):  # noqa: ASYNC110 - MongoDB sends no event
                 await asyncio.sleep(0.1)
     finally:
         is_over = True

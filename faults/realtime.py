@@ -27,6 +27,7 @@ from faults.follower import LIMIT, Follower
 from faults.members import ReplicaSet, replica_set
 from faults.processes import Service, headers, make_key, running_service
 from faults.restarts import UNLIMITED
+from faults.waiting import until
 
 PREFIX = "f_realtime_"
 SEED = 20_261_122
@@ -144,10 +145,10 @@ class Site:
         """Compares what each has with a list, while nothing is written."""
         started = time.monotonic()
         self._may_write.clear()
-        await _until(lambda: self._resting == WRITERS)
+        await until(lambda: self._resting == WRITERS)
         last = {room: (await self._insist("POST", "/documents", {"data": {"room": room}}))["id"] for room in ROOMS}
         for each in self.followers:
-            await _until(partial(self._has, each, last))
+            await until(partial(self._has, each, last))
             listed = await self._insist("POST", "/query", {"where": each.where, "limit": LIMIT})
             self.outcome.looks += 1
             self.outcome.wrong += {doc["id"]: doc for doc in listed["documents"]} != each.records
@@ -185,14 +186,8 @@ class Site:
         before = self.service.workers()
         pid = self.chance.choice(before)
         os.kill(pid, signal.SIGKILL)
-        await _until(lambda: len(found := self.service.workers()) == len(before) and pid not in found)
+        await until(lambda: len(found := self.service.workers()) == len(before) and pid not in found)
         self.outcome.worker_kills += 1
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110 - states of other processes
-            await asyncio.sleep(0.02)
 
 
 async def _repeat(site: Site, fault: Callable[[], Awaitable[None]], done: Callable[[], int], count: int) -> None:

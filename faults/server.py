@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from pymongo.database import Database
 from faults.commands import KEY, NO_TLS, free_port
 from faults.samples import FORM_TYPE
 from faults.starts import NOWHERE, Process, run_command, start_command, stop
+from faults.waiting import wait_until
 
 START_SECONDS = 180.0
 UNLIMITED = ("TIER=enterprise", "DAILY_LIMIT=0", "SIGNUP_LIMIT=0", "LOGIN_LIMIT=0", "AUTH_LIMIT=0", "FILE_LIMIT=0")
@@ -153,15 +153,6 @@ def is_live(server: Server) -> bool:
         return server.request("GET", "/health/ready").status_code == 200
     except httpx2.TransportError:
         return False
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
-    """Returns once `condition()` is true; raises TimeoutError."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not so within {seconds} s")
-        time.sleep(0.02)
 
 
 def peak_memory(pid: int) -> int:

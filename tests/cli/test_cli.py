@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pymongo import MongoClient
 
 from faults.commands import Shell, await_ready, free_port, serving
 from faults.starts import NOWHERE
+from faults.waiting import wait_until
 from service.cli.demo import DEMO_PASSWORD
 
 # A server that looks after a deletion for two seconds instead of the half minute in which late writes may come.
@@ -170,9 +170,7 @@ def test_n5_an_interrupted_deletion_is_finished_by_the_next_server(shell: Shell,
     with subprocess.Popen(command, env=shell.environment, stdout=NOWHERE, stderr=NOWHERE) as server:  # noqa: S603
         await_ready(f"http://127.0.0.1:{port}")
         users = httpx2.get(f"http://127.0.0.1:{port}/auth-collections/users", headers={"x-api-key": key})
-        deadline = time.monotonic() + 50
-        while time.monotonic() < deadline and mongo[f"{prefix}system"]["projects"].find_one({"_id": "p"}):
-            time.sleep(0.05)
+        wait_until(lambda: not mongo[f"{prefix}system"]["projects"].count_documents({"_id": "p"}))
         server.send_signal(signal.SIGTERM)
         server.wait(30)
     assert users.status_code == 401

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from faults.waiting import waiting_for
 from service.domain.shares import KEPT_PACES, Fewer, Shares, Turns
 from service.errors import Busy
 
@@ -56,7 +57,7 @@ async def test_who_is_cancelled_as_the_place_comes_hands_it_on() -> None:
     shares.release("a")
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
-    async with asyncio.timeout(30):
+    async with waiting_for("the place"):
         await next_
     shares.release("a")
     async with shares.take("a"):
@@ -181,7 +182,7 @@ async def test_a_turn_that_comes_as_its_owner_is_cancelled_goes_on() -> None:
     turns.release("a")
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
-    async with asyncio.timeout(30):
+    async with waiting_for("the place"):
         await next_
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
+from faults.waiting import until
 from service.errors import Unavailable
 from service.images import draw as drawing
 from service.images.process import ImageProcess, NotDrawn
@@ -218,11 +219,7 @@ async def test_an_image_that_ends_early_leaves_no_process_that_waits_for_the_res
 async def test_a_process_without_work_ends() -> None:
     process = ImageProcess(idle_seconds=0.0)
     await ask(process, saved(scene()))
-    for _ in range(3_000):
-        if process.pid is None:
-            break
-        await asyncio.sleep(0.01)
-    assert process.pid is None
+    await until(lambda: process.pid is None)
     assert_upright(await ask(process, saved(scene())))
     await process.close()
 

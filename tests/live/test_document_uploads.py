@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from faults.samples import FORM_TYPE, PNG, data_part, file_part, form, png
-from faults.server import Server, peak_memory, serving, wait_until
+from faults.server import Server, peak_memory, serving
 from faults.uploads import raw_request
+from faults.waiting import wait_until
 from service.bounds import MAX_FILE_BYTES
 
 DOCUMENTS = "/api/collections/scans/documents"

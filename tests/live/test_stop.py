@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 
 from faults.samples import account, file_part, form, png
-from faults.server import Server, is_live, serving, start, wait_until
+from faults.server import Server, is_live, serving, start
+from faults.waiting import wait_until
 from tests.live.test_uploads import WHOLE, left, receive
 
 EACH = 4

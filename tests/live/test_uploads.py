@@ -11,7 +11,8 @@ import httpx2
 import pytest
 
 from faults.samples import FORM_TYPE, PNG, account, file_part, form, png, stored
-from faults.server import Server, peak_memory, serving, start, wait_until
+from faults.server import Server, peak_memory, serving, start
+from faults.waiting import wait_until
 from service.bounds import MAX_FILE_BYTES
 
 WHOLE = {"users": 1, "files.files": 1}

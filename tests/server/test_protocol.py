@@ -11,6 +11,7 @@ from starlette.responses import PlainTextResponse
 from uvicorn import Config
 from uvicorn.server import ServerState
 
+from faults.waiting import until
 from service.bounds import MAX_HEADERS
 from service.server.connections import ConnectionRegister
 from service.server.protocol import TimedConnection
@@ -53,6 +54,4 @@ async def test_n19_a_connection_that_ended_waits_for_no_collector(request_: byte
         assert answer in await reader.readuntil(b"\r\n")
         assert made[0]() is not None
         writer.close()
-        async with asyncio.timeout(30):
-            while made[0]() is not None:  # noqa: ASYNC110 - what is freed sends no event
-                await asyncio.sleep(0.01)
+        await until(lambda: made[0]() is None)

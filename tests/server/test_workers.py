@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +13,7 @@ from pymongo import MongoClient
 
 from faults.commands import free_port
 from faults.processes import START_SECONDS, Service, wait_live
+from faults.waiting import wait_until
 from service.embedded.mongod import embedded_mongodb, keep_mongod
 from service.server import workers
 from service.server.draining import ServerConfig
@@ -60,16 +60,10 @@ def test_n24_workers_end_with_their_parent_and_serve_starts_again(tmp_path: Path
     assert len(workers) == 2
     os.kill(service.process.pid, signal.SIGKILL)
     service.process.wait()
-    killed = time.monotonic()
-    while any(_lives(pid) for pid in workers):
-        assert time.monotonic() - killed < GONE_SECONDS
-        time.sleep(0.05)
+    wait_until(lambda: not any(_lives(pid) for pid in workers), GONE_SECONDS)
     again = _serve(tmp_path, port)
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while httpx2.get(f"{again.url}/health/ready").status_code != 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: httpx2.get(f"{again.url}/health/ready").status_code == 200, START_SECONDS)
     finally:
         again.terminate()
 
@@ -91,10 +85,7 @@ def test_n24_a_command_does_not_stop_mongodb_under_workers_without_a_parent(tmp_
     finally:
         for worker in workers:
             os.kill(worker, signal.SIGCONT)
-    killed = time.monotonic()
-    while any(_lives(pid) for pid in workers):
-        assert time.monotonic() - killed < GONE_SECONDS
-        time.sleep(0.05)
+    wait_until(lambda: not any(_lives(pid) for pid in workers), GONE_SECONDS)
     with embedded_mongodb(tmp_path / "data"):
         pass
 

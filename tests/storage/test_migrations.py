@@ -11,6 +11,7 @@ from bson import json_util
 from pymongo import MongoClient
 
 from faults.commands import Shell
+from faults.waiting import until
 from service.domain.projects.migrator import Migrator
 from service.services import Services
 from service.storage import migrations
@@ -44,9 +45,11 @@ def dump(mongo: MongoClient[Any], database_prefix: str, emptied: None) -> Iterat
 async def migrated(services: Services, project_id: str) -> None:
     """Returns when the worker, which has met the project, has migrated it."""
     database = services.databases.project(project_id).database
-    async with asyncio.timeout(60):
-        while await read_version(database) < len(PROJECT_MIGRATIONS):  # noqa: ASYNC110 - MongoDB sends no event
-            await asyncio.sleep(0.05)
+
+    async def is_migrated() -> bool:
+        return await read_version(database) >= len(PROJECT_MIGRATIONS)
+
+    await until(is_migrated)
 
 
 async def assert_all_is_read(dump: dict[str, Any], http: httpx2.AsyncClient) -> None:

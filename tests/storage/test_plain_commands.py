@@ -9,6 +9,7 @@ from pymongo import MongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import AutoReconnect, NetworkTimeout, NotPrimaryError, PyMongoError
 
+from faults.waiting import waiting_for
 from service.errors import DuplicateValue, Invalid, Unavailable
 from service.storage.client import MAX_CONNECTIONS, ClientSession, Database, connect
 from service.storage.records import Records
@@ -115,7 +116,7 @@ async def test_readers_who_are_cancelled_twice_leave_the_connections_to_others(m
                     reader.cancel()
                 await asyncio.sleep(0)
             await asyncio.gather(*readers, return_exceptions=True)
-            async with asyncio.timeout(30):
+            async with waiting_for("a connection for the next reader"):
                 await records.find({"_id": 1})
     # Here, where its warning is expected, and not in whichever test comes next.
     gc.collect()

@@ -11,6 +11,7 @@ import pytest
 
 from faults.processes import Service, headers, make_key, running_service
 from faults.restarts import UNLIMITED
+from faults.waiting import waiting_for
 from faults.wire import Connection
 from service.bounds import MAX_HEADER_BYTES, MAX_IN_FLIGHT, MAX_JSON_BYTES
 from service.server.timeouts import ConnectionTimeouts
@@ -174,7 +175,7 @@ async def test_b7_more_requests_than_may_be_in_flight_are_refused_at_once(victim
     for _ in waiting:
         await begun.acquire()
     # That it is answered says that it waits for none of them.
-    async with asyncio.timeout(30):
+    async with waiting_for("the refusal"):
         refused = await victim.as_user("GET")
     alive = await victim.api.http.get("/health/live")
     released.set()

@@ -11,6 +11,7 @@ from pymongo import MongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
 
+from faults.waiting import until
 from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_POPULATED, MAX_RELATIONS, MAX_SLOW_LISTS
 from service.domain.lists import SLOW_SECONDS
 from service.schema.values import now
@@ -192,9 +193,7 @@ async def test_n22_a_project_whose_lists_are_slow_has_fewer_at_once(
     assert (await first).status_code == 200
     gate.open.clear()
     lists = [asyncio.create_task(slow.users("count=false")) for _ in range(MAX_LISTS)]
-    async with asyncio.timeout(30):
-        while gate.under_way < MAX_SLOW_LISTS:  # noqa: ASYNC110 - the gate tells only of more
-            await asyncio.sleep(0.01)
+    await until(lambda: gate.under_way >= MAX_SLOW_LISTS)
     await asyncio.sleep(0.5)
     assert gate.under_way == MAX_SLOW_LISTS
     assert (await other.users()).status_code == 200

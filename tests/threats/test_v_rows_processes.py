@@ -11,9 +11,10 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from faults.server import Server, is_live, wait_until
+from faults.server import Server, is_live
 from faults.server import serving as serving_project
 from faults.standstill import Outcome, halt_all, serving
+from faults.waiting import wait_until
 from service.embedded.mongod import embedded_mongodb
 
 DOCUMENTS = 9_000

@@ -1,13 +1,14 @@
 """Background jobs: a failure is logged and counted, and the job runs again; what is for the deployment has one leader."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
+from faults.waiting import until, waiting_for
 from service.domain.jobs import leader as leading
 from service.domain.jobs import runner
 from service.domain.jobs.leader import Leader
@@ -31,12 +32,6 @@ def leader(services: Services, emptied: None) -> Leader:
 
 def metric(name: str, job: str) -> float:
     return REGISTRY.get_sample_value(f"background_job_{name}", {"job": job}) or 0.0
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - a counter sends no event
-            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -127,7 +122,10 @@ async def test_work_is_cancelled_when_the_lead_is_lost(leader: Leader, monkeypat
         finally:
             ended.set()
 
-    async with running([Job("long", work, every=10, for_deployment=True)], leader), asyncio.timeout(60):
+    async with (
+        running([Job("long", work, every=10, for_deployment=True)], leader),
+        waiting_for("work that was cancelled"),
+    ):
         while not begun.is_set():
             await leader.renew()
             await asyncio.sleep(0.01)
@@ -158,7 +156,7 @@ async def test_what_runs_alone_runs_alone(services: Services, emptied: None, mon
         await may_end.wait()
 
     waiting = {asyncio.create_task(store.run_alone("work", work)) for _ in range(5)}
-    async with asyncio.timeout(60):
+    async with waiting_for("the refusals of all but one"):
         while len(waiting) > 1:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             assert [task.result() for task in done] == [False] * len(done)

@@ -21,6 +21,7 @@ from pymongo.collection import Collection
 
 from faults.mail import storm
 from faults.mail_server import PASSWORD, USER, mail_server
+from faults.waiting import until
 from service.domain.limits.limiter import Limits
 from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.outbox import Outbox, Timing
@@ -94,12 +95,6 @@ async def queue(services: Services, outbox: Outbox, api: Api, *emails: str, kind
     project = await services.admin.find(api.project.id)
     for email in emails:
         await opener.open(project, Purpose(kind, email, "u" + email))
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not condition():  # noqa: ASYNC110 - what MongoDB holds sends no event
-            await asyncio.sleep(0.02)
 
 
 async def test_a_mail_is_taken_once_and_what_it_said_is_erased(

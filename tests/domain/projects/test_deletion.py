@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from faults.waiting import until, waiting_for
 from service.domain.jobs import leader
 from service.domain.projects import deletion, lookup
 from service.domain.projects.admin import ProjectAdmin
@@ -69,13 +70,9 @@ async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
     )
     await begun.wait()
     stored = mongo[f"{database_prefix}p_{api.project.id}"]
-    async with asyncio.timeout(60):
-        while not stored["uploads"].find_one():  # noqa: ASYNC110 - MongoDB sends no event
-            await asyncio.sleep(0.02)
+    await until(lambda: stored["uploads"].count_documents({}))
     deleting = asyncio.create_task(admin.delete(api.project.id))
-    async with asyncio.timeout(60):
-        while stored.list_collection_names():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await until(lambda: not stored.list_collection_names())
     go_on.set()
     assert 400 <= (await signup).status_code <= 503
     # Writes of a worker that still remembers the project.
@@ -95,9 +92,11 @@ async def test_n5_keys_and_tokens_are_refused_at_once_and_the_id_is_taken_until_
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 1_000.0)
     token = (await api.signup()).json()["access_token"]
     deleting = asyncio.create_task(admin.delete(api.project.id))
-    async with asyncio.timeout(60):
-        while (await api.users()).status_code != 401:  # noqa: ASYNC110 - MongoDB sends no event
-            await asyncio.sleep(0.02)
+
+    async def is_refused() -> bool:
+        return (await api.users()).status_code == 401
+
+    await until(is_refused)
     assert (await api.as_user(token, "GET", "/auth-collections/user")).status_code == 401
     with pytest.raises(Conflict, match="is being deleted"):
         await admin.create("Again", api.project.id, {})
@@ -119,14 +118,12 @@ async def test_n5_a_deletion_that_was_interrupted_is_finished_by_the_job(
     await api.signup()
     await other.signup()
     deleting = asyncio.create_task(admin.delete(api.project.id))
-    async with asyncio.timeout(60):
-        while not await services.databases.system["projects"].find_one({"deleting": {"$exists": True}}):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await until(lambda: services.databases.system["projects"].find_one({"deleting": {"$exists": True}}))
     deleting.cancel()
     await asyncio.gather(deleting, return_exceptions=True)
     (job,) = (job for job in services.jobs.jobs if job.name == "delete_projects")
     assert job.for_deployment
-    async with asyncio.timeout(60):
+    async with waiting_for("the end of the deletion"):
         while everything(mongo, database_prefix, api.project.id):
             await job.run()
             await asyncio.sleep(0.1)

@@ -10,6 +10,7 @@ import jwt as pyjwt
 import pytest
 from pymongo import MongoClient
 
+from faults.waiting import waiting_for
 from service.app import Application, create_app
 from service.bounds import MAX_SIGNING_KEYS
 from service.domain.projects.signing_keys import KNOWN_EVERYWHERE, Rotated
@@ -166,7 +167,7 @@ async def test_s10_no_token_is_refused_while_keys_are_rotated_at_once(
             assert not (await app_services.projects.by_id(api.project.id)).other_keys
         users = [asyncio.create_task(use(*pair)) for pair in ((api.http, elsewhere), (elsewhere, api.http))]
         rotated = await services.signing_keys.rotate(api.project.id, at_once=True)
-        async with asyncio.timeout(60):
+        async with waiting_for("both workers to sign with the new key"):
             # Until both sign with the new key: the worker that did not rotate learns of it within five seconds.
             other = await other_app.services.projects.by_id(api.project.id)
             while other.signing_key.kid != rotated.current:

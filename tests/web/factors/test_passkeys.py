@@ -7,6 +7,7 @@ import jwt
 import pytest
 
 from faults.authenticator import PRESENT, SYNCABLE, SYNCED, VERIFIED, Page, decode, encode
+from faults.waiting import until
 from service.bounds import MAX_PASSKEYS
 from service.services import Services
 from tests.conftest import Api, MakeApi
@@ -245,13 +246,14 @@ async def test_events_tell_of_passkeys(ann: Holder) -> None:
     await sign_in(ann, Page("https://evil.example"))
     token = (await sign_in(ann)).json()["access_token"]
     await ann.api.as_user(token, "GET", USER)
-    async with asyncio.timeout(10):
-        while True:
-            events = (await ann.api.request("GET", "/auth-collections/events")).json()["events"]
-            found = {(each["type"], str(each["detail"].get("reason"))) for each in events}
-            if ("sign_in_failed", "invalid_passkey") in found:
-                return
-            await asyncio.sleep(0.1)
+
+    async def has_come() -> bool:
+        events = (await ann.api.request("GET", "/auth-collections/events")).json()["events"]
+        return ("sign_in_failed", "invalid_passkey") in {
+            (each["type"], each["detail"].get("reason")) for each in events
+        }
+
+    await until(has_come)
 
 
 BAD: dict[str, Any] = {

@@ -239,12 +239,6 @@ class TestProtected:
         assert (await photos.request("POST", "/api/files/sign", json=body)).status_code == 404
 
 
-def test_a_name_of_a_variant_is_no_name_of_a_file() -> None:
-    name = variant_name(f"demo-{'0' * 32}.png", {"width": 1, "format": "webp"})
-    assert name.endswith(".webp")
-    assert "~" in name
-
-
 async def test_a_variant_is_not_asked_for_by_its_own_name(photos: Api, services: Services) -> None:
     await get(photos, (await create(photos))["data"]["image"])
     kept = photos.database["files.files"].find_one({"_id": {"$regex": "~"}})

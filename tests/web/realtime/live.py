@@ -12,6 +12,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from faults.waiting import PATIENCE_SECONDS, waiting_for
 from service.app import Application
 from service.server.connections import ConnectionRegister
 from service.server.draining import DrainingServer, ServerConfig
@@ -19,8 +20,7 @@ from service.server.protocol import TimedConnection
 from service.server.run import UVICORN_OPTIONS
 from service.server.timeouts import ConnectionTimeouts
 
-# For whatever is waited for, on a machine that does much else.
-SECONDS = 60.0
+SECONDS = PATIENCE_SECONDS
 
 Frame = dict[str, Any]
 
@@ -70,7 +70,7 @@ class Live:
 
     async def next(self) -> Frame:
         """The next frame but ticks."""
-        async with asyncio.timeout(SECONDS):
+        async with waiting_for("the next frame"):
             while True:
                 frame: Frame = json.loads(await self.connection.recv())
                 if frame["type"] != "tick":
@@ -110,7 +110,7 @@ class Live:
     async def closed(self) -> tuple[int, str]:
         """The code and the reason of the end, whatever comes before it."""
         try:
-            async with asyncio.timeout(SECONDS):
+            async with waiting_for("the end of the socket"):
                 while True:
                     await self.connection.recv()
         except ConnectionClosed as end:

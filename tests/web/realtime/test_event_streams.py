@@ -1,6 +1,5 @@
 """Lists that are followed by plain HTTP."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from faults.waiting import until, waiting_for
 from service.app import Application
 from service.bounds import MAX_USER_SOCKETS
 from service.services import Services
@@ -30,7 +30,7 @@ class Events:
 
     async def next(self) -> Event:
         found: Event = {}
-        async with asyncio.timeout(SECONDS):
+        async with waiting_for("the next event"):
             async for line in self._lines:
                 if line:
                     name, _, value = line.partition(": ")
@@ -167,9 +167,7 @@ async def test_w8_a_stream_is_no_request_in_flight_and_leaves_nothing_behind(
         # It lasts longer than any request may.
         made = await create(messages, text="x")
         assert (await events.next())["data"]["changes"] == [{"op": "enter", "document": made}]
-    async with asyncio.timeout(SECONDS):
-        while any("list" in each.subscriptions for each in services.realtime.connections):  # noqa: ASYNC110 - a turn later
-            await asyncio.sleep(0.02)
+    await until(lambda: not any("list" in each.subscriptions for each in services.realtime.connections))
 
 
 async def test_a_stop_ends_a_stream_and_says_when_to_come_back(messages: Api, running_app: Application) -> None:

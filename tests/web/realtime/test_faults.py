@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pymongo import AsyncMongoClient, MongoClient
 
+from faults.waiting import until, waiting_for
 from service.app import Application
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.channels import ChannelIndex
@@ -131,7 +132,7 @@ async def test_w8_who_does_not_read_is_marked_and_told_anew_when_all_is_read(
         subscription = connection.subscriptions["m"]
         live.connection.transport.pause_reading()
         written = 0
-        async with asyncio.timeout(SECONDS):
+        async with waiting_for("a subscription that is slow"):
             while subscription.state is not State.SLOW:
                 await create(messages, room_id="r1", text="x" * 200_000)
                 written += 1
@@ -158,7 +159,7 @@ async def test_w8_who_never_reads_is_closed(
         await live.subscribe("messages")
         (connection,) = services.realtime.connections
         live.connection.transport.pause_reading()
-        async with asyncio.timeout(SECONDS):
+        async with waiting_for("the end of the connection"):
             while connection.is_open:
                 await create(messages, text="x" * 200_000)
         live.connection.transport.abort()
@@ -216,12 +217,11 @@ async def test_w10_who_comes_as_the_last_one_leaves_is_told(monkeypatch: pytest.
         backlog=Backlog(lambda _: ChannelIndex().resync("")),
     )
     await feed.follow([notes])
-    async with asyncio.timeout(SECONDS):
-        while asked < 2:  # noqa: ASYNC110 - a state of the feed
-            await asyncio.sleep(0)
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert feed.position == 0
+    await until(lambda: asked >= 2, pause=0)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert feed.position == 0
+    async with waiting_for("the feed to follow again"):
         await feed.follow([notes])
     await feed.close()
 
@@ -257,14 +257,11 @@ async def test_a_stop_tells_when_to_come_back(messages: Api, running_app: Applic
 
 
 async def test_nothing_is_opened_where_nobody_follows(messages: Api, services: Services, open_socket: Open) -> None:
-    async with asyncio.timeout(SECONDS):
-        while services.realtime.feed.is_open:  # noqa: ASYNC110 - sockets of tests before this one end
-            await asyncio.sleep(0.05)
+    # Sockets of tests before this one end.
+    await until(lambda: not services.realtime.feed.is_open)
     await create(messages, text="x")
     assert not services.realtime.feed.is_open
     live = await follow(messages, open_socket)
     assert services.realtime.feed.is_open
     await live.connection.close()
-    async with asyncio.timeout(SECONDS):
-        while services.realtime.feed.is_open:  # noqa: ASYNC110 - the server learns of it a turn later
-            await asyncio.sleep(0.05)
+    await until(lambda: not services.realtime.feed.is_open)

@@ -1,8 +1,6 @@
 """Limits of one worker and one client, the refusals past them, and their metrics."""
 
-import asyncio
 import json
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -10,19 +8,14 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from faults.waiting import until, waiting_for
 from service.app import Application
 from service.observe.metrics import exposition
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
-from tests.web.realtime.live import SECONDS, Live, opened, serving
+from tests.web.realtime.live import Live, opened, serving
 
 READABLE: dict[str, Any] = {"collections": {"messages": {"read": "users"}}}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not condition():  # noqa: ASYNC110 - a state of the service
-            await asyncio.sleep(0.02)
 
 
 async def refused(address: str) -> int:
@@ -93,7 +86,7 @@ async def test_a_tick_says_how_far_each_subscription_has_come(
         await live.subscribe("messages", id_)
     monkeypatch.setattr("service.domain.realtime.upkeep.TICK_SECONDS", 0.1)
     frame: dict[str, Any] = {"type": ""}
-    async with asyncio.timeout(SECONDS):
+    async with waiting_for("a tick"):
         while frame["type"] != "tick":
             frame = json.loads(await live.connection.recv())
     monkeypatch.undo()

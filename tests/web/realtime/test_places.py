@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from faults.waiting import until
 from service.bounds import MAX_LISTS, MAX_SLOW_LISTS, MAX_SOCKET_WHERE_BYTES
 from service.domain.lists import LIST_SECONDS, Lists
 from service.errors import QueryTooSlow
@@ -17,7 +18,6 @@ from service.storage import change_feed, moments
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create
 from tests.web.realtime.live import Live
-from tests.web.realtime.test_limits import until
 
 FIND_AT = "service.domain.realtime.snapshots.find_at"
 

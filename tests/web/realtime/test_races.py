@@ -10,6 +10,7 @@ import pytest
 from bson import Timestamp
 from pymongo import AsyncMongoClient
 
+from faults.waiting import until
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.backlog import Backlog
@@ -29,12 +30,6 @@ OPEN: dict[str, Any] = {"collections": {"messages": {"read": "users"}}}
 # Subscriptions of one socket; it reads their snapshots one after the other.
 COUNT = 5
 FIND_AT = "service.domain.realtime.snapshots.find_at"
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not condition():  # noqa: ASYNC110 - a state of the service
-            await asyncio.sleep(0.01)
 
 
 async def enter(messages: Api, open_socket: Open) -> Live:
@@ -287,14 +282,17 @@ async def test_what_the_feed_tells_is_forgotten_at_once(
     await live.hello(token=other)
     # As another worker would.
     users.update_one({"_id": user}, {"$set": {"roles": ["editor"]}})
-    async with asyncio.timeout(SECONDS):
-        while (await messages.as_user(token, "GET", path)).status_code != 200:  # noqa: ASYNC110 - when the feed tells
-            await asyncio.sleep(0.05)
+
+    async def may_read() -> bool:
+        return (await messages.as_user(token, "GET", path)).status_code == 200
+
+    async def has_title() -> bool:
+        return (await messages.request("GET", f"{path}?title_eq=x")).status_code == 200
+
+    await until(may_read)
     declared = {"$set": {"schema.title": {"type": "string"}}}
     messages.database["collections"].update_one({"_id": "messages"}, declared)
-    async with asyncio.timeout(SECONDS):
-        while (await messages.request("GET", f"{path}?title_eq=x")).status_code != 200:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+    await until(has_title)
 
 
 async def test_w10_a_collection_that_was_made_again_is_another(messages: Api, open_socket: Open) -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from faults.waiting import until
 from service.domain.realtime.binding import Binder
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, put_rules, sign_up
-from tests.web.realtime.live import SECONDS, Live
+from tests.web.realtime.live import Live
 from tests.web.realtime.test_set_sources import MEMBERS, SETS
 
 DOCUMENTS = "/api/collections/messages/documents"
@@ -105,8 +106,7 @@ async def test_an_id_that_is_used_again_is_of_the_new_subscription_alone(
 
     monkeypatch.setattr(Binder, "bind", binding)
     await put_rules(messages, {"collections": {"messages": {"read": {"text_eq": "told"}}}})
-    async with asyncio.timeout(SECONDS):
-        await is_done.wait()
+    await until(is_done.is_set)
     for room in ("r2", "r1"):
         made = await create(messages, room_id=room, text="told")
     assert await live.change() == {"op": "enter", "document": made}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from faults.waiting import until, waiting_for
 from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES
 from service.domain.realtime import connections, upkeep
 from service.domain.realtime.connections import Connection
@@ -14,7 +15,6 @@ from service.services import Services
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create
 from tests.web.realtime.live import PING, SECONDS, Live, deaf, requested
-from tests.web.realtime.test_limits import until
 
 MIB = 1_048_576
 
@@ -56,7 +56,7 @@ async def most_unsent(connection: Connection, *, seconds: float) -> int:
 async def settled(connection: Connection) -> None:
     """Until a second passes in which nothing more is written."""
     written = -1
-    async with asyncio.timeout(SECONDS):
+    async with waiting_for("a second without a write"):
         while written != connection._sink.written:  # noqa: SLF001
             written = connection._sink.written  # noqa: SLF001
             await asyncio.sleep(1)
@@ -136,7 +136,7 @@ async def test_v24_a_client_that_reads_nothing_is_cut_off(
         await until(lambda: not connection.is_open)
         transport = connection._sink.transport  # type: ignore[attr-defined]  # noqa: SLF001
         await until(lambda: transport.get_write_buffer_size() == 0)
-        async with asyncio.timeout(SECONDS):
+        async with waiting_for("the end of the connection"):
             await client.gone()
 
 
@@ -148,7 +148,7 @@ async def test_v24_a_slow_client_that_goes_on_reading_stays(
         await client.say(type="subscribe", id="m", collection="messages")
         connection = await subscribed(large, services)
         for _ in range(30):
-            async with asyncio.timeout(SECONDS):
+            async with waiting_for("more of the snapshot"):
                 await client.reader.readexactly(100_000)
             await asyncio.sleep(0.1)
         assert connection.is_open
@@ -179,7 +179,7 @@ async def test_v24_a_stream_of_events_counts_what_its_connection_has_not_sent(
         unsent = await most_unsent(connection, seconds=SECONDS)
         assert MAX_UNSENT_BYTES < unsent <= MAX_SOCKET_BYTES
         assert not connection.is_open
-        async with asyncio.timeout(SECONDS):
+        async with waiting_for("the end of the connection"):
             await client.gone()
 
 

@@ -6,6 +6,7 @@ import httpx2
 
 from faults.provider import Provider
 from faults.provider.tokens import new_key
+from faults.waiting import waiting_for
 from service.bounds import MAX_PROVIDER_KEYS, MAX_SIGN_INS
 from service.providers.documents import usable_keys
 from tests.web.sign_in.conftest import MakeSite
@@ -19,7 +20,7 @@ Requests = list[asyncio.Task[httpx2.Response]]
 async def refusals(requests: Requests) -> list[httpx2.Response]:
     """The answers of all but those that the provider keeps waiting, which are cancelled."""
     waiting = set(requests)
-    async with asyncio.timeout(60):
+    async with waiting_for("the refusals of all but those that the provider keeps waiting"):
         while len(waiting) > MAX_SIGN_INS:
             _, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for request in waiting:
@@ -36,7 +37,8 @@ async def test_n25_a_provider_that_hangs_stops_nobody_elsewhere(
     answers = [await site.answer(await site.begin(), "token_slow") for _ in range(SIGN_INS)]
     provider.calls.clear()
     requests = [asyncio.create_task(site.finish(parameters)) for parameters in answers]
-    async with asyncio.timeout(5):
+    # The provider keeps the others waiting for longer.
+    async with waiting_for("a sign-in elsewhere", 5):
         assert (await elsewhere.sign_in("björn")).error is None
     refused = await refusals(requests)
     # One call is that of the sign-in elsewhere.
