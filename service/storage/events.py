@@ -45,7 +45,7 @@ class EventType(StrEnum):
 
 
 class Actor(StrEnum):
-    """The cause of an event: the user, or a server with the secret key."""
+    """Who made it happen: the user, or a server with the secret key."""
 
     USER = "user"
     SERVER = "server"
