@@ -76,6 +76,15 @@ MAX_LISTED_SESSIONS = Bound(1_000, "sessions in the list of a user's", protects=
 MAX_EVENTS_WAITING = Bound(
     10_000, "sign-ins and ends of sessions that wait to be recorded", protects=MEMORY, past="the rest is not recorded"
 )
+MAX_NOTED_SESSIONS = Bound(
+    10_000, "sessions whose last noted use a worker remembers", protects=MEMORY, past="the oldest is noted again"
+)
+MAX_SIGHTINGS = Bound(
+    10_000,
+    "uses of sessions, and as many sign-ins of users, that wait to be noted",
+    protects=MEMORY,
+    past="the rest is not noted",
+)
 MAX_USER_AGENT = Bound(256, "characters of a session's user agent", protects="the disk", past="the rest is cut off")
 MAX_SIGNED_URLS = Bound(100, "URLs of files signed by one request", protects=MONGODB, past=INVALID)
 MAX_VARIANTS = Bound(10, "variants of a field of files", protects="the disk", past=INVALID)

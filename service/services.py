@@ -212,7 +212,7 @@ def build_services(settings: Settings) -> Services:
     journal = Journal(projects)
     store = FlowStore(databases)
     pending = PendingSignIns(store)
-    sessions = Sessions(tokens, refresh_tokens, access, journal, pending)
+    sessions = Sessions(tokens, refresh_tokens, access, journal, pending, sightings)
     exchange_codes = ExchangeCodes(SignInCodes(databases))
     gateway, states = Gateway(), SignInStates(databases)
     clients = ProviderClients(_provider_defaults(settings), settings.base_url)

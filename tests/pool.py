@@ -29,7 +29,7 @@ REMEMBERED: dict[type[Any], tuple[str, ...]] = {
     Migrator: ("_pending", "_done"),
     QueryWatch: ("_used", "_plans"),
     Shares: ("_paces",),
-    Sightings: ("_waiting", "_noted"),
+    Sightings: ("_uses", "_sign_ins", "_noted"),
 }
 # Work under way after a test may still write into its databases: these are not the next to be used.
 RESTING = 4

@@ -17,6 +17,8 @@ REASONS: Mapping[str, str] = {
     "MAX_KEPT_ANSWER_BYTES": "it is sealed once",
     "MAX_PART_HEADERS": "as the row below, which has as many",
     "MAX_EVENTS_WAITING": MANY,
+    "MAX_NOTED_SESSIONS": ADDED_UP,
+    "MAX_SIGHTINGS": "of many requests one after the other: chunks of 500, 5 ms of the event loop each",
     "MAX_UPLOADS": MANY,
     "MAX_TRANSFERS": MANY,
     "MAX_BULK": "of many documents one after the other: chunks of 1,000",

@@ -22,6 +22,7 @@ user_app = typer.Typer(
 
 ProjectId = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 UserName = Annotated[str, typer.Argument(metavar="USER", help="The user's id or e-mail address.")]
+TIMES = ("created_at", "updated_at", "last_sign_in_at")
 T = TypeVar("T")
 Work = Callable[["Services", "Project", str], Awaitable[T]]
 
@@ -132,11 +133,11 @@ def _view(row: Mapping[str, Any]) -> dict[str, Any]:
     from service.query.account_shape import show_account
     from service.schema.values import write_time
 
-    times = {name: write_time(row[name]) for name in ("created_at", "updated_at") if name in row}
+    times = {name: write_time(row[name]) for name in TIMES if row.get(name)}
     return {**show_account(row), **times}
 
 
 def _marks(user: Mapping[str, Any]) -> list[str]:
     """The states of a user that a list shows: disabled, verified, roles."""
     state = [*(["disabled"] if user["disabled"] else []), "verified" if user["email_verified"] else "unverified"]
-    return [",".join(state), ",".join(user.get("roles", ()))]
+    return [",".join(state), ",".join(user.get("roles", ())), user.get("last_sign_in_at", "")]

@@ -4,6 +4,7 @@ roles_eq=admin              the user has the role; a user without roles has none
 disabled_eq=false           a flag that a record lacks is false
 claims.plan_eq=pro          one claim, by its name
 identities.provider_eq=x    the user has signed in by the provider
+last_sign_in_at_gte=...     the user has signed in since; null before the first time
 
 To everybody else no record has such a field.
 """
@@ -18,11 +19,11 @@ from service.query.shapes import USERS, Field, UserShape, hidden_field
 from service.query.tree import Leaf, Tree
 from service.schema.values import Kind, readings
 
-CLAIMS = "claims"
+CLAIMS, LAST_SIGN_IN = "claims", "last_sign_in_at"
 # The names of the account's own fields, with which a path begins. They cannot be sorted by.
-ACCOUNT_NAMES = frozenset({"roles", "disabled", "email_verified", CLAIMS, "identities"})
+ACCOUNT_NAMES = frozenset({"roles", "disabled", "email_verified", CLAIMS, "identities", LAST_SIGN_IN})
 # The ones of them that are read for a list.
-SHOWN = ("email_verified", "disabled", CLAIMS, "roles")
+SHOWN = ("email_verified", "disabled", CLAIMS, "roles", LAST_SIGN_IN)
 NO_CLAIMS: Mapping[str, Any] = {}
 ReadFlag = Callable[[Any], bool]
 
@@ -40,6 +41,8 @@ def show_account(row: Mapping[str, Any]) -> dict[str, Any]:
     }
     if roles := row.get("roles"):
         shown["roles"] = roles
+    if moment := row.get(LAST_SIGN_IN):
+        shown[LAST_SIGN_IN] = moment
     return shown
 
 
@@ -69,11 +72,13 @@ def _by_flag(read: Callable[..., Tree]) -> Operator:
 FLAG = {"eq": _by_flag(partial(_flag, False)), "ne": _by_flag(partial(_flag, True))}
 LIST = {**{name: OPERATORS[name] for name in ("eq", "ne", "in")}, "isnull": _by_flag(_is_empty)}
 CLAIM = {"eq": OPERATORS["eq"]}
+MOMENT = {name: OPERATORS[name] for name in ("gt", "gte", "lt", "lte", "isnull")}
 
 FIELDS: Mapping[tuple[str, ...], Field] = {
     ("roles",): Field("roles", Kind.STRING, many=True, operators=LIST),
     ("disabled",): Field("disabled", Kind.BOOLEAN, single=True, operators=FLAG),
     ("email_verified",): Field("email_verified", Kind.BOOLEAN, single=True, operators=FLAG),
+    (LAST_SIGN_IN,): Field(LAST_SIGN_IN, Kind.DATETIME, single=True, operators=MOMENT),
     ("identities", "provider"): Field("identities.provider", Kind.STRING, many=True, operators=LIST),
 }
 

@@ -14,6 +14,13 @@ BEFORE, AFTER = "fullDocumentBeforeChange", "fullDocument"
 # Stands for a record that is too large for an event.
 LARGE: Final = "large"
 HIDDEN = ("password", "oauth_id")
+# True in an event whose update sets `last_sign_in_at` alone.
+NOTES_SIGN_IN = "notesSignIn"
+ONLY_SIGN_IN: Document = {
+    "updatedFields": {"last_sign_in_at": "$updateDescription.updatedFields.last_sign_in_at"},
+    "removedFields": [],
+    "truncatedArrays": [],
+}
 # Up to this many collections each is named to MongoDB; it compares more of them one after the other for each write.
 NAMED = 64
 # The path of an image in an event → the filter of the events that have a wanted record there.
@@ -33,7 +40,12 @@ def find_stages(
     concerning = [] if wanted is None else [{"$match": _concerning(wanted)}]
     return [
         {"$match": {**match, "operationType": {"$in": list(CHANGES)}}},
-        {"$set": {image: _within(f"${image}") for image in (AFTER, BEFORE)}},
+        {
+            "$set": {
+                **{image: _within(f"${image}") for image in (AFTER, BEFORE)},
+                NOTES_SIGN_IN: {"$eq": ["$updateDescription", ONLY_SIGN_IN]},
+            }
+        },
         {"$unset": ["updateDescription", *(f"{image}.{name}" for image in (AFTER, BEFORE) for name in HIDDEN)]},
         *concerning,
     ]

@@ -8,7 +8,7 @@ from bson import decode
 from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 
-from service.storage.change_stages import AFTER, BEFORE, LARGE, Namespace
+from service.storage.change_stages import AFTER, BEFORE, LARGE, NOTES_SIGN_IN, Namespace
 from service.storage.client import Document
 
 
@@ -31,6 +31,7 @@ class Change:
     """One written record: its image before, None if it was created; and after, None if it was deleted.
 
     An image is LARGE if it is too large for an event. `is_complete` is false if MongoDB kept no image.
+    A change that only `notes_sign_in` of a user changes no user's rights.
     """
 
     namespace: Namespace
@@ -38,6 +39,7 @@ class Change:
     before: Image
     after: Image
     is_complete: bool = True
+    notes_sign_in: bool = False
 
     @property
     def is_large(self) -> bool:
@@ -62,7 +64,8 @@ def read_change(event: Mapping[str, Any], options: CodecOptions[Document]) -> Ch
     kind, before, after = event["operationType"], *(_read_image(event.get(name), options) for name in (BEFORE, AFTER))
     is_complete = (kind == "insert" or before is not None) and (kind == "delete" or after is not None)
     namespace = event["ns"]["db"], event["ns"]["coll"]
-    return Change(namespace, event["documentKey"]["_id"], before, after, is_complete)
+    notes_sign_in = event.get(NOTES_SIGN_IN, False)
+    return Change(namespace, event["documentKey"]["_id"], before, after, is_complete, notes_sign_in)
 
 
 def _read_image(image: Any, options: CodecOptions[Document]) -> Any:

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pymongo import UpdateOne
-
 from service.bounds import MAX_LISTED_SESSIONS
 from service.storage.client import Document
 from service.storage.databases import SESSIONS, ProjectDatabase
-from service.storage.records import Records, translated
+from service.storage.records import Records
 
 LIST_SECONDS = 2.0
 
@@ -38,15 +36,6 @@ class Session:
     amr: tuple[str, ...]
     aal: int
     count: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """That a token of the session `sid` was used, and of how many refreshes it was."""
-
-    sid: str
-    count: int
-    at: datetime
 
 
 class SessionRecords:
@@ -94,13 +83,6 @@ class SessionRecords:
             "batchSize": MAX_LISTED_SESSIONS + 1,
         }
         return [read_session(record) for record in await self._records.page(command, seconds=LIST_SECONDS)]
-
-
-async def note_uses(database: ProjectDatabase, uses: Sequence[Use]) -> None:
-    """In one command. Sessions that are gone stay so."""
-    writes = [UpdateOne({"_id": use.sid}, {"$max": {"seen": use.count, "last_used_at": use.at}}) for use in uses]
-    with translated("note sessions"):
-        await database.database[SESSIONS].bulk_write(writes, ordered=False)
 
 
 def read_session(record: Document) -> Session:

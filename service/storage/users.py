@@ -33,7 +33,7 @@ STATE: Projection = dict.fromkeys(STATE_FIELDS, 1)
 PROFILE: Projection = {
     **dict.fromkeys(("email", "data", "created_at", "updated_at", "token_version", "ended", "files", "version"), 1),
     **STATE,
-    "roles": 1,
+    **dict.fromkeys(("roles", "last_sign_in_at"), 1),
 }
 # The facts that access rules use, beside the fields of `data` that they name.
 FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", *PROOF_FIELDS), 1)
@@ -66,6 +66,7 @@ class User:
     disabled: bool = False
     claims: Mapping[str, Any] = field(default_factory=dict)
     roles: Sequence[str] = ()
+    last_sign_in_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,7 @@ def read_user(database: ProjectDatabase, record: Document) -> User:
         disabled=record.get("disabled", False),
         claims=record.get("claims", NO_CLAIMS),
         roles=record.get("roles", ()),
+        last_sign_in_at=record.get("last_sign_in_at"),
     )
 
 

@@ -37,8 +37,8 @@ def test_f33_users_are_listed_shown_disabled_and_deleted(people: Shell, mongo: M
     assert {"email: ann@example.com", "email_verified: true", "disabled: false", "roles: ["} <= set(shown)
     lines = people.run("user", "list", "people", "sort_by=-created_at").stdout.splitlines()
     assert [line.split("\t")[1:] for line in lines] == [
-        ["bob@example.com", listed["users"][1]["created_at"], "unverified", ""],
-        ["ann@example.com", ann["created_at"], "verified", "admin"],
+        ["bob@example.com", listed["users"][1]["created_at"], "unverified", "", ""],
+        ["ann@example.com", ann["created_at"], "verified", "admin", ""],
     ]
     assert people.json("user", "disable", "people", "ann@example.com")["disabled"] is True
     assert people.json("user", "list", "people", "disabled_eq=true")["total"] == 1

@@ -158,6 +158,8 @@ async def test_every_specified_answer_is_as_it_was(admin: ProjectAdmin, http: ht
     answers, expected = await play(http, keys.secret, project.id), expected_answers()
     assert list(answers) == list(expected)
     for name, answer in expected.items():
+        # Servers are shown this, and it is written at some moment within a second after a sign-in.
+        answers[name]["body"] = answers[name]["body"].replace(',"last_sign_in_at":"<time>"', "")
         assert answers[name] == answer, name
 
 

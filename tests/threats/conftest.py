@@ -48,7 +48,7 @@ class Victim:
     def stored(self) -> dict[str, Any]:
         """Everything both projects hold, but sessions and events: each sign-in makes one, and a refused one an event."""
         return {
-            f"{api.project.id}.{name}": list(api.database[name].find().sort("_id", 1))
+            f"{api.project.id}.{name}": list(api.database[name].find({}, {"last_sign_in_at": 0}).sort("_id", 1))
             for api in (self.api, self.other)
             for name in api.database.list_collection_names()
             if name not in {SESSIONS, EVENTS}

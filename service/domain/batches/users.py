@@ -125,7 +125,7 @@ async def _change_data(database: ProjectDatabase, user: User, change: SetFields)
 
 
 def _as_record(user: User) -> dict[str, Any]:
-    times = {"created_at": user.created_at, "updated_at": user.updated_at}
     account = {"email_verified": user.email_verified, "disabled": user.disabled, "claims": user.claims}
+    times = {"created_at": user.created_at, "updated_at": user.updated_at, "last_sign_in_at": user.last_sign_in_at}
     shown = {"email": user.email, "data": user.data, "version": user.revision, "roles": list(user.roles)}
     return {"_id": user.id, **shown, **times, **account}

@@ -181,7 +181,8 @@ class Realtime:
         for change in moment.changes:
             by_namespace.setdefault(change.namespace, []).append(change)
         for namespace, changes in by_namespace.items():
-            self._look_for_stale(namespace, changes)
+            if deciding := [each for each in changes if not each.notes_sign_in]:
+                self._look_for_stale(namespace, deciding)
             if (steps := self._following.tell(moment.at, namespace, changes)) is not None:
                 self.feed.backlog.tell(namespace, moment.at, steps, changes)
 

@@ -13,6 +13,7 @@ from service.domain.sessions.access_tokens import Tokens, unix_seconds
 from service.domain.sessions.admission import EMAIL, PASSWORD, PROVIDER, Admitted, NeedsFactor, decide
 from service.domain.sessions.pending import ENROLMENT, LIFE, SECOND_FACTOR, PendingSignIns, Recognized
 from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
+from service.domain.sessions.sightings import Sightings
 from service.errors import (
     EnrolmentRequired,
     FactorRequired,
@@ -62,12 +63,14 @@ class Sessions:
         access: AccessControl,
         journal: Journal,
         pending: PendingSignIns,
+        sightings: Sightings,
     ) -> None:
         self._journal = journal
         self._tokens = tokens
         self._refresh_tokens = refresh_tokens
         self._access = access
         self._pending = pending
+        self._sightings = sightings
 
     async def admit(self, project: Project, recognized: Recognized, client: Client, state: AccountState) -> Admitted:
         """Raises as `decide`, and FactorRequired, EnrolmentRequired with a flow by which the sign-in goes on."""
@@ -118,6 +121,7 @@ class Sessions:
             aal=admitted.aal,
         )
         await SessionRecords(project.database).insert(session)
+        self._sightings.note_sign_in(project, user_id, moment)
         self._note(project, EventType.SIGNED_IN, user_id, client, session.id, detail={"amr": list(amr)})
         return self.grant(project, session, state, issued=moment)
 

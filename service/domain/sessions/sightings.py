@@ -1,7 +1,8 @@
-"""Notes the use of sessions while their tokens are verified, once a second and outside of requests.
+"""The worker notes uses of sessions and sign-ins of users once a second, apart from the requests.
 
-The use of a refreshed token (`seen`) closes the door to the refresh token before it. The use of the session
-(`last_used_at`) is shown to its user, and noted once an hour.
+`seen` is the refresh whose token was used last: the refresh token before it is void from then on. `last_used_at` of a
+session is for its user, and is noted once an hour. `last_sign_in_at` of a user is for the project's servers.
+A worker that is killed loses the sightings of its last second.
 """
 
 import asyncio
@@ -12,16 +13,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from service.bounds import MAX_NOTED_SESSIONS, MAX_SIGHTINGS
 from service.domain.projects.lookup import Project
 from service.errors import ServiceError
-from service.storage.databases import ProjectDatabase
-from service.storage.sessions import Use, note_uses
+from service.storage.databases import SESSIONS, ProjectDatabase
+from service.storage.sightings import Sighting, note_sightings
 
 EVERY_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 NOTED_SECONDS = 3_600
-# Sessions whose notes a worker remembers, and notes that wait to be written; a forgotten one is noted again.
-MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,47 @@ class _Noted:
     at: float
 
 
+class Waiting:
+    """The sightings of the records of one collection that wait to be written; the newest of each record."""
+
+    def __init__(self, collection: str) -> None:
+        self._collection = collection
+        self._sightings: dict[tuple[str, str], tuple[ProjectDatabase, Sighting]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._sightings) >= MAX_SIGHTINGS
+
+    def note(self, project: Project, sighting: Sighting) -> None:
+        """A sighting is dropped while MAX_SIGHTINGS of other records wait."""
+        key = (project.id, sighting.id)
+        if key in self._sightings or not self.is_full:
+            self._sightings[key] = (project.database, sighting)
+
+    def clear(self) -> None:
+        self._sightings.clear()
+
+    async def write(self) -> None:
+        """Sightings that cannot be written wait for the next call."""
+        waiting, self._sightings = self._sightings, {}
+        left: dict[ProjectDatabase, dict[tuple[str, str], Sighting]] = {}
+        for key, (database, sighting) in waiting.items():
+            left.setdefault(database, {})[key] = sighting
+        try:
+            for database, some in list(left.items()):
+                await note_sightings(database, self._collection, list(some.values()))
+                del left[database]
+        finally:
+            kept = {key: (database, each) for database, some in left.items() for key, each in some.items()}
+            self._sightings = kept | self._sightings
+
+
 class Sightings:
-    """The uses of sessions that this worker saw."""
+    """The uses of sessions and the sign-ins of users that this worker saw."""
 
     def __init__(self) -> None:
         self._noted: dict[str, _Noted] = {}
-        self._waiting: dict[str, tuple[ProjectDatabase, Use]] = {}
+        self._uses, self._sign_ins = Waiting(SESSIONS), Waiting("users")
         self._writing = asyncio.Lock()
 
     def note(self, project: Project, claims: Mapping[str, Any]) -> None:
@@ -46,35 +81,27 @@ class Sightings:
         before = self._noted.get(sid) or _Noted(0, claims["iat"])
         if count <= before.count and moment - before.at < NOTED_SECONDS:
             return
-        if len(self._waiting) >= MOST:
+        if self._uses.is_full:
             return
         self._noted.pop(sid, None)
-        if len(self._noted) >= MOST:
+        if len(self._noted) >= MAX_NOTED_SESSIONS:
             del self._noted[next(iter(self._noted))]
         self._noted[sid] = _Noted(max(count, before.count), moment)
         used_at = datetime.fromtimestamp(moment, UTC).replace(tzinfo=None)
-        self._waiting[sid] = (project.database, Use(sid, max(count, before.count), used_at))
+        self._uses.note(project, Sighting(sid, {"seen": max(count, before.count), "last_used_at": used_at}))
+
+    def note_sign_in(self, project: Project, user_id: str, moment: datetime) -> None:
+        """A session of the user was opened."""
+        self._sign_ins.note(project, Sighting(user_id, {"last_sign_in_at": moment}))
 
     async def close(self) -> None:
-        """Writes what waits, as far as the database answers."""
+        """Writes the sightings that wait, unless the database does not answer in time."""
         with suppress(ServiceError, TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.write()
 
     async def write(self) -> None:
-        """Returns when what was noted is written; what cannot be written now is kept for the next time."""
+        """Returns when the sightings are written. A sighting that cannot be written waits for the next call."""
         async with self._writing:
-            await self._write()
-
-    async def _write(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        uses: dict[ProjectDatabase, list[Use]] = {}
-        for database, use in waiting.values():
-            uses.setdefault(database, []).append(use)
-        try:
-            for database, some in list(uses.items()):
-                await note_uses(database, some)
-                del uses[database]
-        finally:
-            left = {use.sid: (database, use) for database, some in uses.items() for use in some}
-            self._waiting = left | self._waiting
+            await self._uses.write()
+            await self._sign_ins.write()

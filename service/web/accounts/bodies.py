@@ -134,6 +134,7 @@ class UserAccount(User):
     disabled: bool
     claims: Claims
     roles: NotRequired[list[str]]
+    last_sign_in_at: NotRequired[Annotated[Time, Field(description="Where the user has signed in")]]
 
 
 class UserRecord(UserAccount):

@@ -53,13 +53,14 @@ EXAMPLE_USER = {
     "created_at": shapes.EXAMPLE_TIME,
 }
 EXAMPLE_READ = {**EXAMPLE_USER, "updated_at": shapes.EXAMPLE_TIME}
-EXAMPLE_RECORD = {
+EXAMPLE_ACCOUNT = {
     **EXAMPLE_USER,
-    "updated_at": shapes.EXAMPLE_TIME,
     "email_verified": True,
     "disabled": False,
     "claims": {"plan": "pro"},
+    "last_sign_in_at": shapes.EXAMPLE_TIME,
 }
+EXAMPLE_RECORD = {**EXAMPLE_ACCOUNT, "updated_at": shapes.EXAMPLE_TIME}
 EXAMPLE_OWN = {**EXAMPLE_USER, "email_verified": True, "roles": ["editor"]}
 EXAMPLE_LOGIN = {"email": "ann@example.com", "password": "correct horse"}
 EXAMPLE_SIGNED_IN = {
@@ -155,6 +156,7 @@ LIST_USERS = Operation(
                             "limit": 1,
                             "next": EXAMPLE_CURSOR,
                         },
+                        "by a server": {"users": [EXAMPLE_ACCOUNT], "total": 1, "limit": 50, "offset": 0},
                     },
                 ),
             ),

@@ -10,6 +10,7 @@ import pytest
 
 from faults.trees import Target, compare
 from service.bounds import MAX_CONDITIONS
+from service.services import Services
 from tests.conftest import Api, CommandRecorder
 from tests.declared import added, declare, violations
 from tests.web.rules.conftest import guest_of, save, sign_up
@@ -88,9 +89,10 @@ async def test_a_where_holds_beside_the_filters_of_the_query_string(books: Api) 
     assert [each["data"]["title"] for each in answer.json()["documents"]] == ["Nana"]
 
 
-async def test_users_are_asked_the_same(api: Api) -> None:
+async def test_users_are_asked_the_same(api: Api, services: Services) -> None:
     for name, age in (("ann", 30), ("ben", "30"), ("cid", 5)):
         await api.signup(f"{name}@example.com", name=name, age=age)
+    await services.sightings.write()
     where = {"or": [{"age_eq": 30}, {"email_eq": "CID@example.com"}]}
     asked = [
         await api.request("POST", "/auth-collections/users/query", json={"where": where}),

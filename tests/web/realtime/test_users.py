@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from service.domain.projects.admin import ProjectAdmin
+from service.domain.sessions.sightings import Sightings
 from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.web.realtime.conftest import Open, put_rules, sign_up
@@ -13,11 +16,18 @@ USERS = "/auth-collections/users"
 RULES: dict[str, Any] = {"users": {"read": "users", "fields": {"data.name": {"read": "users"}}}}
 
 
+@pytest.fixture
+def without_sign_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sign-in is noted, so that no frame about one comes at any moment within a second."""
+    monkeypatch.setattr(Sightings, "note_sign_in", lambda *_: None)
+
+
 def has_images(api: Api) -> bool:
     (options,) = [each["options"] for each in api.database.list_collections(filter={"name": "users"})]
     return bool(options.get("changeStreamPreAndPostImages", {}).get("enabled", False))
 
 
+@pytest.mark.usefixtures("without_sign_ins")
 async def test_users_are_followed_as_the_list_shows_them(
     make_api: MakeApi, admin: ProjectAdmin, open_socket: Open, address: str, services: Services
 ) -> None:
@@ -90,6 +100,7 @@ async def test_users_are_not_live_unless_it_is_set(api: Api, admin: ProjectAdmin
     assert has_images(api)
 
 
+@pytest.mark.usefixtures("without_sign_ins")
 async def test_v38_servers_follow_users_by_their_accounts_and_to_users_there_are_none(
     make_api: MakeApi, open_socket: Open
 ) -> None:
@@ -112,3 +123,31 @@ async def test_v38_servers_follow_users_by_their_accounts_and_to_users_there_are
     await api.request("PUT", f"{USERS}/{ann}/roles", json={"roles": []})
     assert await server.change() == {"op": "leave", "document_id": ann}
     await live.nothing()
+
+
+async def test_f8_a_sign_in_is_a_change_to_servers_and_none_to_users(
+    make_api: MakeApi, open_socket: Open, services: Services
+) -> None:
+    api = await make_api(REALTIME_USERS="true")
+    await put_rules(api, RULES)
+    _, token = await sign_up(api, "ann@example.com", name="Ann")
+    await services.sightings.write()
+    server, live = await open_socket(), await open_socket()
+    await server.hello(key=api.key)
+    await live.hello(token=token)
+    (told,) = (await server.subscribe("users", where={"last_sign_in_at_isnull": False}))["documents"]
+    await live.subscribe("users")
+    (own,) = [each for each in services.realtime.connections if each.user_id is not None]
+    looked = own.changes
+    assert (await api.login()).status_code == 200
+    await services.sightings.write()
+    change = await server.change()
+    (listed,) = (await api.users()).json()["users"]
+    assert change == {"op": "change", "document": listed}
+    assert listed["last_sign_in_at"] > told["last_sign_in_at"]
+    await live.nothing()
+    # A sign-in has no rights looked at again; any other change of the record does.
+    assert own.changes == looked
+    await update(api, token, phone="5")
+    assert (await server.change())["document"]["data"] == {"name": "Ann", "phone": "5"}
+    assert own.changes == looked + 1

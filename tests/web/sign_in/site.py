@@ -13,7 +13,10 @@ from tests.threats.conftest import INTERNALS
 
 CALLBACK = "http://service.test/callback"
 COMPLETE = "https://app.example.com/done?keep=1"
-WITHOUT_USES = {f"identities.{name}": 0 for name in ("provider", "email", "created_at", "last_used_at")}
+WITHOUT_USES = {
+    "last_sign_in_at": 0,
+    **{f"identities.{name}": 0 for name in ("provider", "email", "created_at", "last_used_at")},
+}
 TOKEN, ERROR = "svc-super-token", "svc-error"
 
 

@@ -10,6 +10,7 @@ from joserfc.jwk import KeySet
 from pymongo.errors import DuplicateKeyError
 
 from service.app import create_app
+from service.schema.values import now, write_time
 from service.services import Services
 from service.settings import Settings
 from tests.conftest import BASE_URL, Api, CommandRecorder
@@ -290,3 +291,13 @@ async def test_d3_a_disabled_user_is_not_signed_in_by_a_provider(site: Site) -> 
     assert (await site.sign_in("ada")).error == "authentication_failed"
     await site.api.request("PATCH", path, json={"disabled": False})
     assert (await site.sign_in("ada")).error is None
+
+
+async def test_f8_a_sign_in_by_a_provider_is_noted(site: Site, services: Services) -> None:
+    before = now()
+    await site.sign_in("ada")
+    await services.sightings.write()
+    (user,) = (await site.api.users()).json()["users"]
+    assert write_time(before) <= user["last_sign_in_at"] <= write_time(now())
+    (listed,) = (await site.api.users("last_sign_in_at_isnull=false")).json()["users"]
+    assert listed == user
