@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from service.query.account_shape import show_account
+from service.schema.values import write_time
 
 Row = Mapping[str, Any]
 USER_PARTS = (("id", "_id"), ("email", "email"), ("data", "data"), ("created_at", "created_at"))
@@ -53,7 +54,7 @@ def write_data(row: Row) -> bytes:
 
 
 def _write(value: object) -> str:
-    return value.isoformat("T", "milliseconds") + "Z" if isinstance(value, datetime) else str(value)
+    return write_time(value) if isinstance(value, datetime) else str(value)
 
 
 FORM_OF_DOCUMENTS, FORM_OF_USERS = Form(write_document, is_touched=True), Form(write_user)

@@ -14,6 +14,7 @@ from starlette.routing import Match
 
 from service.errors import Invalid, ServiceError, Unavailable
 from service.observe.metrics import ERRORS
+from service.schema.values import write_time
 from service.web.http.violations import list_violations
 
 log = structlog.get_logger()
@@ -109,8 +110,7 @@ def _write(value: object) -> str:
         return str(value)
     before, text = _times.last
     if value != before:
-        # As `values.write_time`: a page of twenty has as many, and a call for each would show.
-        text = value.isoformat("T", "milliseconds") + "Z"
+        text = write_time(value)
         _times.last = value, text
     return text
 
