@@ -19,6 +19,9 @@ from service.web.operations.landing import answer_landing
 
 log = structlog.get_logger()
 
+# A person waits for the page at the root; MongoDB that does not answer by then is not ready.
+LANDING_SECONDS = 0.9
+
 
 async def liveness(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The process answers."""
@@ -36,10 +39,12 @@ async def readiness(request: Request, caller: ServiceCaller, services: Services)
 async def landing(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """What this service is, whether it is ready, and links: a page for browsers, JSON for others."""
     try:
-        await readiness(request, caller, services)
+        async with asyncio.timeout(LANDING_SECONDS):
+            await readiness(request, caller, services)
         is_ready = True
-    except ServiceError as error:
-        log.warning("not_ready", cause=getattr(error, "cause", None) or error.code)
+    except (ServiceError, TimeoutError) as error:
+        late = f"MongoDB has not answered within {LANDING_SECONDS} seconds"
+        log.warning("not_ready", cause=getattr(error, "cause", None) or getattr(error, "code", late))
         is_ready = False
     has_mailbox = request.app.shows_mailbox and is_from_here(request, services.trusted_proxies)
     return answer_landing(request.headers.get("accept", ""), is_ready=is_ready, has_mailbox=has_mailbox)

@@ -1,5 +1,6 @@
 """The root of the service: a page for browsers, JSON for others."""
 
+import asyncio
 import base64
 import hashlib
 import re
@@ -69,3 +70,17 @@ async def test_a_service_that_is_not_ready_says_so_and_no_cause(
     assert ">Not ready: the log of the service has the cause</p>" in page.text
     assert "writes" not in page.text + answer.text
     assert [line["event"] for line in logs if "cause" in line] == ["not_ready"] * 2
+
+
+async def test_a_mongodb_that_does_not_answer_is_not_ready_within_a_second(
+    http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hello(_: Databases) -> ServerState:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(Databases, "hello", hello)
+    with capture_logs() as logs:
+        answer = await http.get("/")
+    assert (answer.status_code, answer.json()["status"]) == (200, "not ready")
+    assert [line["cause"] for line in logs if "cause" in line] == ["MongoDB has not answered within 0.9 seconds"]
