@@ -15,6 +15,7 @@ from service.query.tree import All, Related, Tree, all_of, any_of, negate
 from service.schema.values import BadValue
 
 NO_FIELD = "There is no such field in this collection"
+NO_RELATION = "There is no such relation in this collection"
 
 
 def bind_where(where: Where, shape: Shape, violations: list[Violation], *, negated: bool = False) -> Tree:
@@ -102,7 +103,9 @@ def _bind_relation(
 ) -> Tree:
     target = shape.relation(name)
     if target is None:
-        violations += (no_relation(condition) for condition in conditions)
+        for condition in conditions:
+            msg = describe_no_relation(name, shape, violations)
+            violations.append(Violation(condition.place, msg, "value_error"))
         return True
     inner = _bind_conditions(conditions, target, depth + 1, violations, negated=False)
     local = f"data.{name}_id"
@@ -111,8 +114,9 @@ def _bind_relation(
     return all_of((_guard(local, shape), negate(found) if negated else found))
 
 
-def no_relation(condition: AnyCondition) -> Violation:
-    return Violation(condition.place, "There is no such relation in this collection", "value_error")
+def describe_no_relation(name: str, shape: Shape, violations: Sequence[Violation]) -> str:
+    """Returns the sentence about an unknown relation; the first one of a refusal proposes the nearest name."""
+    return NO_RELATION if violations else NO_RELATION + describe_nearest(name, shape.relations() or ())
 
 
 def _guard(local: str, shape: Shape) -> Tree:

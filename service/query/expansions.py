@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 from service.errors import Violation
-from service.query.conditions import relation_name
+from service.query.conditions import describe_no_relation, relation_name
 from service.query.names import Path, describe_nearest
 from service.query.nodes import EVERY_RELATION, Expansion
 from service.query.selection import Selection, select
 from service.query.shapes import Shape
 from service.schema.strict_json import shown
 
-NO_RELATION = Violation(("query", "populate"), "There is no such relation in this collection", "value_error")
 Paths = Sequence[Path] | None
 
 
@@ -27,7 +26,8 @@ def bind_expansions(
     for name in names:
         target = shape.relation(name)
         if target is None:
-            violations.append(NO_RELATION)
+            msg = describe_no_relation(name, shape, violations)
+            violations.append(Violation(("query", "populate"), msg, "value_error"))
             continue
         inner = [path[1:] for path in populate if path[0] == name and path[1:]]
         found.append(_expansion(name, target, inner, _behind(name, fields, shape), violations))

@@ -21,7 +21,15 @@ from service.query.aggregate.nodes import (
     Path,
     Value,
 )
-from service.query.conditions import NO_FIELD, and_match, bind_where, describe_unknown, relation_name, to_match
+from service.query.conditions import (
+    NO_FIELD,
+    NO_RELATION,
+    and_match,
+    bind_where,
+    describe_unknown,
+    relation_name,
+    to_match,
+)
 from service.query.nodes import Match, Where
 from service.query.shapes import NESTED, USERS, Field, Shape
 from service.query.tree import Tree
@@ -29,7 +37,6 @@ from service.schema.values import Kind
 
 NUMBERS = frozenset({Kind.INTEGER, Kind.NUMBER})
 SUMS = frozenset({"sum", "avg"})
-NO_RELATION = "There is no such relation in this collection"
 NO_COLUMN = "There is no such column; name a key or a value of this aggregation"
 
 Bound = TypeVar("Bound")

@@ -11,6 +11,8 @@ from tests.declared import declare
 from tests.web.rules.conftest import save
 
 PATH, SIGNUP, USERS = "/api/collections/books/documents", "/auth-collections/signup", "/auth-collections/users"
+BOARDS = {"name": {"type": "string"}, "owner_id": {"type": "reference", "collection": "users"}}
+CARDS = {"name": {"type": "string"}, "board_id": {"type": "reference", "collection": "boards"}}
 SCHEMA = {"Title": {"type": "string"}, "secret_plan": {"type": "string"}, "pages": {"type": "integer"}}
 OTHERS = "the other parameters are limit, offset, count, sort_by, sort_order, populate, where, fields, cursor"
 
@@ -35,6 +37,37 @@ def messages(answer: Any) -> list[str]:
 async def test_f28_an_unknown_field_is_refused_with_the_nearest_one(api: Api, query: str, expected: str) -> None:
     await declare(api, SCHEMA, "books")
     assert messages(await api.request("GET", f"{PATH}?{query}")) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ("populate=bord", "board"),
+        ("populate=board.ownr", "owner"),
+        ("bord.name_eq=x", "board"),
+        ('where={"bord.name_eq":"x"}', "board"),
+        ("populate=zzz", None),
+        ("populate=name", None),
+    ],
+)
+async def test_f28_an_unknown_relation_is_refused_with_the_nearest_one(api: Api, query: str, near: str | None) -> None:
+    await declare(api, BOARDS, "boards")
+    await declare(api, CARDS, "cards")
+    hint = f'; did you mean "{near}"?' if near else ""
+    refused = await api.request("GET", f"/api/collections/cards/documents?{query}")
+    assert messages(refused) == [f"There is no such relation in this collection{hint}"]
+
+
+async def test_f28_a_hidden_relation_is_never_proposed(api: Api) -> None:
+    await declare(api, BOARDS, "boards")
+    await declare(api, CARDS, "cards")
+    cards = {"read": "anyone", "fields": {"board_id": {"read": {"name_eq": "$user.id"}}}}
+    rules = {"collections": {"boards": {"read": "anyone"}, "cards": cards}}
+    assert (await save(api, rules)).status_code == 200
+    key = {"x-api-key": api.publishable_key}
+    for query in ("populate=bord", "bord.name_eq=x"):
+        refused = await api.http.get(f"/api/collections/cards/documents?{query}", headers=key)
+        assert messages(refused) == ["There is no such relation in this collection"]
 
 
 async def test_f28_a_name_that_is_there_is_not_proposed_for_itself(api: Api) -> None:
