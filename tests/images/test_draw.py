@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,16 @@ def test_what_is_transparent_stays_so_or_is_white() -> None:
 )
 def test_sizes(sizes: dict[str, Any], size: tuple[int, int]) -> None:
     assert drawn(saved(scene()), **sizes).size == size
+
+
+def test_no_variant_is_larger_than_its_image() -> None:
+    sides = (1, 2, 3, 7, 160, 200, 239, 300, 4_096)
+    for width, height, across, down in product(sides, sides, (*sides, None), (*sides, None)):
+        for fit in ("cover", "contain"):
+            if across or down:
+                drawn_size = drawing.sizes(width, height, {"width": across, "height": down, "fit": fit})[1]
+                assert drawn_size[0] <= min(width, across or width)
+                assert drawn_size[1] <= min(height, down or height)
 
 
 async def feed(content: bytes) -> AsyncIterator[bytes]:
