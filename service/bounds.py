@@ -354,7 +354,7 @@ MAX_KNOWN_TOKENS = Bound(
 )
 MAX_KNOWN_SESSIONS = Bound(10_000, "sessions whose users a worker knows, for a day", protects=MEMORY, past=READ_AGAIN)
 MAX_KNOWN_ORIGINS = Bound(
-    10_000, "origins of which a worker knows whether a project lists them", protects=MEMORY, past=READ_AGAIN
+    10_000, "origins that a worker remembers as listed by a project or not", protects=MEMORY, past=READ_AGAIN
 )
 MAX_KNOWN_CALLERS = Bound(
     10_000,
@@ -404,9 +404,9 @@ MAX_CHANGES_BYTES = Bound(
 )
 MAX_BACKLOG_BYTES = Bound(
     33_554_432,
-    "bytes of changes that wait in a worker's memory to be told",
+    "bytes of changes that wait for delivery in a worker's memory",
     protects=MEMORY,
-    past="`resync`, `large`, to those who follow the collection of which most waits",
+    past="`resync`, `large`, to the followers of the collection with most waiting bytes",
 )
 MAX_UNSENT_BYTES = Bound(
     262_144,

@@ -28,7 +28,7 @@ app.command()(seed)
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
-    workers: Annotated[int, typer.Option(help="How many processes serve.", min=1, max=64)] = 1,
+    workers: Annotated[int, typer.Option(help="Number of processes that serve.", min=1, max=64)] = 1,
     demo: Annotated[bool, typer.Option("--demo", help="Make a demo project on the first run.")] = False,
 ) -> None:
     """Serve HTTP. Without MONGODB_URI, a MongoDB under DATA_DIR is started and stopped with the service."""

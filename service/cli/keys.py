@@ -25,7 +25,7 @@ def create(
     kind: Annotated[
         str, typer.Option("--kind", metavar="secret|publishable", help="For servers, or for pages and apps.")
     ],
-    name: Annotated[str, typer.Option("--name", help="What people call the key.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the key, for people.")],
     as_json: AsJson = False,
 ) -> None:
     """Create a key and print it, once."""

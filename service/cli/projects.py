@@ -27,14 +27,14 @@ ProjectId = Annotated[str, typer.Argument(metavar="ID", help="The project's id."
 EMPTY: tuple[Any, ...] = (None, (), [], {})
 # A request that a worker has begun may still write; see domain/projects/deletion.
 WAITS = (
-    "auth-collections: {} is closed; where a server runs, its data is gone in about half a minute, once no request can "
+    "auth-collections: {} is closed; if a server runs, its data is gone in about half a minute, once no request can "
     "write to it any more. Ctrl-C leaves the rest to the server"
 )
 
 
 @project_app.command()
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What people call the project.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the project, for people.")],
     project_id: Annotated[str | None, typer.Option("--id", help="Its id in URLs; random by default.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting.")] = None,
     as_json: AsJson = False,

@@ -20,7 +20,7 @@ provider_app = typer.Typer(
 )
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the project calls the provider.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The project's name of the provider.")]
 
 
 @provider_app.command("set")

@@ -32,23 +32,23 @@ CONNECTIONS = Gauge("mongodb_connections", "Open connections to MongoDB", multip
 CONNECTIONS_CLOSED = Counter("mongodb_connections_closed", "Connections to MongoDB that ended", ("reason",))
 CONNECTION_WAITS = Counter("mongodb_connection_waits", "Operations that waited over 10 ms for a connection")
 CONNECTION_FAILURES = Counter("mongodb_connection_failures", "Operations that got no connection", ("reason",))
-LOG_LINES_DROPPED = Counter("log_lines_dropped", "Log lines that nobody took in time")
+LOG_LINES_DROPPED = Counter("log_lines_dropped", "Log lines dropped because their reader was too slow")
 HASHES = Histogram("password_hash_duration_seconds", "Password hashes and checks, with their waiting")
 HASHES_WAITING = Gauge("password_hashes_in_progress", "Hashes running or waiting", multiprocess_mode="livesum")
 
 MAILS = Counter("mails", "Tries to hand a mail to its SMTP server, by how they ended", ("outcome",))
 FEED_OPENED = Counter("change_feed_opened", "Change streams that were opened")
-FEED_EVENTS = Counter("change_feed_events", "Changes that MongoDB told of in collections that somebody follows")
+FEED_EVENTS = Counter("change_feed_events", "Changes in followed collections that the change stream delivered")
 FEED_DELAY = Histogram(
     "change_feed_delay_seconds",
-    "From a write to when it is told, of the first change of each reply of MongoDB",
+    "Seconds from a write to its delivery, of the first change of each reply of MongoDB",
     buckets=REQUEST_SECONDS,
 )
 FEED_LOST = Counter("change_feed_lost", "Change streams that ended by themselves", ("reason",))
 SOCKETS = Gauge("realtime_sockets", "Open sockets that said hello", multiprocess_mode="livesum")
 SUBSCRIPTIONS = Gauge("realtime_subscriptions", "Queries that are followed", multiprocess_mode="livesum")
 DELIVERIES = Counter("realtime_deliveries", "Frames of changes that were sent")
-RESYNCS = Counter("realtime_resyncs", "Subscriptions that began anew", ("reason",))
+RESYNCS = Counter("realtime_resyncs", "Subscriptions that began again", ("reason",))
 
 JOB_RUNS = Counter("background_job_runs", "Runs of a background job that succeeded", ("job",))
 JOB_FAILURES = Counter("background_job_failures", "Runs of a background job that failed", ("job",))

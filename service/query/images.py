@@ -51,7 +51,7 @@ def _changed(value: Any, path: tuple[str, ...], operation: FieldOperation) -> St
             return (yield from COMPARISONS[operation.operator](value, operation.value))
         return CHANGES[operation.operator](value, operation.value)
     if isinstance(value, list):
-        raise _Refused("An array stands on the way, whose elements have no names", "dict_type")
+        raise _Refused("The path leads through an array, whose elements have no names", "dict_type")
     if not isinstance(value, dict):
         return (yield from _made(value, path, operation))
     inner = yield from _changed(value.get(path[0], ABSENT), path[1:], operation)
@@ -65,14 +65,14 @@ def _made(value: Any, path: tuple[str, ...], operation: FieldOperation) -> Steps
     if operation.operator == "unset" and operation.value is ABSENT:
         return value
     if value is not ABSENT:
-        raise _Refused("What is stored on the way is no object", "dict_type")
+        raise _Refused("The path leads through a stored value that is no object", "dict_type")
     inner = yield from _changed(ABSENT, path[1:], operation)
     return ABSENT if inner is ABSENT else {path[0]: inner}
 
 
 def _number(value: Any) -> Number:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _Refused("What is stored is no number", "float_type")
+        raise _Refused("The stored value is no number", "float_type")
     return value
 
 
@@ -86,7 +86,7 @@ def _finite(result: Number) -> Number:
 
 def _array(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise _Refused("What is stored is no array", "list_type")
+        raise _Refused("The stored value is no array", "list_type")
     return value
 
 

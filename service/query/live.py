@@ -12,7 +12,7 @@ from service.query.shapes import NESTED
 from service.query.tree import Tree, has_relations
 
 NOT_LIVE_OPERATORS = frozenset({"icontains"})
-RELATED = "What related records say cannot be followed live"
+RELATED = "Conditions on related records cannot be followed live"
 
 
 def find_reason(conditions: Iterable[AnyCondition], nested: frozenset[str] = NESTED) -> str | None:

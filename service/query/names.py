@@ -91,8 +91,8 @@ def check_conditions(conditions: Iterable[AnyCondition], place: Location) -> lis
         violations.append(Violation(place, msg, "too_many"))
     elif _lookups(found) > MAX_LOOKUPS:
         msg = (
-            f"Conditions may look for related records at most {MAX_LOOKUPS} times; those on one relation that stand in one "
-            "object are looked for together, and _in takes several values"
+            f"Conditions may look for related records at most {MAX_LOOKUPS} times; those on one relation in one "
+            "object are one search, and _in takes several values"
         )
         violations.append(Violation(place, msg, "too_many"))
     return violations

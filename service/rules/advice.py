@@ -95,7 +95,9 @@ def _lint_collection(name: str, each: CollectionRules, rules: Rules, fields: Fie
         for target in sorted(targets_of(template)):
             needed = rules.of(target)
             if needed is None or needed.read is False:
-                yield Violation((*place, *loc), f"Nobody may read {target}, so $can is never true", "can_without_read")
+                yield Violation(
+                    (*place, *loc), f"No rule lets users read {target}, so $can is never true", "can_without_read"
+                )
     for action, template in _writes(each):
         if any(isinstance(leaf, Audience) and leaf.word == "anyone" for leaf in leaves(template)):
             yield Violation((*place, action), "Everybody on the internet may do this", "public_write")

@@ -130,9 +130,7 @@ def _entry(reading: Reading, key: str, value: Any, loc: Location) -> Tree:
 def _can(reading: Reading, relation: str, value: Any, loc: Location) -> Tree:
     target = reading.scope.target(relation)
     if value != "read" or target is None:
-        return reading.refuse(
-            loc, f'"<relation>.{CAN}": "read" takes a relation of this collection to one that is there'
-        )
+        return reading.refuse(loc, f'"<relation>.{CAN}": "read" takes a relation of this collection to an existing one')
     return Can(f"data.{relation}_id", target)
 
 
@@ -181,7 +179,7 @@ def _operand(reading: Reading, text: str, operator: str, kind: Kind, *, loc: Loc
         reading.refuse(loc, f"_{operator} takes no variable; $$ stands for a text that begins with $")
         return None
     if operator == "isnull" or variable.is_list is not (operator == "in"):
-        reading.refuse(loc, "A list stands at _in only, and only a list; _isnull takes true or false")
+        reading.refuse(loc, "_in takes a list variable, other operators a single value; _isnull takes true or false")
         return None
     own = reading.scope.variables.get(variable.name, Kind.DATETIME)
     if not _comparable(own, kind) or (operator in ORDERED and kind not in {Kind.DATETIME, Kind.ANY}):

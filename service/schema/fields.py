@@ -212,9 +212,9 @@ def _option_problems(definition: Mapping[str, Any], kind: Kind, loc: Location, *
         elif option == "default":
             yield from check_data({option: value}, loc)
     if kind is Kind.REFERENCE and not top:
-        yield Violation((*loc, "type"), "A reference stands at the top level of a schema", "nested_reference")
+        yield Violation((*loc, "type"), "Only the top level of a schema can have a reference", "nested_reference")
     if kind is Kind.FILE and not top and len(loc) > ELEMENT:
-        msg = "A file stands at the top level of a schema, or is what an array there holds"
+        msg = "Only the top level of a schema can have a file, or an array of files"
         yield Violation((*loc, "type"), msg, "nested_file")
 
 

@@ -100,7 +100,7 @@ def _enum(value: Any, kind: Kind) -> Problem | None:
     if any(isinstance(each, bool) or not isinstance(each, ENUM_MEMBER[kind]) for each in value):
         return "value_error", f"Every value must be of the field's own type, {kind.value}; for null set nullable"
     if len(set(value)) != len(value):
-        return "value_error", "No value may stand twice"
+        return "value_error", "Each value may occur only once"
     return None
 
 
@@ -113,7 +113,7 @@ def _types(value: Any, _: Kind) -> Problem | None:
     fits = isinstance(value, list) and value and all(each in EXTENSIONS for each in value)
     if not fits:
         return "list_type", f"Must be an array of some of {', '.join(EXTENSIONS)}"
-    return ("value_error", "No type may stand twice") if len(set(value)) < len(value) else None
+    return ("value_error", "Each type may occur only once") if len(set(value)) < len(value) else None
 
 
 def _file_bytes(value: Any, _: Kind) -> Problem | None:

@@ -27,7 +27,7 @@ def loads(raw: bytes, *, loc: Location = ("body",), max_values: int | None = Non
     `max_values` values, before any of them is made.
     """
     if max_values is not None and _has_more_values(raw, max_values):
-        raise Invalid.one(loc, f"At most {max_values:,} values may stand in one text", type_="too_many_values")
+        raise Invalid.one(loc, f"At most {max_values:,} values are allowed in one text", type_="too_many_values")
     try:
         value = _DECODER.decode(_text(raw))
     except NotJson as error:
@@ -87,7 +87,7 @@ def _count_values(raw: bytes) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise NotJson(f"The name {shown(_first_repeated(pairs))} stands twice in one object")
+        raise NotJson(f"The name {shown(_first_repeated(pairs))} occurs twice in one object")
     return result
 
 

@@ -220,5 +220,5 @@ class _DataCheck:
             self.violations.append(Violation((*loc, shown(name)[1:-1]), problem, "field_name"))
         self._names += 1
         if self._names == MAX_NAMES + 1:
-            msg = f"At most {MAX_NAMES:,} names of fields may stand in one data, those inside others included"
+            msg = f"At most {MAX_NAMES:,} names of fields are allowed in one data, nested ones included"
             self.violations.append(Violation(loc, msg, "too_many_names"))

@@ -67,7 +67,7 @@ class RowBatches:
 
     def _repeated(self, key: str) -> str | None:
         if key in self._seen:
-            return f"{key} stands in this source before"
+            return f"{key} occurs earlier in this source"
         self._seen.add(key)
         return None
 

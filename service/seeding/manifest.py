@@ -159,14 +159,14 @@ def read_yaml(path: Path) -> Any:
 class _Loader(yaml.SafeLoader):
     """YAML 1.1 as PyYAML reads it, less what JSON does not have, and what surprises.
 
-    Dates, `on` and `no` stay text; names are text, and none stands twice; numbers are those of BSON; there is no tag but
+    Dates, `on` and `no` stay text; names are text, and none occurs twice; numbers are those of BSON; there is no tag but
     those of JSON's types.
     """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
         if repeated := next((name for name, times in names.items() if times > 1), None):
-            raise NotJson(f"{shown(repeated)} stands twice{node.start_mark}")
+            raise NotJson(f"{shown(repeated)} occurs twice{node.start_mark}")
         mapping = super().construct_mapping(node, deep)
         if odd := next((name for name in mapping if not isinstance(name, str)), None):
             raise NotJson(f"a name must be text, which {shown(str(odd))} is not; put quotes around it{node.start_mark}")

@@ -137,7 +137,7 @@ def _read_csv(path: Path) -> Generator[Row, None, None]:
         raise ConfigurationError(f"{path}: the header {header.fault}")
     names = header.cells
     if len(set(names)) < len(names):
-        raise ConfigurationError(f"{path}: a name stands twice in the header")
+        raise ConfigurationError(f"{path}: a name occurs twice in the header")
     for record in records:
         place = f"{path.name}:{record.line}"
         if record.fault:

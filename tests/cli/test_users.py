@@ -88,4 +88,4 @@ def test_f33_the_settings_are_listed_with_values_and_meanings(people: Shell) -> 
 def test_f33_a_deletion_says_what_it_waits_for(people: Shell) -> None:
     deleted = people.run("project", "delete", "people", "--yes", "--json")
     assert deleted.returncode == 0
-    assert "people is closed; where a server runs, its data is gone in about half a minute" in deleted.stderr
+    assert "people is closed; if a server runs, its data is gone in about half a minute" in deleted.stderr

@@ -30,7 +30,7 @@ PROJECT = "project: {id: p, name: P}\n"
             "rules: must be the body of PUT /api/rules, or the path of a file with it",
             id="rules",
         ),
-        pytest.param(f"{PROJECT}project: {{}}", 'not valid YAML: "project" stands twice', id="repeated"),
+        pytest.param(f"{PROJECT}project: {{}}", 'not valid YAML: "project" occurs twice', id="repeated"),
         pytest.param("a: [", "not valid YAML: ", id="syntax"),
         pytest.param("[" * 5_000, "not valid YAML: nested too deeply", id="deep"),
     ],

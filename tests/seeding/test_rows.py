@@ -57,7 +57,7 @@ async def test_n37_a_long_cell_is_read(tmp_path: Path) -> None:
 async def test_n37_a_header_must_be_whole(tmp_path: Path) -> None:
     for header, fault in (
         ('a,"b', "the header has a quote that is not closed"),
-        ("a,b,a", "a name stands twice in the header"),
+        ("a,b,a", "a name occurs twice in the header"),
     ):
         with pytest.raises(ConfigurationError, match=fault):
             await rows(tmp_path, "a.csv", f"{header}\n1,2,3\n".encode())
@@ -118,7 +118,7 @@ async def test_json_lines(tmp_path: Path) -> None:
     assert found[0] == Row("a.jsonl:1", {"a": 1})
     assert [(row.place, row.fault) for row in found[1:]] == [
         ("a.jsonl:3", "must be an object"),
-        ("a.jsonl:4", 'The name "a" stands twice in one object'),
+        ("a.jsonl:4", 'The name "a" occurs twice in one object'),
         ("a.jsonl:5", "Not valid JSON: Expecting value at line 1, column 1"),
     ]
 

@@ -218,7 +218,7 @@ async def test_a_document_is_refused_with_the_reason_and_the_others_are_stored(r
         "! books.csv:2: title: Must have at most 20 characters",
         '! books.csv:3: copies: "many" is not integer',
         "! books.csv:4: author_id: no authors.name is Nobody",
-        '! books.csv:6: ["Nanon", "1872-01-01"] stands in this source before',
+        '! books.csv:6: ["Nanon", "1872-01-01"] occurs earlier in this source',
     ]
 
 
@@ -339,7 +339,7 @@ BAD_ALBUMS = [
     ("{title: B, cover: 5}", "cover: must be the path of a file, or a list of them"),
     ("{title: C, cover: fake.png}", 'The file of "cover" is refused: '),
     ("{title: D, cover: books.csv}", 'The file of "cover" must be one of: png'),
-    ("{title: E, cover: [a.png, a.png]}", "cover: A field must stand once in a form"),
+    ("{title: E, cover: [a.png, a.png]}", "cover: A field may occur only once in a form"),
     ("{title: F, pages: [a.png]}", "cover: "),
     ("{title: G, cover: null}", "cover: "),
 ]

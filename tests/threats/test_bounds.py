@@ -21,7 +21,7 @@ USER, SIGNUP = "/auth-collections/user", "/auth-collections/signup"
 
 
 def repeating(count: int) -> bytes:
-    """An object of `count` names, the last of which stands twice."""
+    """An object of `count` names, the last of which occurs twice."""
     return json.dumps({f"n{number}": 1 for number in range(count)}).encode()[:-1] + f',"n{count - 1}":2}}'.encode()
 
 

@@ -8,7 +8,7 @@ from service.domain.projects.settings import ProjectSettings
 from service.errors import Location, Violation
 
 COMMON = "This password is too common"
-NAMED = "Password must not be the e-mail address, what stands before its @, or the project's name"
+NAMED = "Password must not be the e-mail address, the part before its @, or the project's name"
 
 
 def check_password(

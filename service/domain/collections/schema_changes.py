@@ -143,7 +143,11 @@ def _refuse_lost_files(collection: Collection, schema: Mapping[str, Any]) -> Non
     them.
     """
     lost = [
-        Violation((*LOC, name, "type"), "A field of files stays one; remove it, and declare it anew then", "file_field")
+        Violation(
+            (*LOC, name, "type"),
+            "A field of files cannot change its type; remove it first, then declare it again",
+            "file_field",
+        )
         for name in collection.files
         if isinstance(definition := schema.get(name), dict)
         and not is_file(definition)

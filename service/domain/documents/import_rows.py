@@ -142,7 +142,7 @@ class CsvReader:
         repeated = [] if unknown else sorted(name for name, times in Counter(names).items() if times > 1)
         if violations := [
             *(Violation((*BODY, name), msg, "unknown_column") for name in unknown),
-            *(Violation((*BODY, name), "A column may stand once in the header", "repeated") for name in repeated),
+            *(Violation((*BODY, name), "A column may occur only once in the header", "repeated") for name in repeated),
         ]:
             raise Invalid(violations)
         if not names:

@@ -140,7 +140,7 @@ class Files:
 
 def _take_data(form: _Form, part: DataPart) -> None:
     if form.fields is not None:
-        raise Invalid.one(("body", DATA), "The part data must stand once")
+        raise Invalid.one(("body", DATA), "The part data may occur only once")
     for name, sent in form.urls.items():
         if name in part.fields and not (isinstance(sent, list) and isinstance(part.fields[name], list)):
             raise _twice(name)
@@ -182,7 +182,7 @@ def _keep_listed(form: _Form) -> dict[str, str | list[str]]:
 
 
 def _twice(name: str) -> Invalid:
-    return Invalid.one(("body", name), "A field must stand once in a form")
+    return Invalid.one(("body", name), "A field may occur only once in a form")
 
 
 async def _judge(part: FilePart, check: Check, rule: FileRule) -> AsyncIterator[bytes]:

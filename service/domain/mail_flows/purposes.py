@@ -59,5 +59,5 @@ def choose_redirect(project: Project, wanted: str | None) -> str | None:
     """One of the project's REDIRECT_URLS: the one that is wanted, else the first. Raises Invalid for any other."""
     known = project.settings.redirect_urls
     if wanted is not None and wanted not in known:
-        raise Invalid.one(("body", "redirect_to"), "This is none of the project's REDIRECT_URLS")
+        raise Invalid.one(("body", "redirect_to"), "This is not one of the project's REDIRECT_URLS")
     return wanted or next(iter(known), None)

@@ -92,7 +92,7 @@ class Keys:
 
 def _refuse_keys(number: int) -> None:
     if number > MAX_KEYS:
-        raise ConfigurationError(f"A project has at most {MAX_KEYS} keys; revoke one that is not used any more")
+        raise ConfigurationError(f"A project has at most {MAX_KEYS} keys; revoke an unused one")
 
 
 def new_key(project_id: str, kind: Kind, name: str) -> NewKey:

@@ -103,7 +103,7 @@ class ProviderAdministration:
     async def _refusal(self, project_id: str) -> ServiceError:
         if len((await self._admin.find(project_id)).providers) >= MAX_PROVIDERS:
             return ConfigurationError(f"A project has at most {MAX_PROVIDERS} providers; remove one that is not used")
-        return Conflict("Somebody else set or removed the provider at the same time; nothing was changed")
+        return Conflict("Another command changed the provider at the same time; nothing was changed")
 
     def _entry(self, project: Project, provider: Provider) -> ProviderEntry:
         url = redirect_url(self._base_url, project.id, provider.name)

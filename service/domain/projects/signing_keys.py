@@ -92,7 +92,7 @@ class SigningKeys:
             "previous_signing_keys": [*previous, {"sealed": record["signing_key"], "until": moment + TOKENS_LIVE}],
         }
         if following["published_at"] != published_at or not await self._store.replace_signing_keys(record, changed):
-            raise Conflict("Somebody else rotated the keys at the same time; nothing was changed")
+            raise Conflict("Another command rotated the keys at the same time; nothing was changed")
         self._projects.forget_all()
         project = self._projects.opened({**record, **changed})
         kids = [str(key.kid) for key in project.other_keys]

@@ -178,7 +178,7 @@ def is_posted(project: Project, provider: str | None) -> bool:
 def check_page(project: Project, page: str, place: str = "query") -> None:
     """Raises Invalid for none of the project's REDIRECT_URLS. On this machine any port will do (RFC 8252 section 7.3)."""
     if _without_port(page) not in map(_without_port, project.settings.redirect_urls):
-        raise Invalid.one((place, "redirect_to"), "This is none of the project's REDIRECT_URLS")
+        raise Invalid.one((place, "redirect_to"), "This is not one of the project's REDIRECT_URLS")
 
 
 def _without_port(page: str) -> str:

@@ -83,7 +83,7 @@ class _Reader:
             self._refuse((part,), "Must be an object of names", "dict_type")
             return
         if len(entries) > most:
-            self._refuse((part,), f"There may be at most {most}", "too_many")
+            self._refuse((part,), f"At most {most} are allowed", "too_many")
             return
         for name, entry in entries.items():
             place = (part, shown(name)[1:-1])

@@ -35,7 +35,7 @@ def read_declared(declared: Any, place: Location) -> Kinds:
     if not isinstance(declared, dict):
         raise Invalid.one(place, 'Must be an object such as {"year": {"type": "integer"}}', type_="dict_type")
     if len(declared) > MAX_PARAMETERS:
-        raise Invalid.one(place, f"There may be at most {MAX_PARAMETERS} parameters", type_="too_many")
+        raise Invalid.one(place, f"At most {MAX_PARAMETERS} parameters are allowed", type_="too_many")
     violations = [found for name, each in declared.items() for found in _problems(name, each, place)]
     if violations:
         raise Invalid(violations)

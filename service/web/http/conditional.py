@@ -17,7 +17,7 @@ ONE_RANGE = re.compile(r"bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*", re.IGNORECASE)
 # Longer numbers are beyond the end of any file, and are not worth converting.
 MAX_DIGITS = 18
 IF_MATCH = b"if-match"
-REFUSED = "This write compares no version, and would be made whatever is there: send it without If-Match"
+REFUSED = "This write compares no version; send it without If-Match"
 ENTITY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 

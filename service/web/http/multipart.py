@@ -82,7 +82,7 @@ async def _part(segment: MultipartSegment, events: AsyncIterator[Event]) -> Form
     if file_name is not None and name != DATA:
         return FilePart(name, file_name, content)
     if name != DATA:
-        raise Invalid.one((*BODY, name), "Only files may stand beside the part data; put this into it")
+        raise Invalid.one((*BODY, name), "Only files may come beside the part data; put this field into data")
     if file_name is not None:
         raise Invalid.one((*BODY, DATA), "The part data must be text, not a file")
     return DataPart(await _data(content))

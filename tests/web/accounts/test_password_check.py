@@ -18,7 +18,7 @@ COMMON = {
 }
 NAMED = {
     "loc": ["body", "password"],
-    "msg": "Password must not be the e-mail address, what stands before its @, or the project's name",
+    "msg": "Password must not be the e-mail address, the part before its @, or the project's name",
     "type": "password_named",
 }
 REFUSED = {"Password1": COMMON, EMAIL.upper(): NAMED, "Ann.Lee.Junior": NAMED, "a pROJECT": NAMED}

@@ -359,7 +359,7 @@ WHOLE_IMPORTS: list[tuple[str, str, bytes, tuple[list[str], str, str]]] = [
     ("", CSV, b"", (["body"], "missing", NAMES_A_FIELD)),
     ("", CSV, b"\r\n", (["body"], "missing", NAMES_A_FIELD)),
     ("", CSV, b"sku,nope\r\na,b\r\n", (["body", "nope"], "unknown_column", "The collection has no such field")),
-    ("", CSV, b"sku,sku\r\na,b\r\n", (["body", "sku"], "repeated", "A column may stand once in the header")),
+    ("", CSV, b"sku,sku\r\na,b\r\n", (["body", "sku"], "repeated", "A column may occur only once in the header")),
     ("", CSV, b'"sku\r\n', (["body"], "csv_invalid", "The header has a quote that is not closed")),
     ("", CSV, b"\xff\r\n", (["body"], "csv_invalid", "The header is not UTF-8")),
     ("?format=xml", NDJSON, b"", (["query", "format"], "value_error", "Must be ndjson or csv")),

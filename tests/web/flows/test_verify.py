@@ -134,7 +134,7 @@ async def test_e10_only_the_projects_own_pages_are_led_to(make_api: MakeApi) -> 
     assert good.status_code == 202
     for url in ("https://app.example/done/", "https://evil.example/", "javascript:alert(1)", "//evil.example"):
         bad = await ask(api, "verify-email", email="a@example.com", redirect_to=url)
-        msg = "This is none of the project's REDIRECT_URLS"
+        msg = "This is not one of the project's REDIRECT_URLS"
         assert bad.json()["detail"] == [{"loc": ["body", "redirect_to"], "msg": msg, "type": "value_error"}]
 
 
