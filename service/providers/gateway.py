@@ -12,7 +12,6 @@ from functools import partial
 from joserfc.jwk import KeySet
 
 from service.errors import SignInFailed, Unavailable
-from service.providers.documents import read_configuration, usable_keys
 from service.providers.grant import (
     Exchange,
     FlowSecrets,
@@ -22,8 +21,8 @@ from service.providers.grant import (
     oauth_profile,
     openid_profile,
 )
-from service.providers.id_token import TENANT, TENANT_ID, USUAL, Accepted
 from service.providers.odd_profiles import odd_oauth_profile, odd_profile
+from service.providers.openid import TENANT, TENANT_ID, USUAL, Accepted, read_configuration, usable_keys
 from service.providers.outbound import FetchFailed, Outbound, until
 from service.providers.registration import NO_QUIRKS, Endpoints, Quirks, Registration
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.errors import NoEmailProvided
 from service.providers.grant import Profile, oauth_profile, openid_profile
-from service.providers.id_token import TENANT
+from service.providers.openid import TENANT
 from service.providers.registration import Quirks, Registration
 
 Claims = Mapping[str, Any]

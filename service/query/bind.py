@@ -1,15 +1,28 @@
-"""ListQuery + Shape → BoundQuery: names get their meaning, texts become values, and what does not fit is refused."""
+"""ListQuery + Shape → BoundQuery: names get their meaning, also those behind relations, and texts become values.
 
-from collections.abc import Sequence
+What does not fit is refused.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from service.errors import Invalid, Violation
 from service.query.after import Key, check_values, find_after
-from service.query.conditions import and_match, bind_where, describe_unknown, relation_name, to_match
-from service.query.expansions import bind_expansions, choose
-from service.query.names import Path
-from service.query.nodes import BoundQuery, ListQuery, Match, SortKey, Where
+from service.query.conditions import (
+    and_match,
+    bind_where,
+    describe_no_relation,
+    describe_unknown,
+    relation_name,
+    to_match,
+)
+from service.query.names import Path, describe_nearest
+from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, ListQuery, Match, SortKey, Where
+from service.query.selection import Selection, select
 from service.query.shapes import ID, Field, Shape
+from service.schema.strict_json import shown
+
+Paths = Sequence[Path] | None
 
 
 def bind(query: ListQuery, shape: Shape) -> BoundQuery:
@@ -83,3 +96,91 @@ def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) ->
 
 def _sort_field(path: Path, shape: Shape) -> Field | None:
     return None if len(path) > 1 and path[0] != "data" else shape.sort_field(path)
+
+
+def bind_expansions(
+    populate: Sequence[Path], fields: Paths, shape: Shape, violations: list[Violation]
+) -> tuple[Expansion, ...]:
+    """The trie of `populate`: a.b and a.c are one expansion of a with two inside."""
+    if not populate:
+        return ()
+    names = dict.fromkeys(path[0] for path in populate)
+    if EVERY_RELATION in names:
+        return _every(fields, shape, violations)
+    found = []
+    for name in names:
+        target = shape.relation(name)
+        if target is None:
+            msg = describe_no_relation(name, shape, violations)
+            violations.append(Violation(("query", "populate"), msg, "value_error"))
+            continue
+        inner = [path[1:] for path in populate if path[0] == name and path[1:]]
+        found.append(_expansion(name, target, inner, _behind(name, fields, shape), violations))
+    return tuple(found)
+
+
+def _every(fields: Paths, shape: Shape, violations: list[Violation]) -> tuple[Expansion, ...]:
+    names = shape.relations()
+    if names is None:
+        return (_expansion(EVERY_RELATION, shape, (), None, violations),)
+    targets = ((name, shape.relation(name)) for name in names)
+    return tuple(
+        _expansion(name, target, (), _behind(name, fields, shape), violations)
+        for name, target in targets
+        if target is not None
+    )
+
+
+def _expansion(
+    name: str, target: Shape, inner: Sequence[Path], fields: Paths, violations: list[Violation]
+) -> Expansion:
+    return Expansion(
+        name,
+        target.collection,
+        tuple(target.related),
+        bind_expansions(inner, fields, target, violations),
+        target.match,
+        target.view,
+        choose(fields, inner, target, violations),
+    )
+
+
+def _behind(name: str, fields: Paths, shape: Shape) -> Paths:
+    """The fields chosen of the records that a relation leads to; None for all of them, if none was chosen."""
+    found = [path[1:] for path in fields or () if relation_name(path, shape.nested) == name]
+    return found or None
+
+
+def choose(fields: Paths, populate: Iterable[Path], shape: Shape, violations: list[Violation]) -> Selection | None:
+    """The chosen paths in `data` of the records themselves; None for all of it. A populated relation is shown in any
+    case.
+    """
+    if fields is None:
+        return None
+    names = {path[0] for path in populate}
+    if EVERY_RELATION in names:
+        names = set(shape.relations() or ())
+    chosen = []
+    for path in fields:
+        if (relation := relation_name(path, shape.nested)) is not None:
+            violations += [] if relation in names else [_unpopulated(relation)]
+        elif path[0] not in names or len(path) > 1:
+            chosen += _data_path(path, shape, violations)
+    return select(chosen)
+
+
+def _data_path(path: Path, shape: Shape, violations: list[Violation]) -> list[Path]:
+    """The path of a field in `data`; empty for fields that always come, and for hidden ones."""
+    field = shape.field(path)
+    if field is None:
+        nearest = describe_nearest(path[0], shape.names()) if len(path) == 1 and not violations else ""
+        msg = f"There is no such field in this collection: {shown('.'.join(path))}{nearest}"
+        violations.append(Violation(("query", "fields"), msg, "value_error"))
+    if field is None or not field.path.startswith("data."):
+        return []
+    return [tuple(field.path.split(".")[1:])]
+
+
+def _unpopulated(relation: str) -> Violation:
+    msg = f"Name the relation {shown(relation)} in populate to choose fields of it"
+    return Violation(("query", "fields"), msg, "value_error")

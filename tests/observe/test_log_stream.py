@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 
 from faults.commands import KEY, free_port
 from service.bounds import MAX_LOG_BYTES
-from service.observe.log_stream import LogStream
+from service.observe.logging import LogStream
 
 REQUESTS = 2_000
 STOP_SECONDS = 60.0

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.providers.documents import read_configuration
+from service.providers.openid import read_configuration
 from service.providers.outbound import FetchFailed
 
 ISSUER = "https://accounts.example.com"

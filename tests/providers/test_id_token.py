@@ -8,7 +8,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, Key, KeySet, OKPKey, RSAKey
 
 from service.errors import SignInFailed
-from service.providers.id_token import ALGORITHMS, verify
+from service.providers.openid import ALGORITHMS, verify
 
 ISSUER, CLIENT, NONCE = "https://accounts.example.com", "client", "nonce"
 RSA = RSAKey.generate_key(2048, {"kid": "rsa"})

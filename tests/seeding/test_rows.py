@@ -8,10 +8,9 @@ import pytest
 from service.bounds import MAX_ROW_BYTES, MAX_VALUES
 from service.errors import ConfigurationError
 from service.schema.values import Kind
-from service.seeding.csv_records import Lines
+from service.seeding.batches import BadCell, fields_of
 from service.seeding.manifest import Source
-from service.seeding.rows import BadCell, fields_of
-from service.seeding.sources import Row, read_rows
+from service.seeding.sources import Lines, Row, read_rows
 
 
 async def rows(folder: Path, name: str, content: bytes) -> list[Row]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.storage.query_shapes import describe, describe_plan, explained
+from service.storage.query_watch import describe, describe_plan, explained
 
 FIND = {"find": "c_notes", "limit": 20, "maxTimeMS": 2_000, "lsid": {"id": 1}, "$db": "p"}
 

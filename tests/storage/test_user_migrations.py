@@ -6,8 +6,8 @@ import pytest
 from pymongo import IndexModel
 
 from faults.samples import file_part, stored
-from service.storage import user_migrations
-from service.storage.user_migrations import allow_shared_subjects, name_files
+from service.storage import migrations
+from service.storage.migrations import allow_shared_subjects, name_files
 from tests.conftest import BASE_URL, Api
 from tests.web.files.test_file_fields import changed, signed_up
 
@@ -28,7 +28,7 @@ def records(api: Api) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("batch", [1, 2, 500])
 async def test_users_get_the_names_of_their_files(api: Api, monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
-    monkeypatch.setattr(user_migrations, "BATCH", batch)
+    monkeypatch.setattr(migrations, "BATCH", batch)
     token, ann = await signed_up(api, file_part("a"), file_part("b"), name="Ann")
     await signed_up(api, email="bob@example.com", a="text", friend=ann["data"]["a"])
     await signed_up(api, file_part("a"), email="eve@example.com")

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretSt
 
 from service.domain.projects.settings import IN_CAPITALS, ProfileClaims, ProviderUrl, describe_fault, split_list
 from service.errors import ConfigurationError
-from service.providers.id_token import TENANT_ID
-from service.providers.presets import Preset, presets
+from service.providers.openid import TENANT_ID
+from service.providers.registration import Preset, presets
 from service.providers.signed_secrets import read_key
 
 PROVIDER_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")

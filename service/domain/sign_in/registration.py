@@ -10,7 +10,7 @@ from service.domain.projects.providers import DEFAULT, Provider, ProviderSetting
 from service.domain.projects.settings import ProjectSettings, read_kept_claims
 from service.errors import ConfigurationMissing, Invalid, ProviderNotFound
 from service.providers import Endpoints, Registration, is_allowed_url
-from service.providers.id_token import TENANT
+from service.providers.openid import TENANT
 from service.providers.registration import NO_QUIRKS, Quirks, SigningSecret, is_loopback
 
 FORM_POST = "form_post"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
-from service.providers.presets import presets
+from service.providers.registration import presets
 from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.identity_provider import provider, provider_server

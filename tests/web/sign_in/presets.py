@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faults.provider import CLIENT_ID
-from service.providers.presets import presets
+from service.providers.registration import presets
 from tests.web.sign_in.fakes import Fakes
 from tests.web.sign_in.providers import Providers, query_of
 from tests.web.sign_in.site import Ending, ending

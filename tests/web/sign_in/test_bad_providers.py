@@ -8,7 +8,7 @@ from faults.provider import Provider
 from faults.provider.tokens import new_key
 from faults.waiting import waiting_for
 from service.bounds import MAX_PROVIDER_KEYS, MAX_SIGN_INS
-from service.providers.documents import usable_keys
+from service.providers.openid import usable_keys
 from tests.web.sign_in.conftest import MakeSite
 from tests.web.sign_in.site import Site, ending
 

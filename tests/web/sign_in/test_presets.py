@@ -10,7 +10,7 @@ from service.domain.sign_in.registration import named_registration
 from service.errors import ConfigurationError, SignInFailed, Unavailable
 from service.providers import FlowSecrets, Gateway
 from service.providers.odd_profiles import odd_profile
-from service.providers.presets import presets
+from service.providers.registration import presets
 from tests.conftest import BASE_URL
 from tests.web.sign_in.fakes import APPLE_KEY, KEY_ID, TEAM_ID
 from tests.web.sign_in.site import ending
