@@ -38,8 +38,7 @@ from service.bounds import (
     MAX_WHERE_DEPTH,
     every_bound,
 )
-from service.cli.lazy import LazyCommand
-from service.cli.main import app
+from service.cli.main import LazyCommand, app
 from service.domain.limits import limiter
 from service.domain.projects.providers import ProviderSettings
 from service.domain.projects.settings import ProjectSettings, read_project_settings

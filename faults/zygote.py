@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import service.__main__
-from service.cli.lazy import LazyCommand
-from service.cli.main import app, main
+from service.cli.main import LazyCommand, app, main
 
 LARGEST_REQUEST = 1_000_000
 DESCRIPTORS = 4

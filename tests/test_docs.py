@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from service.cli.lazy import LazyCommand
-from service.cli.main import app
+from service.cli.main import LazyCommand, app
 from service.embedded.mongod import PARAMETERS
 from service.services import Services
 from service.web.routes import ROUTES

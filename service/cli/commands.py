@@ -1,27 +1,59 @@
 """The commands of `auth-collections` that belong to no group."""
 
+import time
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from service.cli.check import run_checks
+from service.cli.check import Finding, run_checks
 from service.cli.demo import describe_demo, ensure_demo
-from service.cli.findings import Finding
 from service.cli.indexes import check_indexes
-from service.cli.migrate import migrate_all
+from service.cli.progress import Bars
 from service.cli.running import announce_beginning, refuse_data, run_command
-from service.cli.seed import seed
 from service.domain.files.sweep import sweep_projects
+from service.domain.projects.admin import ProjectAdmin
 from service.embedded.local import keep_address, locate, with_database
 from service.observe.logging import configure_logging
+from service.seeding.manifest import read_manifest
+from service.seeding.report import Report
+from service.seeding.run import make_seeder
 from service.server.run import check_address, serve_http
 from service.services import Services
 from service.settings import read_settings
 from service.storage.files.deletions import Swept
+from service.storage.migrations import Migrations
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(seed)
+
+
+@app.command()
+def seed(
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="A YAML or JSON file; docs/seeding.md.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing; show what would be different.")] = False,
+    migrate: Annotated[bool, typer.Option("--migrate", help="Change schemas that differ, as PATCH does.")] = False,
+) -> None:
+    """Make a project as a file describes it: settings, users, files, collections, documents. A second run changes nothing."""
+    wanted = read_manifest(manifest)
+    started = time.perf_counter()
+    with Bars() as bars:
+        report = Report(bars.advance, dry_run)
+        keys = run_command(
+            lambda services: make_seeder(services, manifest.parent, report, migrate=migrate).seed(wanted),
+            may_begin=not dry_run,
+        )
+    for line in report.lines(differences=dry_run):
+        typer.echo(line)
+    seconds = time.perf_counter() - started
+    typer.echo(f"{report.rows:,} rows in {seconds:.1f} s ({report.rows / seconds:,.0f} a second)")
+    if dry_run:
+        typer.echo("Dry run: nothing was changed; the counts say what a run would do.")
+    if keys is not None:
+        typer.echo(f"The API key of {wanted.project.id}, shown this once: {keys.secret}")
+        typer.echo(f"Its publishable key, for pages and apps: {keys.publishable}")
+    if report.refused:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -73,8 +105,18 @@ def sweep() -> None:
 @app.command()
 def migrate() -> None:
     """Bring all stored data to this version's form, and make indexes that are missing. A server does so by itself."""
-    for name, made in run_command(lambda services: migrate_all(services.migrations, services.admin)).items():
+    for name, made in run_command(lambda services: _migrate_all(services.migrations, services.admin)).items():
         typer.echo(f"{name}: {'made ' + ', '.join(made) if made else 'nothing to do'}")
+
+
+async def _migrate_all(migrations: Migrations, admin: ProjectAdmin) -> dict[str, list[str]]:
+    """A database's display name → what was made in it. The system's database is first."""
+    made = {"system": await migrations.migrate_system()}
+    for project in await admin.list():
+        missing = [f"the index {name}" for name in await project.database.missing_indexes()]
+        await project.database.ensure_indexes()
+        made[f"project {project.id}"] = [*missing, *await migrations.migrate_project(project.id)]
+    return made
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 import json
 
-from service.cli.findings import Finding
+from service.cli.check import Finding
 from service.domain.access.agreement import bind_rules, find_shapes
 from service.domain.projects.admin import ProjectAdmin
 from service.rules.advice import Advice, advise_indexes

@@ -1,14 +1,20 @@
-"""The command line: `auth-collections`. Every error is one line on stderr and exit status 1 or 2."""
+"""The command line: `auth-collections`. Every error is one line on stderr and exit status 1 or 2.
 
+Modules of commands are imported when a command runs: help and completion need their names and one line of each.
+"""
+
+import gc
 import os
 import sys
-from typing import NoReturn
+from importlib import import_module
+from typing import Any, NoReturn
 
 import typer
 from typer._completion_classes import completion_init
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import Abort, TyperException
+from typer.main import get_command
 
-from service.cli.lazy import LazyCommand, make_group
 from service.errors import ServiceError
 
 # A shell that completes a line calls the program with this variable.
@@ -34,6 +40,42 @@ GROUPS = {
     "mail": ("mails:mail_app", "Look at mails."),
     "user": ("users:user_app", "List, show, disable and delete the users of a project."),
 }
+
+
+class LazyCommand(TyperCommand):
+    """A command, or a group of them, of the Typer application that `path` names as `module:attribute`.
+
+    With `member` it is that command of the application.
+    """
+
+    def __init__(self, name: str, path: str, help: str, *, member: bool = False) -> None:  # noqa: A002 - Typer's
+        super().__init__(name, help=help, rich_markup_mode=None)
+        self._path, self._is_member = path, member
+
+    def load(self) -> Any:
+        """The command itself."""
+        module, _, attribute = self._path.partition(":")
+        command: Any = get_command(getattr(import_module(module), attribute))
+        # The objects of modules live as long as the process, so the collector leaves them out.
+        gc.freeze()
+        gc.enable()
+        return command.commands[self.name] if self._is_member else command
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """The context of the command itself, which Typer then invokes."""
+        return self.load().make_context(*arguments, **options)
+
+
+def make_group(name: str, help: str, commands: list[LazyCommand]) -> TyperGroup:  # noqa: A002 - Typer's
+    """The command line, which prints its help when it is called without a command."""
+    return TyperGroup(
+        name=name,
+        help=help,
+        commands={command.name or "": command for command in commands},
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+
 
 app = make_group(
     "auth-collections",

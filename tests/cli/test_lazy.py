@@ -8,8 +8,7 @@ from typing import cast
 
 import pytest
 
-from service.cli.lazy import LazyCommand
-from service.cli.main import app
+from service.cli.main import LazyCommand, app
 
 HEAVY = ("pymongo", "starlette", "uvicorn", "cryptography", "service.services")
 

@@ -11,8 +11,15 @@ from typing import Any
 from service.bounds import MAX_KNOWN_PERMISSIONS, MAX_KNOWN_RULES
 from service.domain.access.agreement import compile_rules
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.access.known_users import KnownUsers, name_principal, own_values, present_values
-from service.domain.access.sets import KnownSets, Sets, weigh_set
+from service.domain.access.caller_values import (
+    KnownSets,
+    KnownUsers,
+    Sets,
+    name_principal,
+    own_values,
+    present_values,
+    weigh_set,
+)
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized

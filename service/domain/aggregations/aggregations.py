@@ -13,9 +13,8 @@ from typing import Any
 from service.bounds import MAX_AGGREGATIONS
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl
-from service.domain.aggregations.runners import allow_run, check_run_rule
+from service.domain.aggregations.runners import allow_run, check_run_rule, find_shape
 from service.domain.aggregations.runs import AggregationRuns, Rows
-from service.domain.aggregations.shapes import AggregationShapes
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Project
@@ -75,7 +74,7 @@ class Aggregations:
     def __init__(self, catalogs: Catalogs, access: AccessControl, protection: FileProtection) -> None:
         self._access = access
         self._protection = protection
-        self._shapes = AggregationShapes(catalogs, access)
+        self._catalogs = catalogs
         self._runs = AggregationRuns()
 
     async def run(self, caller: SecretKeyCaller, collection: str, body: Mapping[str, Any]) -> Rows:
@@ -160,7 +159,7 @@ class Aggregations:
         self, caller: ProjectCaller, collection: str, body: Mapping[str, Any], place: Location
     ) -> BoundAggregation:
         aggregation = read_aggregation(body, place)
-        shape = await self._shapes.find(caller, collection, aggregation)
+        shape = await find_shape(self._catalogs, self._access, caller, aggregation, name=collection)
         prefix = caller.project.database.file_urls.prefix
         return bind_aggregation(aggregation, shape, place, file_prefix=prefix)
 

@@ -1,15 +1,26 @@
-"""The callers of a saved aggregation besides the secret key: `"anyone"`, `"users"`, or a rule on the caller alone."""
+"""The callers of a saved aggregation besides the secret key, and the records that each of them may see.
 
+`run` is `"anyone"`, `"users"`, or a rule on the caller alone.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl, require
+from service.domain.collections.catalog import Catalogs, See, Seen
 from service.domain.projects.lookup import Project
 from service.errors import AggregationNotFound, Invalid, Location
+from service.query.account_shape import ACCOUNTS
+from service.query.aggregate.nodes import AskedAggregation
+from service.query.nodes import ListQuery
+from service.query.shapes import USERS, Shape
 from service.query.tree import Tree
 from service.rules.grammar import Scope, read_rule
+from service.rules.permissions import Permissions
 from service.rules.ruleset import CollectionRules
 from service.rules.templates import SET_PREFIX, VARIABLE_KINDS, bind
+from service.rules.visible import see_shape
 
 NOBODY = None
 
@@ -41,3 +52,44 @@ async def _scope(access: AccessControl, project: Project) -> Scope:
     """No fields, and the variables that are the caller's own."""
     known = (await access.rules(project)).rules.variables or VARIABLE_KINDS
     return Scope(None, {name: kind for name, kind in known.items() if not name.startswith(SET_PREFIX)})
+
+
+async def find_shape(
+    catalogs: Catalogs, access: AccessControl, caller: ProjectCaller, aggregation: AskedAggregation, *, name: str
+) -> Shape:
+    """The records of the collection `name`, or of users, as the caller may see them.
+
+    Raises CollectionNotFound; and what `AccessControl.permissions` raises, Unauthorized and Forbidden.
+    """
+    if isinstance(caller, SecretKeyCaller):
+        see = None
+    else:
+        permissions = await access.permit(caller, name)
+        if name == USERS.collection:
+            return see_shape(USERS, permissions)
+        see = _see(access, caller, {name: permissions})
+    if name == USERS.collection:
+        return ACCOUNTS
+    return await catalogs.shape(caller.project, name, _reach(aggregation), see)
+
+
+def _see(access: AccessControl, caller: ProjectCaller, own: Mapping[str, Permissions]) -> See:
+    async def see(names: Sequence[str]) -> Seen:
+        known: dict[str, Permissions | None] = {**own}
+        for name in names:
+            if name not in known:
+                known[name] = await access.find_permissions(caller, name)
+
+        def seen(name: str, shape: Shape) -> Shape | None:
+            permissions = known.get(name)
+            return None if permissions is None or permissions.read is False else see_shape(shape, permissions)
+
+        return seen
+
+    return see
+
+
+def _reach(aggregation: AskedAggregation) -> ListQuery:
+    """A query that reaches as far along relations as the aggregation does."""
+    paths = tuple(key.path for key in aggregation.keys if len(key.path) > 1)
+    return ListQuery(where=aggregation.where, populate=paths)

@@ -1,18 +1,21 @@
 """Sign-ins through an identity provider: decides if they succeed, and as which user, and acts on the decision."""
 
+import math
+import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from slugify import slugify
+
 from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
 from service.domain.projects.providers import DEFAULT
 from service.domain.sign_in.joining import Joining
-from service.domain.sign_in.kept_claims import keep_claims
-from service.domain.sign_in.usernames import username
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
 from service.providers import Profile, Registration
+from service.schema.strict_json import INT64_MAX, INT64_MIN
 from service.schema.values import now
 from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
@@ -20,6 +23,13 @@ from service.storage.users import Identity, NewUser, Users
 
 # The second look finds whoever was faster; a third is for a user who was deleted in between.
 ATTEMPTS = 3
+MAX_TEXT = 2_048
+MAX_USERNAME = 64
+ID_LETTERS = 8
+# Characters that are read of a longer name.
+MAX_READ = 256
+# Without these an apostrophe would part a word in two: "o_neill".
+APOSTROPHES = (("'", ""), ("\u2019", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +149,54 @@ async def _create(users: Users, new: Create, identity: Identity, kept_claims: Ma
     user = NewUser(new.email, new.email, data, id_, identity)
     stored = await users.insert(user)
     return ExistingUser(stored.id, new.oauth_id, stored.version)
+
+
+def keep_claims(claims: Mapping[str, Any], kept: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of `kept`, field → claim, whose claim is a text, a number, true or false; others are left out."""
+    return {name: claims[claim] for name, claim in kept.items() if _can_be_kept(claims.get(claim))}
+
+
+def _can_be_kept(value: Any) -> bool:
+    match value:
+        case bool():
+            return True
+        case int():
+            return INT64_MIN <= value <= INT64_MAX
+        case float():
+            return math.isfinite(value)
+        case str():
+            return 0 < len(value) <= MAX_TEXT and "\0" not in value and _is_unicode(value)
+    return False
+
+
+def _is_unicode(text: str) -> bool:
+    """An unpaired surrogate is no character, and MongoDB stores none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def username(name: str | None, user_id: str) -> str:
+    """The words of `name` in lower case, joined by `_`; without a word the first 8 characters of `user_id`.
+
+    A name in Latin letters becomes ASCII. One with other letters stays as it is, "Иван" → "иван": transliteration
+    depends on its language, which is unknown.
+    """
+    read = (name or "")[:MAX_READ]
+    words = slugify(
+        read,
+        separator="_",
+        max_length=MAX_USERNAME,
+        replacements=APOSTROPHES,
+        replacement_stage="pre",
+        allow_unicode=not _is_latin(read),
+        backend="text-unidecode",
+        algorithm="modern",
+    )
+    return words or user_id[:ID_LETTERS]
+
+
+def _is_latin(text: str) -> bool:
+    return all("LATIN" in unicodedata.name(letter, "LATIN") for letter in text if letter.isalpha())

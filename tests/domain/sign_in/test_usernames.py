@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.domain.sign_in.usernames import username
+from service.domain.sign_in.linking import username
 
 USER_ID = "6560f1c2a1b2c3d4e5f60718"
 ROWS = [

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.domain.sign_in.kept_claims import keep_claims
+from service.domain.sign_in.linking import keep_claims
 from service.errors import ConfigurationError
 from service.services import Services
 from tests.conftest import MakeApi
