@@ -1,6 +1,6 @@
 """ListQuery + Shape → BoundQuery: names get their meaning, also those behind relations, and texts become values.
 
-What does not fit is refused.
+Names and values that do not fit are refused.
 """
 
 from collections.abc import Iterable, Sequence
