@@ -81,8 +81,10 @@ def test_texts_are_folded_as_patterns_compare_letters() -> None:
         folded = fold(letter)
         assert len(folded) == 1
         others = {folded, *letter.lower(), *letter.upper(), *letter.swapcase()} - {letter}
-        pattern = re.compile(re.escape(letter), re.IGNORECASE)
-        assert all((fold(other) == folded) == bool(pattern.fullmatch(other)) for other in others), hex(number)
+        # Most letters have no case; to compile a pattern for each of them would take ten seconds.
+        if others:
+            pattern = re.compile(re.escape(letter), re.IGNORECASE)
+            assert all((fold(other) == folded) == bool(pattern.fullmatch(other)) for other in others), hex(number)
 
 
 def test_searches_in_any_case_add_up_with_the_text() -> None:

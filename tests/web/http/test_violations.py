@@ -41,7 +41,8 @@ async def test_n7_a_refusal_of_a_few_omits_nothing(api: Api) -> None:
     assert "omitted" not in answer.json()
 
 
-async def test_n7_the_refusals_of_a_batch_share_their_bounds(api: Api) -> None:
+async def test_n7_the_refusals_of_a_batch_share_their_bounds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.domain.batches.batches.BATCH_SECONDS", 60.0)
     await declare(api, {"n": {"type": "integer"}})
     names = {f"{place:03}{'x' * 100}": 1 for place in range(80)}
     create = {"op": "create", "collection": "things", "data": names}
