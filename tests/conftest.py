@@ -38,6 +38,7 @@ from service.storage import client
 from service.web.asgi.deadlines import Deadlines
 from tests.pool import Pool, noting_memories, skipping_indexes
 
+pytest_plugins = ["tests.rings"]
 BASE_URL = "http://service.test"
 # An answer may be late on a busy machine; the five seconds of the client are no promise of the service.
 for _part in ("connect", "read", "write", "pool"):
@@ -57,25 +58,6 @@ UNLIMITED = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "AUTH_LIMIT": "0", "FILE_L
 }
 
 
-# Slow tests, which mostly wait for processes, start first: at the end all workers would wait for them.
-FIRST = (
-    "served",
-    "live",
-    "test_readme.py",
-    "embedded",
-    "cli",
-    "server",
-    "observe",
-    "threats/test_faults.py",
-    "threats/test_noninterference.py",
-    "threats/test_connection_attacks.py",
-    "threats/test_limit_attacks.py",
-    "seeding/test_command.py",
-    "web/operations",
-    "web/sign_in/test_browser.py",
-    "web/collections/test_real_collections.py",
-)
-HERE = Path(__file__).parent
 MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 4_000_000_000  # noqa: S108 - a folder of our own in it
 FOLDER, NAME = "TEST_MONGODB_FOLDER", "auth-collections-tests-"
 # Thousands of collections are made and dropped: to look through their files for idle ones, and for pages to write out of a
@@ -103,35 +85,6 @@ def _remove_abandoned() -> None:
     for folder in MEMORY.glob(f"{NAME}*"):
         if not Path("/proc", folder.name.removeprefix(NAME)).exists():
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Each worker begins with an equal share of this order, one behind the other; who is done takes from the end of another's.
-
-    So half of the workers begin with what takes long, beside others who keep the processors busy. A folder's tests stay
-    together, for they share processes.
-    """
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    early = max(workers // 2, 1)
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    ranks = {path: _rank(path) for path in files}
-    others = [item for path in files if ranks[path] == len(FIRST) for item in files[path]]
-    ordered: list[pytest.Item] = []
-    for worker in range(workers):
-        mine = [path for path in files if ranks[path] < len(FIRST) and ranks[path] % early == worker]
-        mine.sort(key=lambda path: ranks[path])
-        share = [item for path in mine for item in files[path]]
-        room = (len(items) - len(ordered)) // (workers - worker) - len(share)
-        ordered += [*share, *others[: max(room, 0)]]
-        del others[: max(room, 0)]
-    items[:] = [*ordered, *others]
-
-
-def _rank(path: Path) -> int:
-    """The place in FIRST; behind it for all else."""
-    return next((rank for rank, name in enumerate(FIRST) if path.is_relative_to(HERE / name)), len(FIRST))
 
 
 def pytest_collection_finish() -> None:
@@ -266,12 +219,17 @@ def memories() -> list[Any]:
 
 
 @pytest.fixture(scope="session")
-async def running_app(settings: Settings, memories: list[Any]) -> AsyncIterator[Application]:
+async def running_app(
+    settings: Settings, memories: list[Any], pytestconfig: pytest.Config
+) -> AsyncIterator[Application]:
     """The application with its lifespan run, on the event loop of all tests."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("OPERATION_TIMEOUT_MS", "SERVER_SELECTION_TIMEOUT_MS"):
-            patch.setattr(client, name, PATIENT_MS)
-        app = create_app(settings, PATIENT)
+        if pytestconfig.getoption("--production-deadlines"):
+            app = create_app(settings)
+        else:
+            for name in ("OPERATION_TIMEOUT_MS", "SERVER_SELECTION_TIMEOUT_MS"):
+                patch.setattr(client, name, PATIENT_MS)
+            app = create_app(settings, PATIENT)
     async with AsyncExitStack() as stack:
         with noting_memories(memories):
             await stack.enter_async_context(app.router.lifespan_context(app))
