@@ -4,24 +4,16 @@ What an endpoint asks, takes and answers stands in its declaration, beside its h
 does not start where the page and the declarations differ. The rows of `OLD` have their description in `openapi.py` yet.
 """
 
-from service.bounds import MAX_AGGREGATION_BYTES, MAX_FORM_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
+from service.bounds import MAX_AGGREGATION_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
 from service.domain.limits.limiter import (
     AUTH,
-    AUTH_BY_RULE,
-    CODES,
     DAILY,
     DAILY_BY_RULE,
     FILES,
-    LOGIN,
-    MAIL_REQUESTS,
-    PASSKEY_OPTIONS,
-    SIGNUP,
 )
 from service.web.accounts import endpoints as accounts
-from service.web.accounts import openapi as describe_accounts
-from service.web.accounts import own_account
+from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration
-from service.web.administration import openapi as describe_administration
 from service.web.aggregations import endpoints as aggregations
 from service.web.aggregations import openapi as describe_aggregations
 from service.web.auth.authenticate import Credential
@@ -38,13 +30,11 @@ from service.web.documents import openapi_of_many as describe_many
 from service.web.events import endpoints as events
 from service.web.events import openapi as describe_events
 from service.web.factors import endpoints as factors
-from service.web.factors import openapi as describe_factors
-from service.web.factors import openapi_of_passkeys as describe_passkeys
+from service.web.factors import passkeys
 from service.web.files import endpoints as files
 from service.web.files import openapi as describe_files
 from service.web.flows import endpoints as flows
 from service.web.flows import links
-from service.web.flows import openapi as describe_flows
 from service.web.mails import endpoints as mails
 from service.web.mails import openapi as describe_mails
 from service.web.openapi.api_route import ApiRoute, KeyUse, Query
@@ -59,7 +49,6 @@ from service.web.rules import openapi as describe_rules
 from service.web.sessions import endpoints as sessions
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import identities, posted, tokens
-from service.web.sign_in import openapi as describe_sign_in
 
 NOBODY, METRICS_TOKEN = Credential.NONE, Credential.METRICS_TOKEN
 KEY, OPTIONAL_KEY, USER = Credential.API_KEY, Credential.OPTIONAL_API_KEY, Credential.USER_TOKEN
@@ -199,115 +188,10 @@ GET    /docs/{asset}
 
 # fmt: off
 OLD: list[ApiRoute] = [
-    ApiRoute("POST", "/auth-collections/signup", accounts.signup, ANY_KEY, SIGNUP, describe_accounts.SIGNUP,
-             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.TAKEN),
-    ApiRoute("POST", "/auth-collections/login", accounts.login, ANY_KEY, LOGIN, describe_accounts.LOGIN,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/verify-email", flows.verify_email, ANY_KEY, MAIL_REQUESTS,
-             describe_flows.VERIFY_EMAIL, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login-email", flows.login_email, ANY_KEY, MAIL_REQUESTS,
-             describe_flows.LOGIN_EMAIL, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/forgot-password", flows.forgot_password, ANY_KEY, MAIL_REQUESTS,
-             describe_flows.FORGOT_PASSWORD, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/reset-password", flows.reset_password, ANY_KEY, CODES,
-             describe_flows.RESET_PASSWORD, max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", "/auth-collections/link", links.show_link, NOBODY, None, describe_flows.SHOW_LINK, query=READ),
-    ApiRoute("POST", "/auth-collections/link", links.follow_link, NOBODY, None, describe_flows.FOLLOW_LINK, query=READ,
-             max_body=MAX_FORM_BYTES),
-    ApiRoute("POST", "/auth-collections/confirm", flows.confirm, ANY_KEY, CODES, describe_flows.CONFIRM,
-             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", MAILS, mails.list_mails, KEY, AUTH, describe_mails.LIST, query=READ),
     ApiRoute("POST", f"{MAILS}/{{id}}/retry", mails.retry_mail, KEY, AUTH, describe_mails.RETRY),
-    ApiRoute("GET", PROFILE, accounts.profile, USER, AUTH, describe_accounts.READ_PROFILE),
-    ApiRoute("PUT", PROFILE, accounts.update_profile, USER, AUTH, describe_accounts.UPDATE_PROFILE,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("DELETE", PROFILE, own_account.delete_account, RECENT_USER, AUTH, describe_accounts.DELETE_ACCOUNT),
-    ApiRoute("POST", f"{PROFILE}/password", own_account.replace_password, USER, LOGIN, describe_accounts.OWN_PASSWORD,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", f"{PROFILE}/email", flows.change_email, RECENT_USER, MAIL_REQUESTS, describe_flows.CHANGE_EMAIL,
-             max_body=MAX_JSON_BYTES),
     ApiRoute("GET", f"{PROFILE}/events", events.own_events, USER, AUTH, describe_events.OWN, query=READ),
     ApiRoute("GET", "/auth-collections/events", events.project_events, KEY, AUTH, describe_events.PROJECT, query=READ),
-    ApiRoute("POST", f"{PROFILE}/step-up", factors.step_up, USER, LOGIN, describe_factors.STEP_UP,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login-factor", factors.login_factor, ANY_KEY, CODES, describe_factors.LOGIN_FACTOR,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login-factor/options", factors.ask_login_factor, ANY_KEY, PASSKEY_OPTIONS,
-             describe_passkeys.LOGIN_FACTOR_OPTIONS, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", f"{PROFILE}/step-up/options", factors.ask_step_up, USER, PASSKEY_OPTIONS,
-             describe_passkeys.STEP_UP_OPTIONS, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login-passkey/options", factors.ask_login_passkey, ANY_KEY, PASSKEY_OPTIONS,
-             describe_passkeys.LOGIN_PASSKEY_OPTIONS, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login-passkey", factors.login_passkey, ANY_KEY, CODES,
-             describe_passkeys.LOGIN_PASSKEY, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", f"{FACTORS}/passkey/options", factors.ask_new_passkey, KEY_OR_RECENT_USER, PASSKEY_OPTIONS,
-             describe_passkeys.NEW_PASSKEY_OPTIONS, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", f"{FACTORS}/passkey", factors.add_passkey, KEY_OR_RECENT_USER, CODES, describe_passkeys.NEW_PASSKEY,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", FACTORS, factors.list_factors, USER, AUTH, describe_factors.LIST),
-    ApiRoute("POST", f"{FACTORS}/totp", factors.begin_totp, KEY_OR_RECENT_USER, CODES, describe_factors.BEGIN_TOTP,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", f"{FACTORS}/totp/{{id}}/confirm", factors.confirm_totp, KEY_OR_RECENT_USER, CODES,
-             describe_factors.CONFIRM_TOTP, max_body=MAX_JSON_BYTES),
-    ApiRoute("PATCH", f"{FACTORS}/{{id}}", factors.rename_factor, USER, AUTH, describe_factors.RENAME,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("DELETE", f"{FACTORS}/{{id}}", factors.remove_factor, RECENT_USER, AUTH, describe_factors.REMOVE),
-    ApiRoute("POST", f"{PROFILE}/recovery-codes", factors.replace_recovery_codes, RECENT_USER, AUTH,
-             describe_factors.RECOVERY_CODES),
-    ApiRoute("GET", USERS, accounts.list_users, BY_RULE, AUTH_BY_RULE,
-             describe_realtime.with_events(describe_accounts.LIST_USERS), query=READ, events=event_streams.follow_users),
-    ApiRoute("GET", f"{USERS}/distinct", accounts.distinct_users, KEY, AUTH, describe_accounts.DISTINCT, query=READ),
-    ApiRoute("POST", QUERY_USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,
-             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
-    ApiRoute("QUERY", USERS, accounts.query_users, BY_RULE, AUTH_BY_RULE, describe_accounts.QUERY_USERS,
-             max_body=MAX_JSON_BYTES, idempotency_key=KeyUse.IGNORED),
-    ApiRoute("GET", ONE_USER, accounts.get_user, BY_RULE, AUTH_BY_RULE, describe_accounts.READ_USER),
-    ApiRoute("POST", USERS, administration.create_user, KEY, AUTH, describe_administration.CREATE, max_body=MAX_JSON_BYTES),
-    ApiRoute("PATCH", ONE_USER, administration.change_user, KEY, AUTH, describe_administration.CHANGE,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("DELETE", ONE_USER, administration.delete_user, KEY, AUTH, describe_administration.DELETE),
-    ApiRoute("PUT", f"{ONE_USER}/password", administration.replace_password, KEY, AUTH, describe_administration.PASSWORD,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", f"{ONE_USER}/sessions", administration.list_sessions, KEY, AUTH, describe_administration.LIST_SESSIONS),
-    ApiRoute("DELETE", f"{ONE_USER}/sessions", administration.end_sessions, KEY, AUTH,
-             describe_administration.END_SESSIONS),
-    ApiRoute("DELETE", f"{ONE_USER}/factors", administration.remove_factors, KEY, AUTH,
-             describe_administration.REMOVE_FACTORS),
-    ApiRoute("POST", f"{ONE_USER}/links", administration.make_link, KEY, AUTH, describe_administration.MAKE_LINK,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("PUT", f"{ONE_USER}/roles", accounts.replace_roles, BY_RULE, AUTH_BY_RULE, describe_accounts.ROLES,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("GET", "/auth-collections/jwks/{project_id}", accounts.jwks, PROJECT_IN_PATH, None, describe_accounts.JWKS),
-    ApiRoute("GET", "/auth-collections/login-idp", sign_in.login_idp, OPTIONAL_KEY, AUTH, describe_sign_in.LOGIN,
-             query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
-    # HEAD would spend the state of a sign-in, for a scanner of links perhaps.
-    ApiRoute("GET", f"/auth-collections{CALLBACK}", sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.CALLBACK,
-             query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),
-    ApiRoute("GET", f"/auth-collections{CALLBACK}/{{provider}}", sign_in.callback, PROJECT_IN_PATH, AUTH,
-             describe_sign_in.PROVIDER_CALLBACK, query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS,
-             takes_head=False),
-    ApiRoute("POST", "/auth-collections/token", tokens.exchange_code, ANY_KEY, CODES, describe_sign_in.TOKEN,
-             max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", f"/auth-collections{CALLBACK}/{{provider}}", posted.posted_callback, PROJECT_IN_PATH, AUTH,
-             describe_sign_in.POSTED_CALLBACK, max_body=MAX_FORM_BYTES, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS,
-             idempotency_key=KeyUse.IGNORED),
-    ApiRoute("POST", "/auth-collections/login-id-token/options", tokens.begin_native, ANY_KEY, CODES,
-             describe_sign_in.BEGIN_NATIVE, max_body=MAX_JSON_BYTES),
-    ApiRoute("POST", "/auth-collections/login-id-token", tokens.login_by_id_token, ANY_KEY, CODES,
-             describe_sign_in.LOGIN_ID_TOKEN, max_body=MAX_JSON_BYTES,
-             answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
-    ApiRoute("GET", IDENTITIES, identities.list_identities, USER, AUTH, describe_sign_in.LIST_IDENTITIES),
-    ApiRoute("POST", IDENTITIES, identities.link_identity, RECENT_USER, AUTH, describe_sign_in.LINK_IDENTITY,
-             max_body=MAX_JSON_BYTES, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS),
-    ApiRoute("POST", f"{IDENTITIES}/confirm", identities.confirm_identity, USER, CODES,
-             describe_sign_in.CONFIRM_IDENTITY, max_body=MAX_JSON_BYTES),
-    ApiRoute("DELETE", f"{IDENTITIES}/{{id}}", identities.remove_identity, RECENT_USER, AUTH,
-             describe_sign_in.REMOVE_IDENTITY),
-    ApiRoute("GET", "/auth-collections/sign-in-methods", identities.sign_in_methods, OPTIONAL_KEY, AUTH,
-             describe_sign_in.SIGN_IN_METHODS, query=READ),
-    # The specification's configuration example has the callback without the prefix.
-    ApiRoute("GET", CALLBACK, sign_in.callback, PROJECT_IN_PATH, AUTH, describe_sign_in.SHORT_CALLBACK,
-             query=READ, answer_seconds=sign_in.PROVIDER_ANSWER_SECONDS, takes_head=False),
     ApiRoute("GET", COLLECTIONS, collections.list_collections, KEY, DAILY, describe_collections.LIST),
     ApiRoute("POST", COLLECTIONS, collections.create_collection, KEY, DAILY, describe_collections.CREATE,
              max_body=MAX_JSON_BYTES),
@@ -372,5 +256,19 @@ OLD: list[ApiRoute] = [
     ApiRoute("GET", "/docs/{asset}", docs.asset, NOBODY, None, describe_docs.ASSET, query=IGNORED),
 ]
 # fmt: on
-MODULES = (sessions,)
+MODULES = (
+    accounts,
+    administration,
+    factors,
+    flows,
+    identities,
+    links,
+    passkeys,
+    posted,
+    sessions,
+    sign_in,
+    signup,
+    tokens,
+    users,
+)
 ROUTES = arrange(PAGE, [*OLD, *find_declared(MODULES)])

@@ -1,66 +1,158 @@
 """A project's users, administered with its secret key. `docs/administration.md` has examples."""
 
+from functools import partial
+
 from starlette.requests import Request
-from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
+from service.domain.limits.limiter import AUTH
+from service.errors import Busy, EmailInUse, LimitExceeded, UserNotFound
 from service.services import Services
-from service.web.accounts.endpoints import record_view
-from service.web.administration.bodies import LinkForm, NewUserForm, PasswordForm, UserChangeForm, link_view
-from service.web.http.json_body import read_object, validated
+from service.web.accounts.bodies import UserRecord
+from service.web.accounts.views import EXAMPLE_LOGIN, EXAMPLE_RECORD, record_view
+from service.web.administration.bodies import LinkForm, LinkView, NewUserForm, PasswordForm, UserChangeForm, link_view
+from service.web.auth.authenticate import Credential
+from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
-from service.web.http.render import json_response
-from service.web.sessions.bodies import session_view
+from service.web.http.render import Created, Json, NoContent
+from service.web.openapi import tags
+from service.web.openapi.declaration import Success
+from service.web.openapi.endpoint import endpoint
+from service.web.openapi.shapes import EXAMPLE_TIME
+from service.web.sessions.bodies import EXAMPLE_SESSION, SessionList, session_view
+
+RECORD = {"a user": EXAMPLE_RECORD}
+EXAMPLE_NEW = {
+    **EXAMPLE_LOGIN,
+    "data": {"name": "Ann"},
+    "claims": {"plan": "pro"},
+    "email_verified": True,
+    "roles": ["editor"],
+}
+EXAMPLE_LINK = {
+    "url": "https://auth.example.com/auth-collections/link?t=Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw",
+    "code": "402719",
+    "flow_id": "4bS9uQmXk1dW0p2RzV7nYA",
+    "expires_at": EXAMPLE_TIME,
+}
+
+by_server = partial(endpoint, credential=Credential.API_KEY, policy=AUTH, tag=tags.USERS)
+of_user = partial(by_server, errors=(UserNotFound,))
 
 
-async def create_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@by_server(
+    "POST",
+    "/auth-collections/users",
+    description="Nobody is signed in by this, and a taken address is a 409.",
+    body={"a user": EXAMPLE_NEW, "an invitation": {"email": "bob@example.com", "invite": True}},
+    answer=Success("The new user", RECORD),
+    errors=(EmailInUse, LimitExceeded, Busy),
+)
+async def create_user(
+    request: RequestWith[NewUserForm], caller: SecretKeyCaller, services: Services
+) -> Created[UserRecord]:
     """Make a user."""
-    form = validated(NewUserForm, await read_object(request))
+    form = await read_form(request)
     draft = form.draft(find_locale(request))
-    return json_response(record_view(await services.user_administration.create(caller.project, draft)), 201)
+    return Created(record_view(await services.user_administration.create(caller.project, draft)))
 
 
-async def change_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@by_server(
+    "PATCH",
+    "/auth-collections/users/{id}",
+    description="Disabling ends all sessions of the user, and lets nobody sign in until the user is enabled again.",
+    body={
+        "two fields": {"data": {"name": "Ann B."}, "claims": {"plan": "free"}},
+        "disable": {"disabled": True},
+    },
+    answer=Success("The user afterwards", RECORD),
+    errors=(UserNotFound, EmailInUse),
+)
+async def change_user(
+    request: RequestWith[UserChangeForm], caller: SecretKeyCaller, services: Services
+) -> Json[UserRecord]:
     """Change a user, or disable and enable the account."""
-    form = validated(UserChangeForm, await read_object(request))
+    form = await read_form(request)
     changed = await services.user_administration.change(caller.project, request.path_params["id"], form.change())
-    return json_response(record_view(changed))
+    return Json(record_view(changed))
 
 
-async def delete_user(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/users/{id}",
+    answer=Success("The user is gone, with the user's sessions and files"),
+)
+async def delete_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """Delete a user, and the user's files."""
     await services.user_administration.delete(caller.project, request.path_params["id"])
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def replace_password(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@by_server(
+    "PUT",
+    "/auth-collections/users/{id}/password",
+    description="Ends all sessions of the user.",
+    body={"a password": {"password": "correct horse battery"}},
+    answer=Success("The password is replaced"),
+    errors=(UserNotFound, Busy),
+)
+async def replace_password(
+    request: RequestWith[PasswordForm], caller: SecretKeyCaller, services: Services
+) -> NoContent:
     """Give a user another password."""
-    form = validated(PasswordForm, await read_object(request))
+    form = await read_form(request)
     await services.user_administration.replace_password(caller.project, request.path_params["id"], form.read())
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def list_sessions(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@of_user(
+    "GET",
+    "/auth-collections/users/{id}/sessions",
+    answer=Success(
+        "The sessions that can still be used, the newest first; `current` is false",
+        {"one": {"sessions": [EXAMPLE_SESSION | {"current": False}]}},
+    ),
+)
+async def list_sessions_of_user(request: Request, caller: SecretKeyCaller, services: Services) -> Json[SessionList]:
     """List a user's sessions."""
     found = await services.user_administration.list_sessions(caller.project, request.path_params["id"])
-    return json_response({"sessions": [session_view(session, None) for session in found]})
+    return Json({"sessions": [session_view(session, None) for session in found]})
 
 
-async def end_sessions(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/users/{id}/sessions",
+    description="The user's tokens are refused from the next request on.",
+    answer=Success("All have ended"),
+)
+async def end_sessions_of_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """End all sessions of a user."""
     await services.user_administration.end_sessions(caller.project, request.path_params["id"])
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def remove_factors(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/users/{id}/factors",
+    description="Of whoever has lost them all, and the recovery codes. The user is told by mail; sessions go on.",
+    answer=Success("The user has no second factor"),
+)
+async def remove_factors_of_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """Remove all second factors of a user."""
     await services.user_administration.remove_factors(caller.project, request.path_params["id"])
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def make_link(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@of_user(
+    "POST",
+    "/auth-collections/users/{id}/links",
+    description="What a mail would carry, for a server that hands it over itself. Nobody is mailed.",
+    body={"an invitation": {"purpose": "invite"}},
+    answer=Success("The link, and the code that is good with the `flow_id`", {"a link": EXAMPLE_LINK}),
+)
+async def make_link(request: RequestWith[LinkForm], caller: SecretKeyCaller, services: Services) -> Created[LinkView]:
     """Make a link and a code for a user, without a mail."""
-    form = validated(LinkForm, await read_object(request))
+    form = await read_form(request)
     links, user_id = services.link_administration, request.path_params["id"]
     made = await links.make(caller.project, user_id, form.purpose, form.redirect_to)
-    return json_response(link_view(made), 201)
+    return Created(link_view(made))

@@ -52,7 +52,7 @@ class Credential(Enum):
     KEY_OR_RECENT_USER = "key or recent user"
 
 
-async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:  # noqa: ARG001 - as the others
+async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:
     """Whoever asks about the service itself."""
     return SERVICE_CALLER
 

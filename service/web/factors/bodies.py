@@ -1,15 +1,18 @@
 """What the endpoints of second factors read and answer."""
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from service.domain.accounts.enrolment import Enrolled
 from service.domain.accounts.factor_proofs import PasskeyAnswer, Proof
 from service.domain.accounts.recovery_codes import NUMBER
 from service.errors import Invalid
+from service.storage.factors import Factor
 from service.web.accounts.bodies import SignedIn
+from service.web.accounts.views import signed_in_view
 from service.web.factors.credentials import EXAMPLE_FLOW, AssertionCredential
 from service.web.http.passwords import Password
 from service.web.http.proofs import (
@@ -21,11 +24,21 @@ from service.web.http.proofs import (
     check_one,
     read_proof,
 )
-from service.web.openapi.shapes import Id, Time
+from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, Id, Time
 
 MAX_NAME = 100
 # A passkey resets no password by mail.
 OF_SIGN_IN = (*WAYS, "credential")
+EXAMPLE_FACTOR = {
+    "id": EXAMPLE_ID,
+    "type": "totp",
+    "name": "My phone",
+    "created_at": EXAMPLE_TIME,
+    "last_used_at": EXAMPLE_TIME,
+}
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"  # noqa: S105 - an example
+EXAMPLE_URI = f"otpauth://totp/My%20app:ann@example.com?secret={SECRET}&issuer=My%20app"
+EXAMPLE_TOTP = {"id": EXAMPLE_ID, "secret": SECRET, "uri": EXAMPLE_URI}
 
 PendingFlow = Annotated[
     str,
@@ -144,3 +157,21 @@ class EnrolledView(SignedIn):
 
 class RecoveryCodesView(TypedDict):
     recovery_codes: RecoveryCodes
+
+
+def factor_view(factor: Factor) -> FactorView:
+    view: Any = {
+        "id": factor.id,
+        "type": factor.type,
+        "name": factor.name,
+        "created_at": factor.created_at,
+        "last_used_at": factor.last_used_at,
+    }
+    return cast(FactorView, view)
+
+
+def enrolled_view(enrolled: Enrolled) -> EnrolledView:
+    codes = enrolled.recovery_codes
+    more: Any = {"recovery_codes": codes} if codes is not None else {}
+    view: Any = {**signed_in_view(enrolled.signed_in), "factor": factor_view(enrolled.factor), **more}
+    return cast(EnrolledView, view)

@@ -1,18 +1,36 @@
 """Second factors over HTTP: `docs/factors.md`."""
 
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from service.domain.access.caller import KeyCaller, UserCaller
-from service.domain.accounts.enrolment import Enrolled, Enrollee, NewPasskey
-from service.errors import Invalid
+from service.domain.accounts.enrolment import Enrollee
+from service.domain.limits.limiter import AUTH, CODES, LOGIN
+from service.errors import (
+    AccountDisabled,
+    Busy,
+    EmailNotVerified,
+    FactorExists,
+    FactorNotFound,
+    FactorsOff,
+    Invalid,
+    InvalidCode,
+    InvalidFactor,
+    LastSignInMethod,
+    NoFactor,
+    StepUpRequired,
+    WrongPassword,
+)
 from service.services import Services
-from service.storage.factors import Factor
-from service.web.accounts.endpoints import signed_in_view
+from service.web.accounts.bodies import SignedIn
+from service.web.accounts.views import EXAMPLE_LOGIN, EXAMPLE_SIGNED_IN, SECOND_FACTORS, SIGNED_IN, signed_in_view
+from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
 from service.web.factors.bodies import (
+    EXAMPLE_FACTOR,
+    EXAMPLE_TOTP,
     EnrolledView,
     FactorForm,
     FactorList,
@@ -23,136 +41,186 @@ from service.web.factors.bodies import (
     StepUpForm,
     TotpCodeForm,
     TotpForm,
+    enrolled_view,
+    factor_view,
     read_factor,
     read_step,
 )
-from service.web.factors.credentials import (
-    LoginPasskeyForm,
-    NewPasskeyForm,
-    NewPasskeyOptionsForm,
-    NothingForm,
-    WaitingForm,
-    creation_view,
-    options_view,
-)
-from service.web.http.json_body import read_object, read_optional_object, validated
+from service.web.factors.credentials import EXAMPLE_FLOW, EXAMPLE_USED
+from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
-from service.web.http.render import json_response
+from service.web.http.proofs import EXAMPLE_CODE, EXAMPLE_RECOVERY_CODE
+from service.web.http.render import Created, Json, NoContent
+from service.web.openapi import tags
+from service.web.openapi.declaration import Success
+from service.web.openapi.endpoint import endpoint
+
+RECENT = "For ten minutes after a sign-in or a step-up, by the second factor where the user has one."
+ON_THE_WAY = f"{RECENT} Or with a key and the `flow_id` of `mfa_enrolment_required`, until the user has a factor."
+WAYS: dict[str, dict[str, Any]] = {
+    "an app": {"totp": EXAMPLE_CODE},
+    "a recovery code": {"recovery_code": EXAMPLE_RECOVERY_CODE},
+    "a passkey": {"flow_id": EXAMPLE_FLOW, "credential": EXAMPLE_USED},
+}
+CODES_SHOWN = {"recovery_codes": [EXAMPLE_RECOVERY_CODE]}
+
+of_user = partial(endpoint, policy=AUTH, tag=tags.FACTORS)
+enrols = partial(endpoint, credential=Credential.KEY_OR_RECENT_USER, tag=tags.FACTORS)
 
 
-async def login_factor(request: Request, caller: KeyCaller, services: Services) -> Response:
+@endpoint(
+    "POST",
+    "/auth-collections/login-factor",
+    credential=Credential.ANY_KEY,
+    policy=CODES,
+    tag=tags.FACTORS,
+    description="The flow is the one of `mfa_required`. It is good for ten minutes and once, and judges five codes; another "
+    "password ends it.",
+    body={title: {"flow_id": EXAMPLE_FLOW, **way} for title, way in WAYS.items()},
+    answer=SIGNED_IN,
+    errors=(InvalidFactor, AccountDisabled, EmailNotVerified),
+)
+async def login_factor(request: RequestWith[FactorForm], caller: KeyCaller, services: Services) -> Json[SignedIn]:
     """Finish a sign-in with a second factor."""
-    form = validated(FactorForm, await read_object(request))
+    form = await read_form(request)
     proof, client, locale = read_factor(form), read_client(request, services), find_locale(request)
     signed_in = await services.second_steps.finish(caller.project, form.flow_id, proof, client, locale)
-    return json_response(signed_in_view(signed_in))
+    return Json(signed_in_view(signed_in))
 
 
-async def step_up(request: Request, caller: UserCaller, services: Services) -> Response:
+@endpoint(
+    "POST",
+    "/auth-collections/user/step-up",
+    credential=Credential.USER_TOKEN,
+    policy=LOGIN,
+    tag=tags.FACTORS,
+    description="The present session ends, and the answer has a new one, with which for ten minutes what needs a recent "
+    "sign-in can be done. A password does where the user has no second factor. Counted as a login.",
+    body={"a password": {"password": EXAMPLE_LOGIN["password"]}, **WAYS},
+    answer=SIGNED_IN,
+    errors=(WrongPassword, InvalidFactor, *SECOND_FACTORS, AccountDisabled, EmailNotVerified, Busy),
+)
+async def step_up(request: RequestWith[StepUpForm], caller: UserCaller, services: Services) -> Json[SignedIn]:
     """Prove once more who the user is."""
-    form = validated(StepUpForm, await read_object(request))
+    form = await read_form(request)
     proof, client, steps = read_step(form), read_client(request, services), services.second_steps
     if isinstance(proof, str):
         signed_in = await steps.step_up_by_password(caller, proof, client)
     else:
         signed_in = await steps.step_up(caller, proof, client, find_locale(request))
-    return json_response(signed_in_view(signed_in))
+    return Json(signed_in_view(signed_in))
 
 
-async def list_factors(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "GET",
+    "/auth-collections/user/factors",
+    credential=Credential.USER_TOKEN,
+    answer=Success(
+        "The factors, without their secrets", {"an app": {"factors": [EXAMPLE_FACTOR], "recovery_codes_left": 10}}
+    ),
+)
+async def list_factors(request: Request, caller: UserCaller, services: Services) -> Json[FactorList]:
     """List the user's second factors."""
     found = await services.own_factors.list(caller)
     factors = [factor_view(factor) for factor in found.factors]
-    view: FactorList = {"factors": factors, "recovery_codes_left": found.recovery_codes}
-    return json_response(view)
+    return Json({"factors": factors, "recovery_codes_left": found.recovery_codes})
 
 
-async def begin_totp(request: Request, caller: KeyCaller | UserCaller, services: Services) -> Response:
+@enrols(
+    "POST",
+    "/auth-collections/user/factors/totp",
+    policy=CODES,
+    description=f"{ON_THE_WAY} The secret is good once a code of it is confirmed, for ten minutes.",
+    body={"a phone": {"name": "My phone"}},
+    needs_body=False,
+    answer=Success("What an authenticator app is told", {"a secret": EXAMPLE_TOTP}),
+    errors=(InvalidCode, FactorExists, FactorsOff),
+)
+async def begin_totp(
+    request: RequestWith[TotpForm], caller: KeyCaller | UserCaller, services: Services
+) -> Created[NewTotpView]:
     """Get a secret for an authenticator app."""
-    form = validated(TotpForm, await read_optional_object(request))
+    form = await read_form(request)
     enrollee = await find_enrollee(caller, services, form.flow_id)
     new = await services.enrolment.begin_totp(enrollee, form.name)
-    view: NewTotpView = {"id": new.id, "secret": new.secret, "uri": new.uri}
-    return json_response(view, 201)
+    return Created({"id": new.id, "secret": new.secret, "uri": new.uri})
 
 
-async def confirm_totp(request: Request, caller: KeyCaller | UserCaller, services: Services) -> Response:
+@enrols(
+    "POST",
+    "/auth-collections/user/factors/totp/{id}/confirm",
+    policy=CODES,
+    description=f"{ON_THE_WAY} The present session ends, and the answer has a new one. Recovery codes come with the first "
+    "factor.",
+    body={"a code": {"code": EXAMPLE_CODE}},
+    answer=Success(
+        "The user, with a new token, and the factor",
+        {"the first": {**EXAMPLE_SIGNED_IN, "factor": EXAMPLE_FACTOR, **CODES_SHOWN}},
+    ),
+    errors=(InvalidCode, FactorExists, FactorsOff, AccountDisabled, EmailNotVerified),
+)
+async def confirm_totp(
+    request: RequestWith[TotpCodeForm], caller: KeyCaller | UserCaller, services: Services
+) -> Json[EnrolledView]:
     """Add an authenticator app, with a code that it shows."""
-    form = validated(TotpCodeForm, await read_object(request))
+    form = await read_form(request)
     enrollee = await find_enrollee(caller, services, form.flow_id)
     client, locale, factor_id = read_client(request, services), find_locale(request), request.path_params["id"]
     enrolled = await services.enrolment.confirm_totp(enrollee, factor_id, form.code, client, locale)
-    return json_response(enrolled_view(enrolled))
+    return Json(enrolled_view(enrolled))
 
 
-async def ask_step_up(request: Request, caller: UserCaller, services: Services) -> Response:
-    """Get what a browser is asked for a passkey, to step up."""
-    validated(NothingForm, await read_optional_object(request))
-    return json_response(options_view(await services.second_steps.ask_caller(caller)))
-
-
-async def ask_login_factor(request: Request, caller: KeyCaller, services: Services) -> Response:
-    """Get what a browser is asked for a passkey, to finish a sign-in."""
-    form = validated(WaitingForm, await read_object(request))
-    return json_response(options_view(await services.second_steps.ask_pending(caller.project, form.flow_id)))
-
-
-async def ask_new_passkey(request: Request, caller: KeyCaller | UserCaller, services: Services) -> Response:
-    """Get what a browser is asked for a new passkey."""
-    form = validated(NewPasskeyOptionsForm, await read_optional_object(request))
-    enrollee = await find_enrollee(caller, services, form.flow_id)
-    return json_response(creation_view(await services.enrolment.begin_passkey(enrollee)))
-
-
-async def add_passkey(request: Request, caller: KeyCaller | UserCaller, services: Services) -> Response:
-    """Add a passkey."""
-    form = validated(NewPasskeyForm, await read_object(request))
-    enrollee = await find_enrollee(caller, services, None if isinstance(caller, UserCaller) else form.flow_id)
-    client, locale = read_client(request, services), find_locale(request)
-    answer = NewPasskey(form.credential.read(), form.name)
-    enrolled = await services.enrolment.add_passkey(enrollee, form.flow_id, answer, client, locale)
-    return json_response(enrolled_view(enrolled), 201)
-
-
-async def ask_login_passkey(request: Request, caller: KeyCaller, services: Services) -> Response:
-    """Get what a browser is asked for a passkey, to sign in by it."""
-    validated(NothingForm, await read_optional_object(request))
-    return json_response(options_view(await services.passkey_sign_ins.begin(caller.project)))
-
-
-async def login_passkey(request: Request, caller: KeyCaller, services: Services) -> Response:
-    """Sign in by a passkey."""
-    form, client = validated(LoginPasskeyForm, await read_object(request)), read_client(request, services)
-    sign_ins = services.passkey_sign_ins
-    signed_in = await sign_ins.finish(caller.project, form.flow_id, form.credential.read(), client)
-    return json_response(signed_in_view(signed_in))
-
-
-async def rename_factor(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "PATCH",
+    "/auth-collections/user/factors/{id}",
+    credential=Credential.USER_TOKEN,
+    body={"a phone": {"name": "My old phone"}},
+    answer=Success("The factor afterwards", {"an app": EXAMPLE_FACTOR}),
+    errors=(FactorNotFound,),
+)
+async def rename_factor(
+    request: RequestWith[FactorNameForm], caller: UserCaller, services: Services
+) -> Json[FactorView]:
     """Give a second factor another name."""
-    form = validated(FactorNameForm, await read_object(request))
+    form = await read_form(request)
     factor = await services.own_factors.rename(caller, request.path_params["id"], form.name)
-    return json_response(factor_view(factor))
+    return Json(factor_view(factor))
 
 
-async def remove_factor(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/user/factors/{id}",
+    credential=Credential.RECENT_USER,
+    description=f"{RECENT} The recovery codes go with the last factor.",
+    answer=Success("The factor is gone"),
+    errors=(FactorNotFound, LastSignInMethod),
+)
+async def remove_factor(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """Remove a second factor."""
     client, locale = read_client(request, services), find_locale(request)
     await services.own_factors.remove(caller, request.path_params["id"], client, locale)
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def replace_recovery_codes(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "POST",
+    "/auth-collections/user/recovery-codes",
+    credential=Credential.RECENT_USER,
+    description=f"{RECENT} The old ones are good for nothing any more.",
+    answer=Success("The codes, which are shown once", {"codes": CODES_SHOWN}),
+    errors=(NoFactor, StepUpRequired),
+)
+async def replace_recovery_codes(
+    request: Request, caller: UserCaller, services: Services
+) -> Created[RecoveryCodesView]:
     """Get new recovery codes."""
     client, locale = read_client(request, services), find_locale(request)
-    view: RecoveryCodesView = {
-        "recovery_codes": await services.own_factors.replace_recovery_codes(caller, client, locale)
-    }
-    return json_response(view, 201)
+    codes = await services.own_factors.replace_recovery_codes(caller, client, locale)
+    return Created({"recovery_codes": codes})
 
 
 async def find_enrollee(caller: KeyCaller | UserCaller, services: Services, flow_id: str | None) -> Enrollee:
-    """Whoever may add a factor: a user by the token alone, somebody on the way to a session by the flow.
+    """The account that gets a factor: that of a user token alone, or that of a flow on its way to a session.
 
     Raises Invalid, and as `Enrolment.by_caller` and `by_flow`.
     """
@@ -163,21 +231,3 @@ async def find_enrollee(caller: KeyCaller | UserCaller, services: Services, flow
     if flow_id is None:
         raise Invalid.one(("body", "flow_id"), "Send the flow_id of a sign-in, or a user token", type_="missing")
     return await services.enrolment.by_flow(caller.project, flow_id)
-
-
-def factor_view(factor: Factor) -> FactorView:
-    view: Any = {
-        "id": factor.id,
-        "type": factor.type,
-        "name": factor.name,
-        "created_at": factor.created_at,
-        "last_used_at": factor.last_used_at,
-    }
-    return cast(FactorView, view)
-
-
-def enrolled_view(enrolled: Enrolled) -> EnrolledView:
-    codes = enrolled.recovery_codes
-    more: Any = {"recovery_codes": codes} if codes is not None else {}
-    view: Any = {**signed_in_view(enrolled.signed_in), "factor": factor_view(enrolled.factor), **more}
-    return cast(EnrolledView, view)

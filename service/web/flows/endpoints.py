@@ -1,7 +1,8 @@
 """Mails with codes and links over HTTP."""
 
+from functools import partial
+
 from starlette.requests import Request
-from starlette.responses import Response
 
 from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.accounts.users import SignedIn
@@ -9,11 +10,17 @@ from service.domain.confirmations.confirmations import EmailProven, Outcome
 from service.domain.confirmations.email_changes import EmailChange
 from service.domain.confirmations.sign_ins import SignInRequest
 from service.domain.confirmations.verification import MailRequest, Ownership
+from service.domain.limits.limiter import CODES, MAIL_REQUESTS
+from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor, InvalidToken, WrongPassword
 from service.services import Services
-from service.web.accounts.endpoints import signed_in_view
-from service.web.auth.authenticate import authenticate_user, headers_of
+from service.web.accounts.bodies import SignedIn as SignedInView
+from service.web.accounts.views import EXAMPLE_SIGNED_IN, FACTOR_REQUIRED, SECOND_FACTORS, signed_in_view
+from service.web.auth.authenticate import Credential, authenticate_user, headers_of
 from service.web.auth.client import read_client
 from service.web.flows.bodies import (
+    EXAMPLE_CHALLENGE,
+    EXAMPLE_CODE,
+    EXAMPLE_TOKEN,
     ConfirmForm,
     EmailChangeView,
     EmailVerified,
@@ -23,34 +30,95 @@ from service.web.flows.bodies import (
     check_proof,
     read_new_secret,
 )
-from service.web.http.json_body import read_object, validated
+from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
-from service.web.http.render import json_response
-from service.web.openapi.tickets import ticket_view
+from service.web.http.proofs import EXAMPLE_CODE as EXAMPLE_FACTOR
+from service.web.http.render import Accepted, Json, NoContent
+from service.web.openapi import tags
+from service.web.openapi.declaration import Success
+from service.web.openapi.endpoint import endpoint
+from service.web.openapi.tickets import EXAMPLE_FLOW, FLOW, FlowView, ticket_view
+
+UNIFORM = (
+    "The answer is the same whether or not somebody was mailed. "
+    "A second request within 60 seconds is answered with the first `flow_id`."
+)
+MAIL = {"an address": {"email": "ann@example.com", "locale": "de"}}
+PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {"token": EXAMPLE_TOKEN}}
+PASSWORD = {"password": "a better password"}
+
+mails = partial(endpoint, policy=MAIL_REQUESTS, answer=FLOW)
+mails_for_key = partial(mails, credential=Credential.ANY_KEY, tag=tags.MAILS)
+takes_proof = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag=tags.MAILS)
 
 
-async def verify_email(request: Request, caller: KeyCaller, services: Services) -> Response:
+@mails_for_key(
+    "POST",
+    "/auth-collections/verify-email",
+    description=f"Mails the user with this address a code and a link, unless the address is proven already. {UNIFORM}",
+    body=MAIL,
+)
+async def verify_email(request: RequestWith[MailForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to prove the address."""
     wish = await _read_wish(request)
-    return json_response(ticket_view(await services.verification.request(caller.project, wish)), 202)
+    return Accepted(ticket_view(await services.verification.request(caller.project, wish)))
 
 
-async def change_email(request: Request, caller: UserCaller, services: Services) -> Response:
+@mails(
+    "POST",
+    "/auth-collections/user/email",
+    credential=Credential.RECENT_USER,
+    tag=tags.ACCOUNTS,
+    description="For ten minutes after a sign-in or a step-up. The new address is mailed a code and a link, the present one, "
+    "if it is proven, a link to approve it; nothing changes before both are answered. The present one is told in any case. "
+    "The answer is the same where the new address is somebody's.",
+    body=MAIL,
+)
+async def change_email(request: RequestWith[MailForm], caller: UserCaller, services: Services) -> Accepted[FlowView]:
     """Have another address."""
     wish = await _read_wish(request)
-    return json_response(ticket_view(await services.email_changes.request(caller, wish)), 202)
+    return Accepted(ticket_view(await services.email_changes.request(caller, wish)))
 
 
-async def login_email(request: Request, caller: KeyCaller, services: Services) -> Response:
+@mails_for_key(
+    "POST",
+    "/auth-collections/login-email",
+    description="Mails the user with this address a code, which `/auth-collections/confirm` takes, and, with a "
+    f"`code_challenge` and REDIRECT_URLS, a link. {UNIFORM}",
+    body={
+        "a code": {"email": "ann@example.com"},
+        "a link": {"email": "ann@example.com", "code_challenge": EXAMPLE_CHALLENGE, "create": True},
+    },
+)
+async def login_by_email(request: RequestWith[SignInForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to sign in."""
-    form = validated(SignInForm, await read_object(request))
+    form = await read_form(request)
     wish = SignInRequest(_wish_of(request, form), form.code_challenge, form.create)
-    return json_response(ticket_view(await services.sign_ins.request(caller.project, wish)), 202)
+    return Accepted(ticket_view(await services.sign_ins.request(caller.project, wish)))
 
 
-async def confirm(request: Request, caller: KeyCaller, services: Services) -> Response:
+@takes_proof(
+    "POST",
+    "/auth-collections/confirm",
+    description="Each code and each link is good once. Of a flow five codes are judged. The first proof of an address keeps "
+    "the account's password, factors, identities and sessions where the request has a token of the account, its `password`, "
+    "or the `flow_id` of its signup; otherwise they go, for a stranger may have made the account.",
+    body=PROOFS,
+    answer=Success(
+        "The address is the user's; or, by the code, a sign-in, where the mail is for one or the signup waited",
+        {
+            "verified": {"email_verified": True},
+            "signed in": EXAMPLE_SIGNED_IN,
+            "another address": {"email": "ann@example.com", "waiting_for": "old"},
+        },
+    ),
+    errors=(InvalidCode, InvalidToken, WrongPassword, *SECOND_FACTORS, AccountDisabled, EmailInUse, Busy),
+)
+async def confirm(
+    request: RequestWith[ConfirmForm], caller: KeyCaller, services: Services
+) -> Json[EmailVerified | SignedInView | EmailChangeView]:
     """Bring the code or the token of a mail."""
-    form = validated(ConfirmForm, await read_object(request))
+    form = await read_form(request)
     check_proof(form)
     confirmations, project = services.confirmations, caller.project
     user = await authenticate_user(request, services) if headers_of(request, b"authorization") else None
@@ -60,38 +128,54 @@ async def confirm(request: Request, caller: KeyCaller, services: Services) -> Re
     return _outcome_response(await confirmations.by_code(project, form.flow_id or "", form.code or "", ownership))
 
 
-def _outcome_response(outcome: Outcome) -> Response:
+def _outcome_response(outcome: Outcome) -> Json[EmailVerified | SignedInView | EmailChangeView]:
     match outcome:
         case SignedIn():
-            return json_response(signed_in_view(outcome))
+            return Json(signed_in_view(outcome))
         case EmailChange():
             view: EmailChangeView = {"email": outcome.email, "waiting_for": outcome.waiting_for}
-            return json_response(view)
+            return Json(view)
         case EmailProven():
             body: EmailVerified = {"email_verified": True}
-            return json_response(body)
+            return Json(body)
 
 
-async def forgot_password(request: Request, caller: KeyCaller, services: Services) -> Response:
+@mails_for_key(
+    "POST",
+    "/auth-collections/forgot-password",
+    description=f"Mails the user with this address a code and a link to choose another password. {UNIFORM}",
+    body=MAIL,
+)
+async def forgot_password(request: RequestWith[MailForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to choose another password."""
     wish = await _read_wish(request)
-    return json_response(ticket_view(await services.resets.request(caller.project, wish)), 202)
+    return Accepted(ticket_view(await services.resets.request(caller.project, wish)))
 
 
-async def reset_password(request: Request, caller: KeyCaller, services: Services) -> Response:
+@takes_proof(
+    "POST",
+    "/auth-collections/reset-password",
+    description="Ends all sessions of the user, and signs nobody in. A password that is refused spends nothing, nor does a "
+    "missing or wrong `factor` of somebody who has one.",
+    body={title: {**proof, **PASSWORD} for title, proof in PROOFS.items()}
+    | {"with a factor": {"token": EXAMPLE_TOKEN, **PASSWORD, "factor": {"totp": EXAMPLE_FACTOR}}},
+    answer=Success("The password is another one"),
+    errors=(InvalidCode, FACTOR_REQUIRED, InvalidFactor, Busy),
+)
+async def reset_password(request: RequestWith[ResetForm], caller: KeyCaller, services: Services) -> NoContent:
     """Choose another password, with the code or the token of a mail."""
-    form = validated(ResetForm, await read_object(request))
+    form = await read_form(request)
     check_proof(form)
     new = read_new_secret(form, read_client(request, services))
     if form.token is not None:
         await services.resets.by_token(caller.project, form.token, new)
     else:
         await services.resets.by_code(caller.project, form.flow_id or "", form.code or "", new)
-    return Response(status_code=204)
+    return NoContent()
 
 
-async def _read_wish(request: Request) -> MailRequest:
-    return _wish_of(request, validated(MailForm, await read_object(request)))
+async def _read_wish(request: RequestWith[MailForm]) -> MailRequest:
+    return _wish_of(request, await read_form(request))
 
 
 def _wish_of(request: Request, form: MailForm) -> MailRequest:

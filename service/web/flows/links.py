@@ -1,17 +1,20 @@
 """The link of a mail over HTTP: a page that changes nothing, and its form, which does."""
 
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import ServiceCaller
 from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
 from service.domain.confirmations.links import Link
 from service.domain.confirmations.resets import NewSecret
 from service.domain.confirmations.verification import Ownership
 from service.domain.limits.limiter import CODES
+from service.domain.mail_flows.codes import MAX_TOKEN
 from service.errors import (
     Busy,
     EmailInUse,
@@ -25,19 +28,44 @@ from service.errors import (
 from service.mail.texts import find_language
 from service.query.parse import parse_pairs
 from service.services import Services
+from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
 from service.web.auth.client_address import find_client_address
 from service.web.flows.pages import Form, redirect, render_page
 from service.web.http.locales import find_locale
-from service.web.http.urlencoded import read_urlencoded
+from service.web.http.urlencoded import URLENCODED, read_urlencoded
+from service.web.openapi import tags
+from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success
+from service.web.openapi.endpoint import endpoint
 
-PARAMETERS = ("t", "done")
+PARAMETERS = (
+    Parameter(name="t", description="The token of the mail.", schema={"type": "string", "maxLength": MAX_TOKEN}),
+    Parameter(name="done", description="Shows that all is done.", schema=TEXT),
+)
+NAMES = frozenset(parameter.name for parameter in PARAMETERS)
+LOST = Success("A page: the link is not good any more", status=400, content=(HTML,))
+FORM = {
+    "type": "object",
+    "properties": {
+        "password": {"type": "string", "format": "password"},
+        "factor": {"type": "string"},
+        "without_password": {"type": "string"},
+    },
+}
 # What an app exchanges at /auth-collections/token.
 CODE_PARAMETER = "svc-code"
 # The button of a person who has not made the account.
 WITHOUT_PASSWORD = "without_password"  # noqa: S105 - the name of a field
 
+of_link = partial(endpoint, credential=Credential.NONE, tag=tags.MAILS, parameters=PARAMETERS)
 
+
+@of_link(
+    "GET",
+    "/auth-collections/link",
+    description="Looking at it, however often, changes nothing: programs look at the links of mails, too.",
+    answer=(Success("The page", content=(HTML,)), LOST),
+)
 async def show_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The page behind the link of a mail; looking at it changes nothing."""
     parameters = _parameters(request)
@@ -51,6 +79,21 @@ async def show_link(request: Request, caller: ServiceCaller, services: Services)
     return _page(link, await _first_form(services, link, token))
 
 
+@of_link(
+    "POST",
+    "/auth-collections/link",
+    description="A form of another origin is refused.",
+    body=(Content(schema=FORM, media_type=URLENCODED),),
+    max_body=MAX_FORM_BYTES,
+    answer=(
+        Success("A page that asks for the new password", content=(HTML,)),
+        Success("Done", headers={"Location": "The project's page, or one that says so"}, status=303),
+        LOST,
+        Success("A page: the form came from elsewhere", status=403, content=(HTML,)),
+        Success("A page: the address is somebody else's by now", status=409, content=(HTML,)),
+    ),
+    errors=(Busy,),
+)
 async def follow_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """Do what the link of a mail is for; the form of its page comes here."""
     locale = find_locale(request)
@@ -137,7 +180,7 @@ async def _count(request: Request, services: Services, link: Link) -> None:
 def _parameters(request: Request) -> dict[str, str]:
     pairs = parse_pairs(request.scope["query_string"])
     for name, _ in pairs:
-        if name not in PARAMETERS:
+        if name not in NAMES:
             raise Invalid.one(("query", name), "This endpoint takes no such parameter", type_="extra_forbidden")
     return dict(pairs)
 

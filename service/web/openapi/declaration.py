@@ -42,6 +42,10 @@ class Content:
     encoding: Schema | None = None
 
 
+TEXT: Schema = {"type": "string"}
+HTML = Content(schema=TEXT, media_type="text/html")
+
+
 @dataclass(frozen=True, slots=True)
 class Success:
     """A success: its meaning, examples of its JSON, and its headers, each with a description.

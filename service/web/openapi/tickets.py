@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from service.domain.mail_flows.purposes import Ticket
 from service.schema.values import now
-from service.web.openapi.declaration import Content, SuccessResponse
+from service.web.openapi.declaration import Success
 
 EXAMPLE_FLOW = "4bS9uQmXk1dW0p2RzV7nYA"
 
@@ -19,16 +19,7 @@ class FlowView(TypedDict):
     expires_in: Annotated[int, Field(description="The seconds for which the code and the link are good")]
 
 
-FLOW = SuccessResponse(
-    status=202,
-    description="What the code of the mail is good with",
-    content=(
-        Content(
-            type=FlowView,
-            examples={"a flow": {"flow_id": EXAMPLE_FLOW, "expires_in": 3600}},
-        ),
-    ),
-)
+FLOW = Success("What the code of the mail is good with", {"a flow": {"flow_id": EXAMPLE_FLOW, "expires_in": 3600}})
 
 
 def ticket_view(ticket: Ticket) -> FlowView:

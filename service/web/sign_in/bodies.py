@@ -1,16 +1,27 @@
 """What the endpoints of sign-in through a provider read and answer, beside redirects."""
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from service.web.openapi.shapes import Id, Time
+from service.web.openapi.declaration import Parameter
+from service.web.openapi.path_parameters import PATH_PARAMETERS
+from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, Id, Time
 
 EXAMPLE_SVC_CODE = "Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw"
 # Those of RFC 7636, appendix B.
 EXAMPLE_VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 EXAMPLE_CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+EXAMPLE_URL = "https://provider.example/authorize?response_type=code&client_id=app&state=Yk3v"
+EXAMPLE_IDENTITY = {
+    "id": EXAMPLE_ID,
+    "provider": "google",
+    "email": "ann@gmail.com",
+    "created_at": EXAMPLE_TIME,
+    "last_used_at": None,
+}
 MAX_CODE = 64
 MAX_CLIENT_STATE = 512
 MAX_REDIRECT_TO = 2048
@@ -20,6 +31,42 @@ MAX_NAME = 256
 # RFC 7636 section 4.1.
 MAX_VERIFIER = 128
 
+# A SHA-256 in base64url (RFC 7636 section 4.2).
+CHALLENGE_LENGTH = 43
+CHALLENGE = re.compile(rf"[A-Za-z0-9_-]{{{CHALLENGE_LENGTH}}}")
+
+OF_PROJECT = Parameter(
+    name="project_id",
+    description="The project, where no API key is sent.",
+    schema=PATH_PARAMETERS["project_id"]["schema"],
+)
+LOGIN_PARAMETERS = (
+    OF_PROJECT,
+    Parameter(
+        name="client_state",
+        description="Comes back to the project's page with the token or the error code.",
+        schema={"type": "string", "minLength": 1, "maxLength": MAX_CLIENT_STATE},
+        example="/basket",
+    ),
+    Parameter(
+        name="provider",
+        description="One of the project's providers; without it that of the IDP settings.",
+        schema={"type": "string", "minLength": 1, "maxLength": MAX_PROVIDER},
+        example="google",
+    ),
+    Parameter(
+        name="code_challenge",
+        description="The SHA-256, in base64url, of a verifier that the page keeps (RFC 7636). The page is given `svc-code` "
+        "then, and no token.",
+        schema={"type": "string", "pattern": f"^{CHALLENGE.pattern}$"},
+        example=EXAMPLE_CHALLENGE,
+    ),
+    Parameter(
+        name="redirect_to",
+        description="One of the project's REDIRECT_URLS, in place of its IDP_COMPLETE_URL; with a `code_challenge` only.",
+        schema={"type": "string", "minLength": 1, "maxLength": MAX_REDIRECT_TO},
+    ),
+)
 Verifier = Annotated[
     str, Field(max_length=MAX_VERIFIER, description="What the challenge was made of", examples=[EXAMPLE_VERIFIER])
 ]
@@ -86,6 +133,12 @@ class LinkProofForm(BaseModel):
 
     code: SvcCode
     code_verifier: Verifier
+
+
+class AuthorizationUrl(TypedDict):
+    """Where to send the browser."""
+
+    url: Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
 
 class IdentityView(TypedDict):

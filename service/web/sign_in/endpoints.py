@@ -2,29 +2,46 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated
+from functools import partial
 from urllib.parse import quote, urlencode
 
-from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
-from typing_extensions import TypedDict
 
 from service.domain.access.caller import AnonymousCaller, PublishableKeyCaller, SecretKeyCaller
+from service.domain.limits.limiter import AUTH
 from service.domain.projects.providers import DEFAULT
 from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback, SignInResult, SignInWish
 from service.domain.sign_in.registration import completion_page
-from service.errors import Invalid, Violation
+from service.errors import (
+    Busy,
+    ConfigurationMissing,
+    Invalid,
+    ProjectNotFound,
+    ProviderNotFound,
+    SignInFailed,
+    Unavailable,
+    Violation,
+)
 from service.query.parse import parse_pairs
 from service.services import Services
-from service.web.auth.authenticate import MAX_PROJECT_ID
+from service.web.auth.authenticate import MAX_PROJECT_ID, Credential
 from service.web.auth.client import read_client
-from service.web.http.render import json_response
-from service.web.sign_in.bodies import MAX_CLIENT_STATE, MAX_PROVIDER, MAX_REDIRECT_TO
+from service.web.http.render import Json
+from service.web.openapi import tags
+from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Success
+from service.web.openapi.endpoint import endpoint
+from service.web.sign_in.bodies import (
+    CHALLENGE,
+    CHALLENGE_LENGTH,
+    EXAMPLE_URL,
+    LOGIN_PARAMETERS,
+    MAX_CLIENT_STATE,
+    MAX_PROVIDER,
+    MAX_REDIRECT_TO,
+    AuthorizationUrl,
+)
 
-# A SHA-256 in base64url (RFC 7636 section 4.2).
-CHALLENGE_LENGTH = 43
-CHALLENGE = re.compile(rf"[A-Za-z0-9_-]{{{CHALLENGE_LENGTH}}}")
 # What the provider may take, ten seconds, comes on top of what is ours.
 PROVIDER_ANSWER_SECONDS = 25.0
 PARAMETERS = {
@@ -44,16 +61,59 @@ STATE_PARAMETER = "state"
 # What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
 URL_CHARACTERS = ":/%#?=@[]!$&'()*+,;~"
 
+ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
+OF_CALLBACK = {
+    "code": "The authorization code.",
+    "state": "What the authorization URL carried.",
+    "iss": "The issuer (RFC 9207).",
+    "error": "Why the provider refused (RFC 6749 section 4.1.2.1).",
+}
+ARRIVAL = (
+    "Browsers come here from the provider. They go on to the project's IDP_COMPLETE_URL with `svc-super-token`, "
+    "an access token, with `svc-code` where the sign-in began with a challenge, or with `svc-error`: "
+    f"{', '.join(f'`{ending.code}`' for ending in ENDINGS)}."
+)
+CALLBACK_ERRORS = (ErrorExample(ConfigurationMissing, "IDP_COMPLETE_URL key missing"), ProjectNotFound, Unavailable)
 
-class AuthorizationUrl(TypedDict):
-    """Where to send the browser."""
+# HEAD would spend the state of a sign-in, for a scanner of links perhaps.
+comes_back = partial(
+    endpoint,
+    credential=Credential.PROJECT_IN_PATH,
+    policy=AUTH,
+    tag=tags.SIGN_IN,
+    description=ARRIVAL,
+    parameters=tuple(Parameter(name=name, description=text, schema=TEXT) for name, text in OF_CALLBACK.items()),
+    answer=Success(
+        "To the project's page, with a token or an error code",
+        headers={"Location": "IDP_COMPLETE_URL with `svc-super-token` or `svc-error`"},
+        status=302,
+    ),
+    errors=CALLBACK_ERRORS,
+    answer_seconds=PROVIDER_ANSWER_SECONDS,
+    takes_head=False,
+)
 
-    url: Annotated[str, Field(json_schema_extra={"format": "uri"})]
 
-
+@endpoint(
+    "GET",
+    "/auth-collections/login-idp",
+    credential=Credential.OPTIONAL_API_KEY,
+    policy=AUTH,
+    tag=tags.SIGN_IN,
+    description="The project is the one of the API key, else the one named, else the service's DEFAULT_PROJECT_ID. Send the "
+    "browser to `url`.",
+    parameters=LOGIN_PARAMETERS,
+    answer=Success(
+        "Where to send the browser",
+        {"a provider": {"url": EXAMPLE_URL}},
+        {"Set-Cookie": "Binds the sign-in to this browser, where one asks over https"},
+    ),
+    errors=(ErrorExample(ConfigurationMissing, "IDP_CLIENT_ID key missing"), ProjectNotFound, ProviderNotFound, Busy),
+    answer_seconds=PROVIDER_ANSWER_SECONDS,
+)
 async def login_idp(
     request: Request, caller: SecretKeyCaller | PublishableKeyCaller | AnonymousCaller, services: Services
-) -> Response:
+) -> Json[AuthorizationUrl]:
     """Get the identity provider's authorization URL."""
     parameters = read_parameters(request, PARAMETERS)
     wish = SignInWish(
@@ -66,7 +126,17 @@ async def login_idp(
     return begun_response(await services.sign_in.begin(caller.project, wish))
 
 
-async def callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
+@comes_back("GET", "/auth-collections/auth-idp-redirect/{project_id}")
+@comes_back(
+    "GET",
+    "/auth-collections/auth-idp-redirect/{project_id}/{provider}",
+    operation_id="authIdpRedirectOfProvider",
+    description=f"The redirect URL of one of the project's providers, each its own. {ARRIVAL}",
+    errors=(*CALLBACK_ERRORS, ProviderNotFound),
+)
+# The specification's configuration example has the callback without the prefix.
+@comes_back("GET", "/auth-idp-redirect/{project_id}", operation_id="authIdpRedirectWithoutPrefix")
+async def auth_idp_redirect(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
     brought = _callback(request)
     page = completion_page(caller.project, brought.provider)
@@ -113,10 +183,9 @@ def read_browser(request: Request) -> str | None:
     return found[-1] if found else None
 
 
-def begun_response(begun: AuthorizationStart) -> Response:
+def begun_response(begun: AuthorizationStart) -> Json[AuthorizationUrl]:
     """The URL, and the cookie that binds the sign-in to this browser where the project wants that."""
-    answer: AuthorizationUrl = {"url": begun.url}
-    response = json_response(answer)
+    response = Json[AuthorizationUrl]({"url": begun.url})
     if begun.browser:
         seconds = int(LIFETIME.total_seconds())
         response.set_cookie(COOKIE, begun.browser, seconds, path="/", secure=True, httponly=True, samesite="lax")

@@ -1,30 +1,93 @@
 """A user's own identities at providers, and the ways to sign in that a project has."""
 
+from functools import partial
+
 from starlette.requests import Request
-from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
+from service.domain.limits.limiter import AUTH, CODES
 from service.domain.sign_in.flow import SignInWish
 from service.domain.sign_in.own_identities import Asker, LinkProof
+from service.errors import (
+    Busy,
+    ConfigurationMissing,
+    IdentityInUse,
+    IdentityLimit,
+    IdentityNotFound,
+    InvalidCode,
+    LastSignInMethod,
+    ProjectNotFound,
+    ProviderNotFound,
+    StepUpRequired,
+)
 from service.services import Services
 from service.storage.identities import OwnIdentity
-from service.web.auth.authenticate import MAX_PROJECT_ID
+from service.web.auth.authenticate import MAX_PROJECT_ID, Credential
 from service.web.auth.client import read_client
-from service.web.http.json_body import read_object, validated
+from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
-from service.web.http.render import json_response
-from service.web.sign_in.bodies import IdentityLinkForm, IdentityView, LinkProofForm, SignInMethodsView
-from service.web.sign_in.endpoints import begun_response, name_provider, read_browser, read_parameters
+from service.web.http.render import Created, Json, NoContent
+from service.web.openapi import tags
+from service.web.openapi.declaration import ErrorExample, Success
+from service.web.openapi.endpoint import endpoint
+from service.web.sign_in.bodies import (
+    EXAMPLE_CHALLENGE,
+    EXAMPLE_IDENTITY,
+    EXAMPLE_SVC_CODE,
+    EXAMPLE_URL,
+    EXAMPLE_VERIFIER,
+    OF_PROJECT,
+    AuthorizationUrl,
+    IdentityLinkForm,
+    IdentityList,
+    IdentityView,
+    LinkProofForm,
+    SignInMethodsView,
+)
+from service.web.sign_in.endpoints import (
+    PROVIDER_ANSWER_SECONDS,
+    begun_response,
+    name_provider,
+    read_browser,
+    read_parameters,
+)
+
+of_user = partial(endpoint, tag=tags.SIGN_IN, policy=AUTH)
 
 
-async def list_identities(request: Request, caller: UserCaller, services: Services) -> Response:  # noqa: ARG001 - as the others
+@of_user(
+    "GET",
+    "/auth-collections/user/identities",
+    credential=Credential.USER_TOKEN,
+    answer=Success(
+        "The user's identities, in the order in which they came", {"one": {"identities": [EXAMPLE_IDENTITY]}}
+    ),
+)
+async def list_identities(request: Request, caller: UserCaller, services: Services) -> Json[IdentityList]:
     """List the user's identities at providers."""
-    return json_response({"identities": [_view(each) for each in await services.own_identities.list(caller)]})
+    return Json({"identities": [_view(each) for each in await services.own_identities.list(caller)]})
 
 
-async def link_identity(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "POST",
+    "/auth-collections/user/identities",
+    credential=Credential.RECENT_USER,
+    description="For ten minutes after a sign-in or a step-up. Send the browser to `url`; it comes back with `svc-code`, or "
+    "with `svc-error` as a sign-in does. Nothing is linked before `/auth-collections/user/identities/confirm`.",
+    body={"a provider": {"provider": "google", "code_challenge": EXAMPLE_CHALLENGE}},
+    answer=Success(
+        "Where to send the browser",
+        {"a provider": {"url": EXAMPLE_URL}},
+        {"Set-Cookie": "Binds the flow to this browser, where one asks over https"},
+    ),
+    errors=(ErrorExample(ConfigurationMissing, "CLIENT_SECRET key missing"), ProviderNotFound, Busy),
+    answer_seconds=PROVIDER_ANSWER_SECONDS,
+)
+async def link_identity(
+    request: RequestWith[IdentityLinkForm], caller: UserCaller, services: Services
+) -> Json[AuthorizationUrl]:
     """Get the URL at which the user shows to have an identity."""
-    form = validated(IdentityLinkForm, await read_object(request))
+    form = await read_form(request)
     wish = SignInWish(
         provider=name_provider(form.provider),
         client_state=form.client_state,
@@ -35,32 +98,76 @@ async def link_identity(request: Request, caller: UserCaller, services: Services
     return begun_response(await services.own_identities.begin(caller, wish))
 
 
-async def confirm_identity(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "POST",
+    "/auth-collections/user/identities/confirm",
+    credential=Credential.USER_TOKEN,
+    policy=CODES,
+    description="With a token of the user who asked for it: whoever was sent into the flow of somebody else links nothing. A "
+    "code is good for 60 seconds and once, whatever comes of it.",
+    body={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}},
+    answer=Success("The identity, with which the user can sign in from now on", {"linked": EXAMPLE_IDENTITY}),
+    errors=(InvalidCode, IdentityInUse, IdentityLimit, IdentityNotFound, StepUpRequired),
+)
+async def confirm_identity(
+    request: RequestWith[LinkProofForm], caller: UserCaller, services: Services
+) -> Created[IdentityView]:
     """Link the identity that the user showed to have."""
-    form = validated(LinkProofForm, await read_object(request))
+    form = await read_form(request)
     proof = LinkProof(form.code, form.code_verifier)
-    return json_response(_view(await services.own_identities.confirm(_asker(request, caller, services), proof)), 201)
+    return Created(_view(await services.own_identities.confirm(_asker(request, caller, services), proof)))
 
 
-async def remove_identity(request: Request, caller: UserCaller, services: Services) -> Response:
+@of_user(
+    "DELETE",
+    "/auth-collections/user/identities/{id}",
+    credential=Credential.RECENT_USER,
+    description="For ten minutes after a sign-in or a step-up. The last way to sign in stays: of passwords, identities and "
+    "passkeys. Sessions go on.",
+    answer=Success("Nobody signs in to this account with it any more"),
+    errors=(IdentityNotFound, LastSignInMethod),
+)
+async def remove_identity(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """Remove one of the user's identities."""
     await services.own_identities.remove(_asker(request, caller, services), request.path_params["id"])
-    return Response(status_code=204)
+    return NoContent()
 
 
+@endpoint(
+    "GET",
+    "/auth-collections/sign-in-methods",
+    credential=Credential.OPTIONAL_API_KEY,
+    policy=AUTH,
+    tag=tags.SIGN_IN,
+    description="What a page needs for its buttons. The project is found as for `/auth-collections/login-idp`.",
+    parameters=(OF_PROJECT,),
+    answer=Success(
+        "The ways to sign in",
+        {
+            "two": {
+                "password": True,
+                "email": True,
+                "passkey": False,
+                "providers": [{"id": "google", "name": "Google"}],
+            }
+        },
+    ),
+    errors=(ProjectNotFound,),
+)
 async def sign_in_methods(
     request: Request, caller: SecretKeyCaller | PublishableKeyCaller | AnonymousCaller, services: Services
-) -> Response:
+) -> Json[SignInMethodsView]:
     """List the ways to sign in to the project."""
     read_parameters(request, {"project_id": MAX_PROJECT_ID})
     providers = services.provider_clients.usable(caller.project)
-    view: SignInMethodsView = {
-        "password": True,
-        "email": True,
-        "passkey": caller.project.settings.webauthn_rp_id is not None,
-        "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
-    }
-    return json_response(view)
+    return Json(
+        {
+            "password": True,
+            "email": True,
+            "passkey": caller.project.settings.webauthn_rp_id is not None,
+            "providers": [{"id": id_, "name": name} for id_, name in providers.items()],
+        }
+    )
 
 
 def _asker(request: Request, caller: UserCaller, services: Services) -> Asker:

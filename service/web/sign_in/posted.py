@@ -8,16 +8,23 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import AnonymousCaller
+from service.domain.limits.limiter import AUTH
 from service.domain.sign_in.flow import Callback
 from service.domain.sign_in.registration import completion_page, is_posted
-from service.errors import Invalid
+from service.errors import ConfigurationMissing, Invalid, ProjectNotFound, ProviderNotFound
 from service.schema import strict_json
 from service.services import Services
+from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
-from service.web.http.urlencoded import read_urlencoded
+from service.web.http.urlencoded import URLENCODED, read_urlencoded
+from service.web.openapi import tags
+from service.web.openapi.api_route import KeyUse
+from service.web.openapi.declaration import HTML, TEXT, Content, ErrorExample, Success
+from service.web.openapi.endpoint import endpoint
 from service.web.sign_in.bodies import MAX_NAME
-from service.web.sign_in.endpoints import name_provider, read_browser, redirect_response
+from service.web.sign_in.endpoints import PROVIDER_ANSWER_SECONDS, name_provider, read_browser, redirect_response
 
 # What our own page posts again, and by what it is known to have been that.
 FIELDS = ("state", "code", "iss", "error", "user")
@@ -32,6 +39,37 @@ PAGE_HEADERS = {
 }
 
 
+@endpoint(
+    "POST",
+    "/auth-collections/auth-idp-redirect/{project_id}/{provider}",
+    credential=Credential.PROJECT_IN_PATH,
+    policy=AUTH,
+    tag=tags.SIGN_IN,
+    description="Browsers come here from a provider that has them post its answer as a form. Where the project binds sign-ins "
+    "to browsers, the first answer is a page that posts the same once more, with the cookie.",
+    body=(
+        Content(
+            schema={
+                "type": "object",
+                "properties": dict.fromkeys(FIELDS, TEXT),
+            },
+            media_type=URLENCODED,
+        ),
+    ),
+    max_body=MAX_FORM_BYTES,
+    idempotency_key=KeyUse.IGNORED,
+    answer=(
+        Success("A page that posts the form again", content=(HTML,)),
+        Success(
+            "To the project's page, with a token, a code or an error code",
+            headers={"Location": "The project's page"},
+            status=302,
+        ),
+        Success("This provider has no form posted", status=405),
+    ),
+    errors=(ErrorExample(ConfigurationMissing, "IDP_COMPLETE_URL key missing"), ProjectNotFound, ProviderNotFound),
+    answer_seconds=PROVIDER_ANSWER_SECONDS,
+)
 async def posted_callback(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from a provider that has it post a form."""
     project, provider = caller.project, name_provider(request.path_params["provider"])
