@@ -48,7 +48,7 @@ async def _signups_too_many() -> Figure:
         _, key = await make_key(uri, PREFIX, **UNLIMITED)
         with running_service(uri, Path(folder), DATABASE_PREFIX=PREFIX, BCRYPT_COST="4", LOG_LEVEL="error") as service:
             statuses = await _sign_up(f"http://127.0.0.1:{service.port}", key)
-    note = f"{statuses.count(201)} of {SIGNUPS} at once succeeded, {statuses.count(400)} were told that it is taken"
+    note = f"{statuses.count(201)} of {SIGNUPS} at once succeeded, {statuses.count(400)} were refused"
     return Figure("signups beyond the one, with one e-mail", statuses.count(201) - 1, "", NONE, note)
 
 
