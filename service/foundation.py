@@ -1,5 +1,10 @@
-"""The foundation of all other services: the database, and the services that find, make, migrate and delete projects."""
+"""The foundation of all other services: the database, and the services that find, make, migrate and delete projects.
 
+Commands that need no more import this alone, because importing all services costs more CPU.
+"""
+
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
@@ -8,9 +13,12 @@ from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
 from service.domain.projects.data_versions import DataVersions
 from service.domain.projects.deletion import Deletions
+from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.migrator import Migrator
+from service.domain.projects.provider_administration import ProviderAdministration
 from service.domain.projects.secrets import SecretBox
+from service.domain.projects.signing_keys import SigningKeys
 from service.schema.file_urls import FileUrls
 from service.settings import Settings
 from service.storage.client import connect
@@ -18,6 +26,8 @@ from service.storage.databases import Databases
 from service.storage.leases import Leases
 from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
+
+CLOSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +43,17 @@ class Foundation:
     deletions: Deletions
     projects: Projects
     canary: Canary
-    default_tier: str
     versions: DataVersions
+    admin: ProjectAdmin
+    keys: Keys
+    signing_keys: SigningKeys
+    providers: ProviderAdministration
 
-    def build_admin(self) -> ProjectAdmin:
-        return ProjectAdmin(
-            self.databases,
-            self.store,
-            self.secret_box,
-            self.projects,
-            self.canary,
-            migrations=self.migrations,
-            deletions=self.deletions,
-            default_tier=self.default_tier,
-        )
+    async def close(self) -> None:
+        """Closes the connections. A process that is to end does so, whatever its connections do."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.databases.client.close()
 
 
 def build_foundation(settings: Settings) -> Foundation:
@@ -57,8 +64,19 @@ def build_foundation(settings: Settings) -> Foundation:
         slow_seconds=settings.slow_query_ms / 1000 or inf,
     )
     store, secret_box, leases = ProjectStore(databases), SecretBox(settings.secret), Leases(databases)
-    migrations = Migrations(databases, leases)
-    migrator = Migrator(migrations)
+    migrations, canary = Migrations(databases, leases), Canary(store, secret_box)
+    migrator, deletions = Migrator(migrations), Deletions(databases, store, leases, leader=LEADER)
+    projects = Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id)
+    admin = ProjectAdmin(
+        databases,
+        store,
+        secret_box,
+        projects,
+        canary,
+        migrations=migrations,
+        deletions=deletions,
+        default_tier=settings.default_tier,
+    )
     return Foundation(
         databases=databases,
         store=store,
@@ -66,9 +84,12 @@ def build_foundation(settings: Settings) -> Foundation:
         leases=leases,
         migrations=migrations,
         migrator=migrator,
-        deletions=Deletions(databases, store, leases, leader=LEADER),
-        projects=Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id),
-        canary=Canary(store, secret_box),
-        default_tier=settings.default_tier,
+        deletions=deletions,
+        projects=projects,
+        canary=canary,
         versions=DataVersions(databases),
+        admin=admin,
+        keys=Keys(store, projects),
+        signing_keys=SigningKeys(store, secret_box, projects),
+        providers=ProviderAdministration(admin, store, secret_box, projects, base_url=settings.base_url),
     )

@@ -1,8 +1,6 @@
 """Makes and closes the parts of the service, for a worker and for a command alike. Knows no HTTP."""
 
-import asyncio
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
@@ -93,7 +91,6 @@ from service.storage.migrations import Migrations
 from service.storage.sign_in_codes import SignInCodes
 from service.storage.sign_in_states import SignInStates
 
-CLOSE_SECONDS = 2.0
 # A change stream holds one, and the next one is opened while it waits.
 FEED_CONNECTIONS = 8
 # HKDF purpose of the key that signs file URLs.
@@ -110,6 +107,7 @@ FLOWS = "flows"
 class Services:
     """One of each, on one connection to MongoDB."""
 
+    base: Foundation
     databases: Databases
     projects: Projects
     admin: ProjectAdmin
@@ -188,10 +186,7 @@ class Services:
         self.passwords.close()
         self.pattern_judge.close()
         await self.sign_in.aclose()
-        # A process that is asked to end does so even if its connections do not close.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self.databases.client.close()
+        await self.base.close()
 
 
 def build_services(settings: Settings) -> Services:
@@ -216,7 +211,6 @@ def build_services(settings: Settings) -> Services:
     exchange_codes = ExchangeCodes(SignInCodes(databases))
     gateway, states = Gateway(), SignInStates(databases)
     clients = ProviderClients(_provider_defaults(settings), settings.base_url)
-    admin = base.build_admin()
     guesses = Guesses(limits, derive_key(settings.secret, FLOWS))
     accounts = Accounts(passwords, sessions, access=access, protection=protection, guesses=guesses)
     directory = Directory(lists, access, protection)
@@ -240,9 +234,10 @@ def build_services(settings: Settings) -> Services:
     )
     permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
+        base=base,
         databases=databases,
         projects=projects,
-        admin=admin,
+        admin=base.admin,
         migrations=base.migrations,
         canary=base.canary,
         versions=base.versions,
@@ -314,8 +309,8 @@ def build_services(settings: Settings) -> Services:
         access=access,
         rules=RulesAdministration(access, made),
         roles=Roles(access, changes),
-        keys=Keys(base.store, projects),
-        providers=ProviderAdministration(admin, base.store, base.secret_box, projects, base_url=settings.base_url),
+        keys=base.keys,
+        providers=base.providers,
         realtime=Realtime(
             partial(
                 connect,
@@ -334,7 +329,7 @@ def build_services(settings: Settings) -> Services:
             key=derive_key(settings.secret, CURSORS),
         ),
         origin="/".join(settings.base_url.split("/")[:3]),
-        signing_keys=SigningKeys(base.store, base.secret_box, projects),
+        signing_keys=base.signing_keys,
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )

@@ -3,27 +3,17 @@
 import time
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.cli.check import Finding, run_checks
-from service.cli.demo import describe_demo, ensure_demo
-from service.cli.indexes import check_indexes
-from service.cli.progress import Bars
-from service.cli.running import announce_beginning, refuse_data, run_command
-from service.domain.files.sweep import sweep_projects
-from service.domain.projects.admin import ProjectAdmin
-from service.embedded.local import keep_address, locate, with_database
-from service.observe.logging import configure_logging
-from service.seeding.manifest import read_manifest
-from service.seeding.report import Report
-from service.seeding.run import make_seeder
-from service.server.run import check_address, serve_http
-from service.services import Services
-from service.settings import read_settings
-from service.storage.files.deletions import Swept
-from service.storage.migrations import Migrations
+from service.cli.runtime import run_command, run_on_foundation
+
+if TYPE_CHECKING:
+    from service.cli.check import Finding
+    from service.domain.projects.admin import ProjectAdmin
+    from service.foundation import Foundation
+    from service.storage.migrations import Migrations
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -35,6 +25,11 @@ def seed(
     migrate: Annotated[bool, typer.Option("--migrate", help="Change schemas that differ, as PATCH does.")] = False,
 ) -> None:
     """Make a project as a file describes it: settings, users, files, collections, documents. A second run changes nothing."""
+    from service.cli.progress import Bars
+    from service.seeding.manifest import read_manifest
+    from service.seeding.report import Report
+    from service.seeding.run import make_seeder
+
     wanted = read_manifest(manifest)
     started = time.perf_counter()
     with Bars() as bars:
@@ -64,6 +59,14 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Make a demo project on the first run.")] = False,
 ) -> None:
     """Serve HTTP. Without MONGODB_URI, a MongoDB under DATA_DIR is started and stopped with the service."""
+    from service.cli.demo import describe_demo, ensure_demo
+    from service.cli.running import announce_beginning, refuse_data, turn_on_collector
+    from service.embedded.local import keep_address, with_database
+    from service.observe.logging import configure_logging
+    from service.server.run import check_address, serve_http
+    from service.settings import read_settings
+
+    turn_on_collector()
     settings = read_settings()
     if "base_url" not in settings.model_fields_set:
         settings = settings.model_copy(update={"base_url": f"http://127.0.0.1:{port}"})
@@ -92,7 +95,10 @@ def _describe_address(host: str, port: int, base_url: str) -> str:
 @app.command()
 def sweep() -> None:
     """Remove files that no record names: what uploads left that were cut short more than an hour ago."""
-    outcomes = run_command(lambda services: sweep_projects(services.databases))
+    from service.domain.files.sweep import sweep_projects
+    from service.storage.files.deletions import Swept
+
+    outcomes = run_on_foundation(lambda base: sweep_projects(base.databases))
     for project_id, swept in outcomes.items():
         if isinstance(swept, Swept):
             typer.echo(f"{project_id}: removed {swept.files} files of {swept.intents} unfinished uploads")
@@ -105,11 +111,11 @@ def sweep() -> None:
 @app.command()
 def migrate() -> None:
     """Bring all stored data to this version's form, and make indexes that are missing. A server does so by itself."""
-    for name, made in run_command(lambda services: _migrate_all(services.migrations, services.admin)).items():
+    for name, made in run_on_foundation(lambda base: _migrate_all(base.migrations, base.admin)).items():
         typer.echo(f"{name}: {'made ' + ', '.join(made) if made else 'nothing to do'}")
 
 
-async def _migrate_all(migrations: Migrations, admin: ProjectAdmin) -> dict[str, list[str]]:
+async def _migrate_all(migrations: "Migrations", admin: "ProjectAdmin") -> dict[str, list[str]]:
     """A database's display name → what was made in it. The system's database is first."""
     made = {"system": await migrations.migrate_system()}
     for project in await admin.list():
@@ -124,13 +130,15 @@ def check(
     indexes: Annotated[str, typer.Option(metavar="PROJECT", help="Check a project's slow queries instead.")] = "",
 ) -> None:
     """Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong."""
+    from service.cli.check import run_checks
+    from service.cli.indexes import check_indexes
 
-    async def look(services: Services) -> list[Finding]:
+    async def look(base: "Foundation") -> "list[Finding]":
         if indexes:
-            return await check_indexes(services.databases, services.admin, indexes)
-        return await run_checks(services.databases, services.admin)
+            return await check_indexes(base.databases, base.admin, indexes)
+        return await run_checks(base.databases, base.admin)
 
-    findings = run_command(look, only_reads=True)
+    findings = run_on_foundation(look, only_reads=True)
     for finding in findings:
         typer.echo(str(finding))
     if any(finding.good is False for finding in findings):
@@ -140,4 +148,7 @@ def check(
 @app.command("mongodb-uri")
 def mongodb_uri() -> None:
     """Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs."""
+    from service.embedded.local import locate
+    from service.settings import read_settings
+
     typer.echo(locate(read_settings()))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from service.cli.output import AsJson, print_json, print_values
-from service.cli.runtime import run_command
+from service.cli.runtime import run_on_foundation
 from service.errors import ConfigurationError
 from service.schema.values import write_time
 
@@ -33,14 +33,14 @@ def create(
 
     if kind not in PREFIXES:
         raise ConfigurationError("--kind is secret or publishable")
-    new = run_command(lambda services: services.keys.create(project_id, kind, name))
+    new = run_on_foundation(lambda base: base.keys.create(project_id, kind, name))
     print_values({"project_id": project_id, "id": new.id, "kind": kind, "name": name, "key": new.key}, as_json=as_json)
 
 
 @key_app.command("list")
 def list_keys(project_id: Project, as_json: AsJson = False) -> None:
     """List the keys of a project, without the keys themselves."""
-    entries = [_described(entry) for entry in run_command(lambda services: services.keys.list(project_id))]
+    entries = [_described(entry) for entry in run_on_foundation(lambda base: base.keys.list(project_id))]
     if as_json:
         print_json(entries)
     else:
@@ -54,7 +54,7 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke a key; it stops working within five seconds."""
-    run_command(lambda services: services.keys.revoke(project_id, key_id))
+    run_on_foundation(lambda base: base.keys.revoke(project_id, key_id))
     print_values({"project_id": project_id, "id": key_id, "revoked": True}, as_json=as_json)
 
 

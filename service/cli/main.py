@@ -3,7 +3,6 @@
 Modules of commands are imported when a command runs: help and completion need their names and one line of each.
 """
 
-import gc
 import os
 import sys
 from importlib import import_module
@@ -56,9 +55,6 @@ class LazyCommand(TyperCommand):
         """The command itself."""
         module, _, attribute = self._path.partition(":")
         command: Any = get_command(getattr(import_module(module), attribute))
-        # The objects of modules live as long as the process, so the collector leaves them out.
-        gc.freeze()
-        gc.enable()
         return command.commands[self.name] if self._is_member else command
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
-from service.cli.runtime import run_command
+from service.cli.runtime import run_on_foundation
 from service.errors import ConfigurationError
 from service.schema.values import write_time
 
@@ -41,7 +41,7 @@ def create(
 ) -> None:
     """Create a project and print its two API keys, once: a secret one for servers, a publishable one for pages."""
     values = read_pairs(settings or [])
-    project, keys = run_command(lambda services: services.admin.create(name, project_id, values), may_begin=True)
+    project, keys = run_on_foundation(lambda base: base.admin.create(name, project_id, values), may_begin=True)
     shown = {"api_key": keys.secret, "publishable_key": keys.publishable}
     told = {} if as_json else {"tier": project.settings.describe_tier()}
     print_values({"project_id": project.id, "name": project.name, **shown, **told}, as_json=as_json)
@@ -50,7 +50,7 @@ def create(
 @project_app.command("list")
 def list_projects(as_json: AsJson = False) -> None:
     """List all projects."""
-    summaries = [_summary(project) for project in run_command(lambda services: services.admin.list())]
+    summaries = [_summary(project) for project in run_on_foundation(lambda base: base.admin.list())]
     if as_json:
         print_json(summaries)
     else:
@@ -60,7 +60,7 @@ def list_projects(as_json: AsJson = False) -> None:
 @project_app.command()
 def show(project_id: ProjectId, as_json: AsJson = False) -> None:
     """Show a project and its settings; secrets are masked."""
-    print_values(_described(run_command(lambda services: services.admin.find(project_id))), as_json=as_json)
+    print_values(_described(run_on_foundation(lambda base: base.admin.find(project_id))), as_json=as_json)
 
 
 @project_app.command("set")
@@ -76,7 +76,7 @@ def set_settings(
 ) -> None:
     """Change settings; in force within five seconds."""
     values = read_pairs(settings)
-    print_values(_described(run_command(lambda services: services.admin.change(project_id, values))), as_json=as_json)
+    print_values(_described(run_on_foundation(lambda base: base.admin.change(project_id, values))), as_json=as_json)
 
 
 @project_app.command("settings")
@@ -89,7 +89,7 @@ def list_settings(
 
     given = None
     if project_id is not None:
-        given = _described(run_command(lambda services: services.admin.find(project_id)))["settings"]
+        given = _described(run_on_foundation(lambda base: base.admin.find(project_id)))["settings"]
     rows = describe_settings(given)
     if as_json:
         print_json(rows)
@@ -103,7 +103,7 @@ def list_settings(
 @project_app.command("rotate-key")
 def rotate_key(project_id: ProjectId, as_json: AsJson = False) -> None:
     """Print a new secret key, once; all earlier secret ones stop working within five seconds."""
-    api_key = run_command(lambda services: services.admin.rotate_key(project_id))
+    api_key = run_on_foundation(lambda base: base.admin.rotate_key(project_id))
     print_values({"project_id": project_id, "api_key": api_key}, as_json=as_json)
 
 
@@ -116,7 +116,7 @@ def rotate_signing_key(
     as_json: AsJson = False,
 ) -> None:
     """Let the next key sign user tokens; tokens of earlier keys live out. The first call publishes the next key."""
-    keys = run_command(lambda services: services.signing_keys.rotate(project_id, at_once=at_once))
+    keys = run_on_foundation(lambda base: base.signing_keys.rotate(project_id, at_once=at_once))
     shown = {"kid": keys.current, "next": keys.next, "previous": list(keys.previous)}
     print_values({"project_id": project_id, **shown}, as_json=as_json)
 
@@ -131,7 +131,7 @@ def delete(
     if not yes:
         _ask_again(project_id)
     waits = partial(typer.echo, WAITS.format(project_id), err=True)
-    run_command(lambda services: services.admin.delete(project_id, waits))
+    run_on_foundation(lambda base: base.admin.delete(project_id, waits))
     print_values({"project_id": project_id, "deleted": True}, as_json=as_json)
 
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from service.cli.output import AsJson, print_json, print_values, read_pairs
-from service.cli.runtime import run_command
+from service.cli.runtime import run_on_foundation
 
 if TYPE_CHECKING:
     from service.domain.projects import lookup
     from service.domain.projects.provider_administration import ProviderEntry
-    from service.services import Services
+    from service.foundation import Foundation
 
 provider_app = typer.Typer(
     help="Set, list, show and remove identity providers.",
@@ -36,11 +36,11 @@ def set_provider(
     """Add a provider, or change one; in force within five seconds."""
     changes = {key: value or None for key, value in read_pairs(settings or []).items()}
 
-    async def change(services: "Services") -> "tuple[ProviderEntry, lookup.Project]":
-        entry = await services.providers.set(project_id, name, preset, changes)
-        return entry, await services.admin.find(project_id)
+    async def change(base: "Foundation") -> "tuple[ProviderEntry, lookup.Project]":
+        entry = await base.providers.set(project_id, name, preset, changes)
+        return entry, await base.admin.find(project_id)
 
-    entry, project = run_command(change)
+    entry, project = run_on_foundation(change)
     print_values(_described(entry), as_json=as_json)
     _warn_of_address()
     _warn_of_page(project, name)
@@ -49,7 +49,7 @@ def set_provider(
 @provider_app.command("list")
 def list_providers(project_id: Project, as_json: AsJson = False) -> None:
     """List the providers of a project."""
-    entries = [_summary(entry) for entry in run_command(lambda services: services.providers.list(project_id))]
+    entries = [_summary(entry) for entry in run_on_foundation(lambda base: base.providers.list(project_id))]
     if as_json:
         print_json(entries)
     else:
@@ -59,14 +59,14 @@ def list_providers(project_id: Project, as_json: AsJson = False) -> None:
 @provider_app.command()
 def show(project_id: Project, name: Name, as_json: AsJson = False) -> None:
     """Show a provider and the redirect URL to register there; secrets are masked."""
-    print_values(_described(run_command(lambda services: services.providers.find(project_id, name))), as_json=as_json)
+    print_values(_described(run_on_foundation(lambda base: base.providers.find(project_id, name))), as_json=as_json)
     _warn_of_address()
 
 
 @provider_app.command()
 def remove(project_id: Project, name: Name, as_json: AsJson = False) -> None:
     """Remove a provider; users who signed in there stay, and cannot sign in there any more."""
-    run_command(lambda services: services.providers.remove(project_id, name))
+    run_on_foundation(lambda base: base.providers.remove(project_id, name))
     print_values({"project_id": project_id, "id": name, "removed": True}, as_json=as_json)
 
 

@@ -2,21 +2,22 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, list_differences, print_differences, print_json
 from service.cli.runtime import run_command
-from service.domain.access.administration import RulesAdministration, SavedRules, fill_parts
-from service.domain.projects.lookup import Project
-from service.errors import Invalid, RuleTestsFailed, ServiceError
-from service.seeding.rules import describe_violation, read_rules_file
-from service.services import Services
+from service.errors import Invalid, RuleTestsFailed, ServiceError, Violation
+
+if TYPE_CHECKING:
+    from service.domain.access.administration import RulesAdministration, SavedRules
+    from service.domain.projects.lookup import Project
+    from service.services import Services
 
 T = TypeVar("T")
-Work = Callable[[RulesAdministration, Project], Awaitable[T]]
+Work = Callable[["RulesAdministration", "Project"], Awaitable[T]]
 
 rules_app = typer.Typer(
     help="Test, compare and save access rules.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
@@ -34,7 +35,7 @@ File = Annotated[
 @rules_app.command("test")
 def run_tests(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
     """Run the tests in FILE on the rules in it and the project's schemas, and save nothing. Status 1 where one fails."""
-    document = read_rules_file(file)
+    document = _read(file)
     judged = _run(project_id, lambda rules, project: rules.test(project, document), as_json=as_json)
     failed = [test for test in judged if test["got"] != test["expected"]]
     if as_json:
@@ -49,7 +50,7 @@ def run_tests(project_id: ProjectId, file: File, as_json: AsJson = False) -> Non
 def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
     """Show the changes that `push` would make. Status 0 without any, 1 with some, 2 if the comparison fails."""
     try:
-        document = read_rules_file(file)
+        document = _read(file)
         saved = _run(project_id, lambda rules, project: rules.read(project), as_json=as_json)
     except ServiceError as error:
         raise TyperException(error.detail) from None
@@ -65,9 +66,9 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Save the rules in FILE in the place of all rules of the project, if its tests pass."""
-    document = read_rules_file(file)
+    document = _read(file)
 
-    async def save(rules: RulesAdministration, project: Project) -> tuple[bool, SavedRules]:
+    async def save(rules: "RulesAdministration", project: "Project") -> "tuple[bool, SavedRules]":
         before = await rules.read(project)
         changed = bool(_differences(before.document, document, project_id, file))
         only_looks = dry_run or not (changed or indexes)
@@ -80,10 +81,22 @@ def push(
         typer.echo("\n".join(_describe_outcome(saved, changed=changed, dry_run=dry_run, built=indexes)))
 
 
+def _read(file: Path) -> dict[str, Any]:
+    from service.seeding.rules import read_rules_file
+
+    return read_rules_file(file)
+
+
+def _describe_violation(violation: Violation) -> str:
+    from service.seeding.rules import describe_violation
+
+    return describe_violation(violation)
+
+
 def _run(project_id: str, work: Work[T], *, as_json: bool) -> T:
     """The result of `work` on the project. Refused rules are listed, and end the command with status 1."""
 
-    async def on_project(services: Services) -> T:
+    async def on_project(services: "Services") -> T:
         return await work(services.rules, await services.admin.find(project_id))
 
     try:
@@ -92,7 +105,7 @@ def _run(project_id: str, work: Work[T], *, as_json: bool) -> T:
         _print_refusal(
             "errors",
             [each.as_dict() for each in error.violations],
-            map(describe_violation, error.violations),
+            map(_describe_violation, error.violations),
             as_json=as_json,
         )
     except RuleTestsFailed as error:
@@ -108,6 +121,8 @@ def _print_refusal(name: str, values: list[Any], lines: Iterator[str], *, as_jso
 
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any], project_id: str, file: Path) -> list[str]:
+    from service.domain.access.administration import fill_parts
+
     return list_differences(fill_parts(before), fill_parts(after), project_id, file)
 
 
@@ -117,7 +132,7 @@ def _describe_test(test: Mapping[str, str]) -> str:
     return f"FAILED {test['name']}: expected {test['expected']}, got {test['got']}"
 
 
-def _outcome(saved: SavedRules, *, changed: bool, dry_run: bool) -> dict[str, Any]:
+def _outcome(saved: "SavedRules", *, changed: bool, dry_run: bool) -> dict[str, Any]:
     return {
         "changed": changed,
         "saved": changed and not dry_run,
@@ -129,9 +144,9 @@ def _outcome(saved: SavedRules, *, changed: bool, dry_run: bool) -> dict[str, An
     }
 
 
-def _describe_outcome(saved: SavedRules, *, changed: bool, dry_run: bool, built: bool) -> Iterator[str]:
+def _describe_outcome(saved: "SavedRules", *, changed: bool, dry_run: bool, built: bool) -> Iterator[str]:
     for warning in saved.warnings:
-        yield f"warning: {describe_violation(warning)}"
+        yield f"warning: {_describe_violation(warning)}"
     for advice in saved.advice:
         index = f"{advice.collection}: an index on {', '.join(advice.fields)}, since {advice.because}"
         yield f"built: {index}" if built and not dry_run else f"advice: {index} (--indexes builds it)"

@@ -3,19 +3,20 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, list_differences, print_differences, print_json
 from service.cli.runtime import run_command
-from service.domain.projects.lookup import Project
 from service.errors import Invalid, SchemaConflict, ServiceError
-from service.seeding.manifest import SchemaPart, read_schema_file
-from service.seeding.report import Report
-from service.seeding.schemas import Declared, SchemaSeeder, explain
-from service.services import Services
+
+if TYPE_CHECKING:
+    from service.domain.projects.lookup import Project
+    from service.seeding.manifest import SchemaPart
+    from service.seeding.schemas import Declared, SchemaSeeder
+    from service.services import Services
 
 schema_app = typer.Typer(
     help="Compare and save schemas of collections.", no_args_is_help=True, rich_markup_mode=None, add_completion=False
@@ -31,7 +32,7 @@ File = Annotated[
 class Outcome:
     """One collection of the file: the change that it needs, and the documents that this repairs, or why it is refused."""
 
-    declared: Declared
+    declared: "Declared"
     repairs: int = 0
     error: ServiceError | None = None
     is_done: bool = False
@@ -46,6 +47,8 @@ class Outcome:
 @schema_app.command()
 def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
     """Show the changes that `push` would make. Status 0 without any, 1 with some, 2 if the comparison fails."""
+    from service.seeding.manifest import read_schema_file
+
     try:
         parts = read_schema_file(file)
         found = run_command(lambda services: _find_all(services, project_id, parts))
@@ -64,6 +67,8 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Make and change the collections in FILE, if no document breaks their schemas. Other collections stay as they are."""
+    from service.seeding.manifest import read_schema_file
+
     parts = read_schema_file(file)
     outcomes = run_command(lambda services: _push(services, project_id, parts, dry_run=dry_run))
     if as_json:
@@ -74,13 +79,13 @@ def push(
         raise typer.Exit(1)
 
 
-async def _find_all(services: Services, project_id: str, parts: Mapping[str, SchemaPart]) -> list[Declared]:
+async def _find_all(services: "Services", project_id: str, parts: "Mapping[str, SchemaPart]") -> "list[Declared]":
     project, seeder = await services.admin.find(project_id), _seeder(services)
     return [await seeder.find(project, name, part) for name, part in parts.items()]
 
 
 async def _push(
-    services: Services, project_id: str, parts: Mapping[str, SchemaPart], *, dry_run: bool
+    services: "Services", project_id: str, parts: "Mapping[str, SchemaPart]", *, dry_run: bool
 ) -> list[Outcome]:
     """All collections are looked at before the first is changed, so that nothing is changed where one is refused."""
     project, seeder = await services.admin.find(project_id), _seeder(services)
@@ -99,7 +104,7 @@ async def _push(
     return outcomes
 
 
-async def _preview(seeder: SchemaSeeder, project: Project, outcome: Outcome, coming: list[str]) -> None:
+async def _preview(seeder: "SchemaSeeder", project: "Project", outcome: Outcome, coming: list[str]) -> None:
     if outcome.change == "none":
         return
     try:
@@ -111,7 +116,10 @@ async def _preview(seeder: SchemaSeeder, project: Project, outcome: Outcome, com
         outcome.error = SchemaConflict(findings.conflicts) if findings.total else None
 
 
-def _seeder(services: Services) -> SchemaSeeder:
+def _seeder(services: "Services") -> "SchemaSeeder":
+    from service.seeding.report import Report
+    from service.seeding.schemas import SchemaSeeder
+
     return SchemaSeeder(services.collections, services.schema_changes, Report(), migrate=True)
 
 
@@ -134,6 +142,8 @@ def _error(error: ServiceError | None) -> dict[str, Any] | None:
 
 
 def _describe(outcomes: list[Outcome], *, dry_run: bool) -> Iterator[str]:
+    from service.seeding.schemas import explain
+
     for each in outcomes:
         if each.error:
             yield from (f"! {each.declared.name}: {line}" for line in explain(each.error))
