@@ -20,13 +20,15 @@ import httpx2
 import typer
 
 from faults.commands import KEY, NO_TLS, free_port
-from faults.processes import STOP_SECONDS, Service, wait_live
+from faults.processes import START_SECONDS, STOP_SECONDS, Service
 from service.embedded.mongod import embedded_mongodb
+from service.server.draining import DrainingServer
 from service.server.run import serve_http
 from service.settings import read_settings
 
 PREFIX = "f_standstill_"
 LOOK_SECONDS = 0.05
+SERVES = "serves"
 MARGIN_SECONDS = 60.0
 
 
@@ -44,7 +46,7 @@ def serving(uri: str, folder: Path, *, workers: int, silent_seconds: float) -> I
     with log.open("ab") as output, Popen(command, env=environment, stdout=output, stderr=output) as process:  # noqa: S603
         service = Service(process, port, log)
         try:
-            wait_live(service)
+            await_workers(service, workers)
             yield service
         finally:
             process.terminate()
@@ -95,14 +97,35 @@ def halt_all(service: Service, outcome: Outcome, within: float) -> None:
         assert time.monotonic() - started < within, "a worker whose loop stands still was not replaced"
         time.sleep(LOOK_SECONDS)
     outcome.replaced.append(time.monotonic() - started)
-    wait_live(service)
+    await_workers(service, len(halted))
     assert httpx2.get(f"{service.url}/health/ready", verify=NO_TLS, timeout=60).status_code == 200
     outcome.answered.append(time.monotonic() - started)
+
+
+def report() -> None:
+    """Writes the line of a process that accepts connections."""
+    print(SERVES, os.getpid(), flush=True)  # noqa: T201 - the log of the service
+
+
+def await_workers(service: Service, count: int) -> None:
+    """Returns when `count` workers serve. A worker that is halted earlier has more time, as one that starts slowly."""
+    deadline = time.monotonic() + START_SECONDS
+    while not _serve(service, count):
+        is_over = service.process.poll() is not None or time.monotonic() > deadline
+        assert not is_over, f"not all workers serve: {service.log.read_text()[-2000:]}"
+        time.sleep(LOOK_SECONDS)
+
+
+def _serve(service: Service, count: int) -> bool:
+    workers = service.workers() if service.process.poll() is None else []
+    lines = set(service.log.read_text().splitlines())
+    return len(workers) == count and all(f"{SERVES} {pid}" in lines for pid in workers)
 
 
 # A worker is spawned, and so imports this module, too.
 if __name__ in {"__main__", "__mp_main__"}:
     signal.signal(signal.SIGUSR1, stand_still)
+    DrainingServer.announce = staticmethod(report)
 
 if __name__ == "__main__":
     chosen_port, chosen_workers, chosen_seconds = sys.argv[1:]
@@ -111,5 +134,6 @@ if __name__ == "__main__":
         host="127.0.0.1",
         port=int(chosen_port),
         workers=int(chosen_workers),
+        announce=report,
         silent_seconds=float(chosen_seconds),
     )
