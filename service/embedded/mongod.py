@@ -1,7 +1,6 @@
 """A mongod of our own under DATA_DIR, shared by every process that names the same folder."""
 
 import fcntl
-import json
 import os
 import signal
 import socket
@@ -16,6 +15,16 @@ from pymongo.errors import PyMongoError
 
 from service.embedded.access import Access, Client, connect_openly, read_access
 from service.embedded.binary import HOW_TO_GET_MONGODB, mongod_binary
+from service.embedded.folder import (
+    find_cause,
+    find_process,
+    is_listening,
+    is_mongod,
+    measure_log,
+    read_command_port,
+    read_port,
+    write_state,
+)
 from service.embedded.replica_set import START_TIMEOUT
 from service.embedded.watchdog import watch_repeatedly
 from service.errors import ConfigurationError
@@ -23,6 +32,7 @@ from service.file_limit import raise_file_limit
 from service.storage.server_settings import TRANSACTION_SECONDS
 
 STOP_TIMEOUT = 30.0
+LOOK_SECONDS = 0.02
 CACHE_GB = 1
 # mongod gets only the variables of its loader, its allocator and its time zone. The others may be secrets of the service.
 ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "GLIBC_TUNABLES", "TZ")
@@ -66,16 +76,32 @@ def embedded_mongodb(data_dir: Path) -> Iterator[str]:
 def find_uri(data_dir: Path) -> str:
     """The URI at which the mongod of `data_dir` runs, or will run again. Raises OSError."""
     folder = data_dir.absolute() / "mongodb"
-    return read_access(folder).uri(_state(folder).get("port", 0))
+    return read_access(folder).uri(read_port(folder))
 
 
 def _join(folder: Path, access: Access, users: IO[str]) -> int | None:
     """The port of the mongod that runs. The process that started it may have died before it was a primary with a user."""
+    _await_orphan(folder)
     if (port := _running_port(folder, access.connect)) is not None:
         access.prepare(port)
     elif _running_port(folder, connect_openly):
         _end_open_server(folder, users)
+    elif pid := find_process(folder):
+        raise ConfigurationError(
+            f"Process {pid} has the files of {folder / 'db'} open, and no MongoDB of this service answers; end that process"
+        )
     return port
+
+
+def _await_orphan(folder: Path) -> None:
+    """Waits for a mongod that a killed process started last, and writes its port where that process could not."""
+    deadline = time.monotonic() + START_TIMEOUT
+    while (pid := find_process(folder)) and is_mongod(folder, pid) and time.monotonic() < deadline:
+        if is_listening(port := read_command_port(folder, pid) or read_port(folder)):
+            if port != read_port(folder):
+                write_state(folder, pid, port)
+            return
+        time.sleep(LOOK_SECONDS)
 
 
 def _end_open_server(folder: Path, users: IO[str]) -> None:
@@ -99,7 +125,7 @@ def keep_mongod(data_dir: Path) -> Iterator[None]:
 def _revive(folder: Path, access: Access) -> None:
     """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
     with suppress(ConfigurationError, PyMongoError), _lock(folder / "start.lock"):
-        if not _holds_its_files(folder):
+        if find_process(folder) is None:
             _start(folder, access)
 
 
@@ -118,18 +144,10 @@ def _is_last(users: IO[str]) -> bool:
     return True
 
 
-def _state(folder: Path) -> dict[str, int]:
-    try:
-        state = json.loads((folder / "mongod.json").read_text())
-        return {"pid": int(state["pid"]), "port": int(state["port"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
 def _running_port(folder: Path, connect_to: Callable[[int], Client]) -> int | None:
     """The port of this folder's mongod, if one answers there; another server on the same port is not taken for it."""
-    port = _state(folder).get("port")
-    if port is None or not _listening(port):
+    port = read_port(folder)
+    if not is_listening(port):
         return None
     try:
         with connect_to(port) as client:
@@ -139,14 +157,8 @@ def _running_port(folder: Path, connect_to: Callable[[int], Client]) -> int | No
         return None
 
 
-def _listening(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 def _start(folder: Path, access: Access) -> int:
-    port = _free_port(_state(folder).get("port", 0))
+    port = _free_port(read_port(folder))
     command = [
         *(
             str(mongod_binary()),
@@ -164,9 +176,10 @@ def _start(folder: Path, access: Access) -> int:
         *(part for name, value in PARAMETERS.items() for part in ("--setParameter", f"{name}={value}")),
     ]
     raise_file_limit()
+    log_bytes = measure_log(folder)
     pid = _spawn(command, folder / "mongod.out")
-    (folder / "mongod.json").write_text(json.dumps({"pid": pid, "port": port}))
-    _await_listening(pid, port, folder)
+    write_state(folder, pid, port)
+    _await_listening(pid, port, folder, log_bytes)
     access.prepare(port)
     return port
 
@@ -195,49 +208,39 @@ def _free_port(preferred: int) -> int:
     raise ConfigurationError("No free port on 127.0.0.1 for the embedded MongoDB")
 
 
-def _await_listening(pid: int, port: int, folder: Path) -> None:
+def _await_listening(pid: int, port: int, folder: Path, log_bytes: int) -> None:
     deadline = time.monotonic() + START_TIMEOUT
-    while not _listening(port):
+    while not is_listening(port):
         ended, status = os.waitpid(pid, os.WNOHANG)
         if ended:
-            raise ConfigurationError(_reason(os.waitstatus_to_exitcode(status), folder))
+            raise ConfigurationError(_reason(os.waitstatus_to_exitcode(status), folder, log_bytes))
         if time.monotonic() > deadline:
             os.kill(pid, signal.SIGKILL)
             raise ConfigurationError(
                 f"The embedded MongoDB did not answer within {START_TIMEOUT:.0f} s; see {folder / 'mongod.log'}"
             )
-        time.sleep(0.02)
+        time.sleep(LOOK_SECONDS)
 
 
-def _reason(status: int, folder: Path) -> str:
-    """One line for a mongod that ended at once: what the loader or mongod itself said."""
+def _reason(status: int, folder: Path, log_bytes: int) -> str:
+    """One line for a mongod that ended at once: the error of the loader, or the first one that mongod logged."""
     said = (folder / "mongod.out").read_text(errors="replace").strip().splitlines()
     if any("shared librar" in line or "Library not loaded" in line for line in said):
         missing = said[0].rpartition("mongod: ")[2]
         return f"mongod cannot run here: {missing}. Install that library, or: {HOW_TO_GET_MONGODB}"
-    return f"mongod ended with status {status}; see {folder / 'mongod.log'}. {said[-1] if said else ''}".rstrip()
+    cause = find_cause(folder, log_bytes)
+    return f"mongod ended with status {status}{f': {cause}' if cause else ''}; see {folder / 'mongod.log'}"
 
 
 def _stop(folder: Path) -> None:
-    """Ends this folder's mongod and waits until its files are closed. It must have answered, for a pid may be reused."""
-    pid, port = _state(folder)["pid"], _state(folder)["port"]
+    """Ends this folder's mongod, which has answered, and waits until its files are closed."""
+    if not (pid := find_process(folder)) or not is_mongod(folder, pid):
+        return
+    port = read_port(folder)
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_TIMEOUT
-    while (_holds_its_files(folder) or _listening(port)) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while (find_process(folder) is not None or is_listening(port)) and time.monotonic() < deadline:
+        time.sleep(LOOK_SECONDS)
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
-
-
-def _holds_its_files(folder: Path) -> bool:
-    """True if a mongod has the lock on its files.
-
-    A pid proves nothing: a process that its parent never awaited stays a zombie.
-    """
-    with (folder / "db" / "mongod.lock").open("r+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
