@@ -30,10 +30,15 @@ MOST_SECONDS = 1.0
 # Seconds a worker may take until its first answer. On a busy machine the imports alone can take longer than uvicorn's
 # five seconds, and a worker killed for that would begin again.
 START_SECONDS = 30.0
+# The longest that it may take after others that did not serve in time.
+LONGEST_START_SECONDS = 600.0
 
 
 class Worker(multiprocess.Process):
     """A worker that stops with its parent, also when that was killed, and keeps an embedded MongoDB running meanwhile."""
+
+    # The time of the next worker: doubled after each that never served, so that the busiest machine starts one in the end.
+    start_seconds = START_SECONDS
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
         self._parent = os.getpid()
@@ -41,7 +46,8 @@ class Worker(multiprocess.Process):
         self.app_name = f"{APP_NAME} {secrets.token_hex(6)}"
         # Seconds without an answer, as far as the parent was running to hear it.
         self._silent, self._looked_at = 0.0, time.monotonic()
-        self._is_asked, self._patience = False, START_SECONDS
+        self._is_asked, self.has_served = False, False
+        self._start_seconds = self._patience = Worker.start_seconds
         # The time at which the worker began to load the application.
         self._began = self._looked_at
         super().__init__(config, sockets)
@@ -64,11 +70,11 @@ class Worker(multiprocess.Process):
     def pong(self) -> None:
         """Answers the parent from the event loop, so that a worker whose loop stands still does not.
 
-        A worker that loads the application has no loop yet, and answers for START_SECONDS all the same.
+        A worker that loads the application has no loop yet, and answers for its first seconds all the same.
         """
         self.child_conn.recv()
         server = cast(DrainingServer, self.server)
-        while (loop := server.loop) is None and time.monotonic() - self._began > START_SECONDS:
+        while (loop := server.loop) is None and time.monotonic() - self._began > self._start_seconds:
             time.sleep(LOOK_SECONDS)
         if loop is None:
             self._answer()
@@ -89,7 +95,7 @@ class Worker(multiprocess.Process):
             self.parent_conn.send(b"ping")
             self._is_asked = True
         if self.parent_conn.poll(timeout=0):
-            self.parent_conn.recv()
+            self.has_served |= self.parent_conn.recv()
             self._silent, self._is_asked = 0.0, False
             self._patience = cast(ServerConfig, self.config).silent_seconds
         now = time.monotonic()
@@ -136,6 +142,8 @@ class Workers(multiprocess.Multiprocess):
         for worker in before:
             if worker not in self.processes:
                 log.warning("worker_replaced", pid=worker.pid, status=worker.exitcode)
+                doubled = min(2 * Worker.start_seconds, LONGEST_START_SECONDS)
+                Worker.start_seconds = START_SECONDS if worker.has_served else doubled
                 threading.Thread(target=self._end_sessions, args=(worker.app_name,), daemon=True).start()
 
     def _end_sessions(self, app_name: str) -> None:

@@ -109,7 +109,7 @@ def test_the_cause_of_a_mongod_that_does_not_start_is_said_in_words(tmp_path: Pa
     (tmp_path / "mongodb" / "keyfile").write_text("abc")
     with pytest.raises(ConfigurationError) as caught, embedded_mongodb(tmp_path):
         pass
-    assert "Unable to acquire security key[s]; see " in caught.value.detail
+    assert "Security key size is out range; see " in caught.value.detail
     assert "{" not in caught.value.detail
 
 

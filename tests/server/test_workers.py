@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import httpx2
 import pytest
@@ -17,7 +18,7 @@ from faults.waiting import wait_until
 from service.embedded.mongod import embedded_mongodb, keep_mongod
 from service.server import workers
 from service.server.draining import ServerConfig
-from service.server.workers import Worker
+from service.server.workers import Worker, Workers
 
 GONE_SECONDS = 30.0
 # So long uvicorn's own parent waits for an answer.
@@ -167,3 +168,21 @@ def test_a_worker_that_has_ended_is_not_asked() -> None:
     worker = Worker(ServerConfig("service.app:from_environment", factory=True), [])
     assert not worker.is_alive()
     assert not worker.child_conn.poll()
+
+
+def test_workers_that_never_serve_are_given_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the busiest machine a start takes longer than the first time, and each worker would be killed before it serves."""
+    monkeypatch.setattr(Worker, "start_seconds", workers.START_SECONDS)
+    monkeypatch.setattr(workers, "end_sessions", lambda *_: None)
+    monkeypatch.setattr(Worker, "start", lambda _: None)
+    monkeypatch.setattr(Worker, "join", lambda _: None)
+    monkeypatch.setattr(Worker, "kill", lambda _: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    parent = Workers(ServerConfig("service.app:from_environment", factory=True), [])
+    parent.processes = [Worker(parent.config, [])]
+    given = []
+    for serves in (False, False, False, False, False, False, True, False):
+        cast(Worker, parent.processes[0]).has_served = serves
+        parent.keep_subprocess_alive()
+        given.append(Worker.start_seconds)
+    assert given == [60.0, 120.0, 240.0, 480.0, 600.0, 600.0, 30.0, 60.0]
