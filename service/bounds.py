@@ -417,6 +417,12 @@ MAX_UNSENT_BYTES = Bound(
 MAX_SOCKET_BYTES = Bound(
     8_388_608, "bytes that wait in a socket, snapshots included", protects=MEMORY, past="close 4408"
 )
+MAX_WORKER_UNSENT_BYTES = Bound(
+    67_108_864,
+    "bytes that wait in all sockets of a worker",
+    protects=MEMORY,
+    past="close 4408, for those in which most waits",
+)
 
 
 def every_bound() -> list[Bound]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import Protocol
 
 from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES
@@ -56,6 +57,8 @@ class Connection:
         self._sink = sink
         # The moment since which the client is behind, and the bytes that it had taken then.
         self._behind: tuple[float, int] | None = None
+        # The bytes that waited at the last look.
+        self.unsent = 0
         # The bytes written when the last snapshot was: it may be larger than the bound of waiting bytes.
         self._snapshot_end = 0
 
@@ -124,6 +127,7 @@ class Connection:
         The upkeep calls this several times a second.
         """
         waiting, slow = self._sink.waiting(), self.slow()
+        self.unsent = waiting
         if waiting > MAX_UNSENT_BYTES or (slow and waiting):
             self._judge_reader(self._sink.written - waiting)
             return []
@@ -141,3 +145,19 @@ class Connection:
         if self.is_open:
             self.is_open = False
             self._sink.close(code, reason)
+
+
+def close_largest(connections: Iterable[Connection], most: int) -> None:
+    """Closes the connections in which most bytes wait, until those of the others are `most` at most.
+
+    A closed connection is cut off within seconds, so its bytes are not counted.
+    """
+    waiting = [each for each in connections if each.unsent and each.is_open]
+    total = sum([each.unsent for each in waiting])
+    if total <= most:
+        return
+    for connection in sorted(waiting, key=lambda each: each.unsent, reverse=True):
+        connection.close(TOO_SLOW)
+        total -= connection.unsent
+        if total <= most:
+            return

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from service.bounds import MAX_WORKER_UNSENT_BYTES
 from service.domain.access.caller import KeyCaller
 from service.domain.projects.lookup import Project, Projects
-from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection
+from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection, close_largest
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.snapshots import Snapshots
 from service.domain.realtime.stale import Stale
@@ -45,9 +46,11 @@ class Upkeep:
     async def keep_readers(self) -> None:
         """Looks after clients that read too little. It waits for nothing, so a database that is away delays no close."""
         await asyncio.sleep(LOOK_SECONDS)
-        for connection in self._find_connections():
+        connections = self._find_connections()
+        for connection in connections:
             for subscription in connection.look_at_reader():
                 self._snapshots.begin_again(connection, subscription, SLOW)
+        close_largest(connections, MAX_WORKER_UNSENT_BYTES)
 
     async def keep(self) -> None:
         await asyncio.sleep(LOOK_SECONDS)

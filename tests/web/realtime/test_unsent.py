@@ -2,12 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import pytest
 
 from faults.waiting import until, waiting_for
-from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES
+from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES, MAX_WORKER_UNSENT_BYTES
+from service.domain.access.caller import ProjectCaller
 from service.domain.realtime import connections, upkeep
 from service.domain.realtime.connections import Connection
 from service.server import live_socket
@@ -75,6 +77,58 @@ async def test_v24_unsent_bytes_of_a_socket_have_a_bound_whatever_it_asks_for(
         unsent = await watching
         assert MAX_UNSENT_BYTES < unsent <= MAX_SOCKET_BYTES, unsent
         assert connection.is_open
+
+
+class Waiting:
+    """A sink in which so many bytes wait."""
+
+    written = 0
+
+    def __init__(self, size: int) -> None:
+        self.size, self.codes = size, list[int]()
+
+    def waiting(self) -> int:
+        return self.size
+
+    async def room(self) -> None:
+        raise NotImplementedError
+
+    def write(self, frame: bytes, cursor: str | None = None) -> None:
+        raise NotImplementedError
+
+    def close(self, code: int, reason: str = "") -> None:  # noqa: ARG002 - the protocol has it
+        self.codes.append(code)
+
+
+def connected(sizes: Sequence[int]) -> tuple[list[Waiting], list[Connection]]:
+    """A connection for each size, and their sinks."""
+    sinks, caller = [Waiting(size) for size in sizes], cast(ProjectCaller, None)
+    return sinks, [Connection(sink, caller, "", None) for sink in sinks]
+
+
+async def look_once(opened: list[Connection]) -> None:
+    """One look of the upkeep at these connections."""
+    others: Any = None
+    await upkeep.Upkeep(lambda: opened, feed=others, stale=others, snapshots=others, projects=others).keep_readers()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "closed"),
+    [
+        ([MAX_WORKER_UNSENT_BYTES // 16] * 16, []),
+        ([MAX_WORKER_UNSENT_BYTES // 16] * 16 + [1], [0]),
+        ([1, 7 * MIB, 2 * MIB] + [6 * MIB] * 10 + [3 * MIB], [1, 3]),
+    ],
+    ids=["at the bound", "one byte more", "the largest first"],
+)
+async def test_v24_the_sockets_of_a_worker_with_most_unsent_bytes_are_closed(
+    sizes: list[int], closed: list[int]
+) -> None:
+    sinks, opened = connected(sizes)
+    for _ in range(3):
+        await look_once(opened)
+    assert [number for number, sink in enumerate(sinks) if sink.codes] == closed
+    assert all(sinks[number].codes == [connections.TOO_SLOW] for number in closed)
 
 
 async def test_v24_a_client_that_reads_late_gets_every_snapshot(
