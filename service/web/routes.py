@@ -1,6 +1,6 @@
 """Every URL of the service, on one page, in the order of the OpenAPI document.
 
-What an endpoint asks, takes and answers stands in its declaration, beside its handler (`web/openapi/endpoint`). The service
+The declaration of an endpoint, beside its handler, has its demands, body and answers (`web/openapi/endpoint`). The service
 does not start where the page and the declarations differ. The rows of `OLD` have their description in `openapi.py` yet.
 """
 

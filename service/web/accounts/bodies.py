@@ -1,4 +1,4 @@
-"""What the account endpoints read and answer: specification sections 2.1 and 4.1."""
+"""Bodies and answers of the account endpoints: specification sections 2.1 and 4.1."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired

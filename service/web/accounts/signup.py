@@ -140,7 +140,7 @@ def _user_reference(user: StoredUser) -> dict[str, Any]:
 
 
 def _registration_reference(registered: Registered) -> dict[str, Any]:
-    """Of one whose answer is large, for which it has a user."""
+    """The kept reference of a signup whose answer is too large to keep; it has a user."""
     return {"user": {"id": registered.user.id if registered.user else ""}, "flow_id": registered.ticket.flow_id}
 
 

@@ -39,7 +39,7 @@ EXAMPLE_SIGNED_IN = {
 }
 SIGNED_IN = Success("The user, with a new token", {"signed in": EXAMPLE_SIGNED_IN})
 
-# What a right credential may be answered in the place of a session.
+# Answers to a right credential in the place of a session.
 EXAMPLE_PENDING = "oHc4sJk2TqVbX7mPzR1yWg"
 FACTOR_REQUIRED = ErrorExample(FactorRequired, EXAMPLE_PENDING, ("totp", "recovery_code"), 600)
 ENROLMENT_REQUIRED = ErrorExample(EnrolmentRequired, EXAMPLE_PENDING)

@@ -1,4 +1,4 @@
-"""What the endpoints of administration read."""
+"""Bodies of the endpoints of administration."""
 
 from typing import Annotated, Any, Literal
 

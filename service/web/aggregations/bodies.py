@@ -1,4 +1,7 @@
-"""What the endpoints of aggregations read and answer. The domain judges what is sent; these are its form for the document."""
+"""Bodies and answers of the endpoints of aggregations.
+
+The domain judges the bodies; these are their form for the document.
+"""
 
 from typing import Annotated, Any, Literal, NotRequired, Required
 

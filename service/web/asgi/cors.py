@@ -72,9 +72,9 @@ class OriginMarks:
         return "*" if "*" in allowed else origin if origin in allowed else None
 
     async def _is_listed(self, scope: Scope, origin: str) -> bool:
-        """Whether any project lists the origin. An answer goes out without its marks, rather than not at all.
+        """True if any project lists the origin. If the database cannot tell, an answer goes out without its marks.
 
-        Requests that are refused for their number come here too, so that few may ask the database at once.
+        Requests over a limit come here too; the bound keeps most of them from the database.
         """
         if self._lookups >= MAX_ORIGIN_LOOKUPS:
             return False

@@ -30,7 +30,7 @@ OnError = Callable[[Request, Exception], Awaitable[Response]]
 _ids = random.Random()  # noqa: S311
 REQUEST_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")
 # API answers hold personal data and tokens: no cache may keep them, unless the handler says otherwise.
-# Where an answer that lasts leaves in the request's state when it began, as `perf_counter` has it.
+# The key of the request's state for the time at which a lasting answer began, by `perf_counter`.
 BEGUN = "begun"
 DEFAULT_HEADERS = {b"cache-control": b"no-store", b"x-content-type-options": b"nosniff"}
 
@@ -42,7 +42,7 @@ class RequestContext:
     """
 
     def __init__(self, app: ASGIApp, on_error: OnError, otherwise: ASGIApp | None = None) -> None:
-        """What is no request of HTTP goes to `otherwise`."""
+        """`otherwise` handles every scope but HTTP requests."""
         self.app = app
         self._otherwise = otherwise or app
         self.on_error = on_error
@@ -183,7 +183,7 @@ class RequestDeadline:
             self.task.cancel()
 
     def outcome(self) -> Exception:
-        """What the client of a cancelled request is told, and asyncio, that this was not the end of the task."""
+        """The error for the client of a cancelled request. Also resets the task's cancellation, as the task goes on."""
         for _ in range(self.cancelled):
             self.task.uncancel()
         if not self.cancelled:
@@ -238,7 +238,7 @@ class DeadlineWatch:
 
 
 def allow_body(limits: Deadlines, received: int) -> float:
-    """How many seconds a client may take for a body of which `received` bytes have come."""
+    """Seconds a client may take for a body of which `received` bytes have come."""
     return limits.body + received / limits.least_rate
 
 

@@ -1,9 +1,9 @@
-"""From a URL to its endpoint, what is decided before the handler runs, and from what is raised to an answer, in one step.
+"""From a URL to its endpoint: the checks before the handler runs, and the answer to a raised error, in one step.
 
-Starlette does the same in five nested calls, each with its own wrapper around `send`; together they cost as much as all of
-the service's own work for a request (see docs/performance.md). So a request that fits a route goes straight to its
-endpoint. Whatever does not (404, 405, a preflight) is left to Starlette's own router. What this way would answer otherwise
-than Starlette is refused when the service starts.
+Starlette does the same in five nested calls, each with its own wrapper around `send`; together they cost as much as all
+of the service's own work for a request (see docs/performance.md). So a request that fits a route goes straight to its
+endpoint. All others (404, 405, a preflight) are left to Starlette's own router. A route that this way would answer
+differently from Starlette is refused when the service starts.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ EVENTS = b"text/event-stream"
 
 
 class Demands(Protocol):
-    """What a row of `web/routes` asks of a request; `ApiRoute` says what each is."""
+    """The demands of a row of `web/routes` on a request; `ApiRoute` describes each."""
 
     handler: Handler
     events: Handler | None
@@ -109,7 +109,7 @@ def _wants_events(scope: Scope) -> bool:
 
 
 def _policies(policy: Policy) -> dict[type[Caller], Policy]:
-    """What takes the policy's place for some callers."""
+    """Policies that take the place of the policy for some callers."""
     found = {AnonymousCaller: policy.anonymous, UserCaller: policy.of_user, PublishableKeyCaller: policy.of_guest}
     return {kind: other for kind, other in found.items() if other is not None}
 
@@ -207,5 +207,5 @@ def _by_form(routes: Iterable[BaseRoute]) -> dict[Form, list[Route]]:
 
 
 def _form(method: str, path: str) -> Form:
-    """What a request shares with few routes, though their parameters are not known yet: its method and its depth."""
+    """The part of a request that few routes share, before their parameters are known: its method and its depth."""
     return method, path.count("/")

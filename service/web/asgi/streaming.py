@@ -15,7 +15,7 @@ from service.web.asgi.request_context import RequestDeadline
 
 
 class Streams:
-    """How many files a worker sends, to each address and in all: each takes as long as its reader likes."""
+    """Counts the files that a worker sends, to each address and in all: each takes as long as its reader likes."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -36,7 +36,7 @@ class Streams:
 
 
 class Pieces(Protocol):
-    """What is sent: an async generator, or what holds something that must be given back."""
+    """The pieces of a body: an async generator, or an object that holds resources until `aclose`."""
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
 
@@ -44,12 +44,13 @@ class Pieces(Protocol):
 
 
 class Streamed(Response):
-    """Bytes as they come, until all are sent or the client at `address` has left. No longer among the requests in flight.
+    """Bytes as they come, until all are sent or the client at `address` has left. No longer among the requests in
+    flight.
 
-    `pieces` are closed, whatever happens.
+    `pieces` are closed in every case.
 
-    Starlette's own cancels what reads them when the client leaves, at each turn of the event loop anew. The driver must not
-    be cancelled so (see `storage/client`); here the departure is noticed between two pieces.
+    Starlette's own response cancels the reader of the pieces when the client leaves, again at each turn of the event
+    loop. The driver must not be cancelled so (see `storage/client`); here the departure is noticed between two pieces.
     """
 
     def __init__(self, pieces: Pieces, status: int, headers: Mapping[str, str], *, address: str) -> None:

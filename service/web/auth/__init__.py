@@ -1,1 +1,1 @@
-"""Who asks, and how often they may."""
+"""Callers, and the limits of their requests."""

@@ -1,7 +1,7 @@
-"""Who is asking: the headers of a request, and the project its URL names, become a Caller.
+"""Turns the headers of a request, and the project its URL names, into a Caller.
 
-Each of these functions notes the project in the request's state, where the layers around it find it: for the log, for the
-limits and for the origins that may read the answer.
+Each of these functions notes the project in the request's state, where the layers around it find it: for the log, for
+the limits and for the origins that may read the answer.
 """
 
 from collections.abc import Awaitable, Callable
@@ -53,7 +53,7 @@ class Credential(Enum):
 
 
 async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:
-    """Whoever asks about the service itself."""
+    """The caller of an endpoint of the service itself, without a credential."""
     return SERVICE_CALLER
 
 
@@ -69,7 +69,7 @@ async def authenticate_any_key(request: Request, services: Services) -> SecretKe
     """The holder of the one `x-api-key`, of either kind. Raises InvalidApiKey."""
     key, project = await _read_key(request, services)
     request.scope["state"]["project"] = project
-    # What a key begins with is part of what is hashed, so nobody can change it.
+    # The beginning of a key is part of the hashed text, so it cannot be changed.
     if key.startswith(PUBLISHABLE_PREFIX):
         return PublishableKeyCaller(project, find_client_address(request, services.trusted_proxies))
     return SecretKeyCaller(project)
@@ -86,7 +86,7 @@ async def _read_key(request: Request, services: Services) -> tuple[str, Project]
 
 
 def _bears_key(request: Request) -> bool:
-    """Whether an API key is sent as a bearer token."""
+    """True if an API key is sent as a bearer token."""
     sent = headers_of(request, b"authorization")
     return len(sent) == 1 and sent[0].partition(" ")[2].startswith((SECRET_PREFIX, PUBLISHABLE_PREFIX))
 
@@ -110,7 +110,7 @@ async def authenticate_by_rule(request: Request, services: Services) -> ProjectC
 
 
 async def authenticate_key_or_user(request: Request, services: Services) -> SecretKeyCaller | UserCaller:
-    """As `authenticate_by_rule`, of those who are somebody. Raises InvalidToken for a publishable key alone, too."""
+    """As `authenticate_by_rule`, for known callers only. Raises InvalidToken for a publishable key alone, too."""
     caller = await authenticate_by_rule(request, services)
     if not isinstance(caller, SecretKeyCaller | UserCaller):
         raise InvalidToken
@@ -153,7 +153,10 @@ async def authenticate_key_or_recent_user(
 
 
 async def authenticate_optional_user(request: Request, services: Services) -> UserCaller | ServiceCaller:
-    """The user of a token that is good, else nobody. Raises InvalidApiKey for another project's key beside the token."""
+    """The user of a valid token, else SERVICE_CALLER.
+
+    Raises InvalidApiKey for another project's key beside the token.
+    """
     try:
         return await authenticate_user(request, services)
     except InvalidToken:
@@ -188,13 +191,13 @@ def _project_id(request: Request) -> str | None:
 
 
 async def authenticate_in_project(request: Request, services: Services) -> AnonymousCaller:
-    """Somebody in the project that the path names. Raises ProjectNotFound."""
+    """An anonymous caller in the project that the path names. Raises ProjectNotFound."""
     project = request.scope["state"]["project"] = await services.projects.by_id(request.path_params["project_id"])
     return AnonymousCaller(project)
 
 
 async def authenticate_reader(request: Request, services: Services) -> AnonymousCaller:
-    """Somebody who knows the name of a file, in the project that has it. Raises FileNotFound."""
+    """An anonymous caller with the name of a file, in the project that has it. Raises FileNotFound."""
     project = request.scope["state"]["project"] = await services.files.find_project(request.path_params["file_name"])
     return AnonymousCaller(project)
 

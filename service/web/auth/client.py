@@ -1,4 +1,4 @@
-"""Where a sign-in comes from, as its session remembers it."""
+"""The origin of a sign-in, as its session remembers it."""
 
 from starlette.requests import Request
 
@@ -13,6 +13,6 @@ def read_client(request: Request, services: Services) -> Client:
 
 
 def _user_agent(request: Request) -> str:
-    """What is no visible ASCII or a space is left out: it is shown to the user later."""
+    """The client's description, without characters that are no visible ASCII: it is shown to the user later."""
     sent = request.headers.get("user-agent", "")[:MAX_USER_AGENT]
     return "".join(letter for letter in sent if " " <= letter <= "~")

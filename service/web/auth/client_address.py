@@ -1,4 +1,4 @@
-"""Whom a request comes from, by address. Only proxies that the operator named are believed."""
+"""The address of a request's client. Only proxies that the operator named are believed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ Network = IPv4Network | IPv6Network
 UNKNOWN = "unknown"
 # An honest chain is short; a longer one is not walked to its end.
 MAX_HOPS = 32
-# Whoever has one address of a /64 has all of them (RFC 6177 section 2), so they count as one client.
+# The owner of one address of a /64 has all of them (RFC 6177 section 2), so they count as one client.
 CLIENT_PREFIX = 64
 FORWARDED_FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]+)\s*(?=;|$)', re.IGNORECASE)
 
@@ -34,8 +34,8 @@ def client_address(
     """The client of a request as limits count it: an IPv4 address, or the /64 of an IPv6 one, or `unknown`.
 
     `peer` is the other end of the connection; the headers are given as their lines, in order. Only when `peer` is
-    trusted are they read, from the right, up to the first address that is not trusted: everything further left is what a
-    client may have written itself. Where `Forwarded` (RFC 7239) and `X-Forwarded-For` disagree, one of them was not
+    trusted are they read, from the right, up to the first address that is not trusted: everything further left is what
+    a client may have written itself. If `Forwarded` (RFC 7239) and `X-Forwarded-For` disagree, one of them was not
     written by the proxy, and the proxy's own address counts.
     """
     nearest = _parse(peer or "")
@@ -52,7 +52,7 @@ def client_address(
 
 
 def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:
-    """Whether the other end of a connection is one of the operator's proxies."""
+    """True if the other end of a connection is one of the operator's proxies."""
     address = _parse(peer or "") if trusted else None
     return address is not None and _is_trusted(address, trusted)
 

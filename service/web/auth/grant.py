@@ -1,4 +1,4 @@
-"""What whoever signs in is answered with."""
+"""The answer to a sign-in."""
 
 from typing import Annotated, Literal, NotRequired
 

@@ -1,4 +1,4 @@
-"""Whether a request comes from this machine, and from no page of another site."""
+"""Recognises requests from this machine that no page of another site sent."""
 
 from collections.abc import Sequence
 from ipaddress import ip_address
@@ -8,12 +8,14 @@ from starlette.requests import Request
 
 from service.web.auth.client_address import Network, find_client_address, is_trusted
 
-# What a proxy adds; one that nobody named is not believed, but neither is it overlooked.
+# Headers that a proxy adds; one by an unnamed proxy is not believed, but not overlooked either.
 OF_PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
 def is_from_here(request: Request, trusted_proxies: Sequence[Network]) -> bool:
-    """Whether the client is on this machine, and says that it asks this machine: a page may bring its own name here."""
+    """True if the client is on this machine, and names this machine as the host: a page may have its own name point
+    here.
+    """
     peer = request.scope.get("client")
     if any(name in request.headers for name in OF_PROXIES) and not is_trusted(peer and peer[0], trusted_proxies):
         return False

@@ -1,4 +1,4 @@
-"""How limits are told: the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-11."""
+"""Headers of limits: the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-11."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What a batch reads and answers: operations as JSON → steps, and what came of them."""
+"""Bodies and answers of a batch: operations as JSON → steps, and their results."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -118,7 +118,7 @@ class Batch:
 
     @property
     def users(self) -> int:
-        """How many are about users."""
+        """The number of operations on users."""
         return sum(step.collection == USERS for step in self.steps)
 
 
@@ -138,7 +138,7 @@ def read_batch(sent: dict[str, Any]) -> Steps[Batch]:
 
 
 def locate(invalid: Invalid, position: int) -> Invalid:
-    """What is wrong with one operation, where it stands in the batch."""
+    """The error of one operation, with its position in the batch."""
     found = [
         Violation(("body", "operations", position, *each.loc[1:]), each.msg, each.type) for each in invalid.violations
     ]

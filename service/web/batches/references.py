@@ -7,7 +7,7 @@ from service.bounds import MAX_DEPTH
 from service.errors import Invalid, Location, Violation
 
 KEY = "$id"
-# What stands around `data` in an operation.
+# The depth of `data` in an operation.
 DEPTH = MAX_DEPTH + 4
 
 
@@ -34,7 +34,7 @@ class _Resolution:
         self.violations: list[Violation] = []
 
     def visit(self, value: Any, loc: Location) -> Any:
-        """`value` with ids in the place of references. What is too deep is refused by whoever reads it."""
+        """`value` with ids in the place of references. The reader of `data` refuses a value nested too deeply."""
         if len(loc) > DEPTH:
             return value
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What the endpoints of collections read and answer: specification section 2.2."""
+"""Bodies and answers of the endpoints of collections: specification section 2.2."""
 
 from typing import Annotated, Any, Literal, Required
 

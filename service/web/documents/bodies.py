@@ -1,4 +1,4 @@
-"""What the endpoints of documents read and answer: specification section 2.3."""
+"""Bodies and answers of the endpoints of documents: specification section 2.3."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class DocumentChange(BaseModel):
 
     @property
     def operators(self) -> dict[str, Any]:
-        """Those that change something."""
+        """The operators that change a field."""
         return {name: sent for name in ORDER if (sent := getattr(self, name))}
 
 
@@ -112,7 +112,7 @@ def read_change(sent: dict[str, Any]) -> SentChange:
 
 
 def read_fields(form: DocumentChange) -> SetFields:
-    """What a form changes. Raises Invalid, also where that is nothing."""
+    """The changes of a form. Raises Invalid, also without any change."""
     if not form.operators and "data" not in form.model_fields_set:
         raise Invalid.one(("body", "data"), "Field required", type_="missing")
     operations, violations = read_operations(form.operators, form.data)

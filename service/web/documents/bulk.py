@@ -70,7 +70,7 @@ def _read_options(request: Request) -> dict[str, str]:
         if name not in {"dry_run", "cursor"}
     ]
     if options.get("cursor") == BEGINNING:
-        # Who goes on says no more how many documents there are.
+        # A later call does not repeat the number of documents.
         msg = "The first call has no cursor; those after it have the next of the one before"
         violations.append(Violation(("query", "cursor"), msg, "value_error"))
     if options.get("dry_run", "false") not in {"true", "false"}:

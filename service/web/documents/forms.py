@@ -20,9 +20,9 @@ from service.web.http.idempotency import find_key, refuse_form
 async def read_document_form(
     request: Request, caller: ProjectCaller, services: Services, owner: str
 ) -> AsyncIterator[Submission[None]]:
-    """What a form submits for the document `owner`; its files are removed again unless a document came to name them.
+    """The contents of a form for the document `owner`; its files are removed again unless a document came to name them.
 
-    Raises as `read_submission`, CollectionNotFound, and Invalid for a key that asks to answer it once.
+    Raises as `read_submission`, CollectionNotFound, and Invalid for an idempotency key.
     """
     if find_key(request) is not None:
         refuse_form(request)

@@ -25,7 +25,7 @@ from service.web.http.render import json_response, leaving_the_rest, write_json
 
 # A batch of an import has so long.
 IMPORT_ANSWER_SECONDS = 60.0
-# What MongoDB may take to find the first documents of an export.
+# Seconds MongoDB may take to find the first documents of an export.
 EXPORT_ANSWER_SECONDS = 30.0
 MEDIA_TYPES = {FileFormat.NDJSON: "application/x-ndjson", FileFormat.CSV: "text/csv; charset=utf-8; header=present"}
 FORMATS = {
@@ -34,7 +34,7 @@ FORMATS = {
     "application/jsonl": FileFormat.NDJSON,
     "text/csv": FileFormat.CSV,
 }
-# Whose bytes say nothing of themselves: `format` does.
+# The media type of bytes of any format; `format` names it.
 ANY_BYTES = "application/octet-stream"
 MODES = ("create", "upsert")
 DELIMITERS = {",": ",", ";": ";", "\t": "\t", "tab": "\t"}

@@ -1,1 +1,1 @@
-"""What happened to a project's users, for its servers and for each user."""
+"""The events of a project's users, for its servers and for each user."""

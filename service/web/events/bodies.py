@@ -1,4 +1,4 @@
-"""What is read of a query string for events, and what is answered."""
+"""Reads the query string of events, and makes the answer."""
 
 import re
 from collections.abc import Callable

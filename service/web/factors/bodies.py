@@ -1,4 +1,4 @@
-"""What the endpoints of second factors read and answer."""
+"""Bodies and answers of the endpoints of second factors."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired, cast

@@ -1,7 +1,7 @@
-"""What the endpoints of passkeys read and answer: the JSON forms of WebAuthn (level 3, sections 5.1.8 and 5.1.9).
+"""Bodies and answers of the endpoints of passkeys: the JSON forms of WebAuthn (level 3, sections 5.1.8 and 5.1.9).
 
-Browsers send more than is read here, and will send more yet, so what is not known is left out. What is read is bounded before
-any of it is decoded.
+Browsers send more than is read here, and will send more yet, so unknown members are ignored. The values that are read
+are bounded before any of them is decoded.
 """
 
 from typing import Annotated, Any, Literal, cast

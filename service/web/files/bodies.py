@@ -1,4 +1,4 @@
-"""What the endpoint that signs URLs of files reads and answers."""
+"""Body and answer of the endpoint that signs URLs of files."""
 
 from typing import Annotated, Any
 

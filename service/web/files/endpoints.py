@@ -20,10 +20,10 @@ from service.web.http.disposition import content_disposition
 from service.web.http.json_body import read_object, validated
 from service.web.http.render import json_response
 
-# Names are never reused, so nobody needs to ask again.
+# Names are never reused, so caches need not ask again.
 IMMUTABLE = "public, max-age=31536000, immutable"
 VARIANTS_CACHED = "public, max-age=3600"
-# Whatever a file holds, opened as a page it runs no script, loads nothing, and has no origin. An image's own styles stay.
+# A file opened as a page runs no script, loads nothing, and has no origin. An image's own styles stay.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
@@ -87,9 +87,9 @@ def _etag(file: StoredFile) -> str:
 
 
 def file_headers(file: StoredFile, seconds: int | None) -> dict[str, str]:
-    """What every answer about a file carries, with or without its bytes.
+    """The headers of every answer about a file, with or without its bytes.
 
-    `seconds` are left to the URL of a protected one; it is None for a file that anybody may read.
+    `seconds` are left to the URL of a protected one; it is None for a public file.
     """
     shown_inline = FILE_TYPES[extension(file.name)].shown_inline
     return {
@@ -105,7 +105,7 @@ def file_headers(file: StoredFile, seconds: int | None) -> dict[str, str]:
 
 
 def _caching(file: StoredFile) -> str:
-    """What a variant is, its declaration says, which may be changed."""
+    """A variant follows its declaration, which may be changed."""
     return VARIANTS_CACHED if is_variant(file) else IMMUTABLE
 
 

@@ -1,4 +1,4 @@
-"""What the endpoints of flows read and answer."""
+"""Bodies and answers of the endpoints of flows."""
 
 from typing import Annotated, Literal
 

@@ -52,7 +52,7 @@ FORM = {
         "without_password": {"type": "string"},
     },
 }
-# What an app exchanges at /auth-collections/token.
+# The parameter with the code that an app exchanges at /auth-collections/token.
 CODE_PARAMETER = "svc-code"
 # The button of a person who has not made the account.
 WITHOUT_PASSWORD = "without_password"  # noqa: S105 - the name of a field
@@ -147,7 +147,7 @@ async def _first_form(services: Services, link: Link, token: str) -> Form:
 
 
 def _read_factor(text: str) -> Proof | None:
-    """What somebody typed into the page's one field for it: six digits are an app's."""
+    """The proof in the page's one field for it: six digits are a code of an app."""
     if not text:
         return None
     return TotpCode(text) if text.replace(" ", "").isdigit() else RecoveryCode(text)
@@ -186,7 +186,7 @@ def _parameters(request: Request) -> dict[str, str]:
 
 
 def _is_own_form(request: Request, base_url: str) -> bool:
-    """Whether a browser says that our own page sent this (the Fetch standard's Origin; W3C Fetch Metadata)."""
+    """True if the browser's headers show that our own page sent this (the Fetch standard's Origin; W3C Fetch Metadata)."""
     site, origins = request.headers.get("sec-fetch-site"), request.headers.getlist("origin")
     own = urlsplit(base_url)
     if origins == [f"{own.scheme}://{own.netloc}"]:

@@ -1,4 +1,4 @@
-"""What a conditional or a range request is answered with (RFC 9110 sections 13 and 14)."""
+"""The answer to a conditional or a range request (RFC 9110 sections 13 and 14)."""
 
 import re
 from collections.abc import Mapping
@@ -48,7 +48,8 @@ ConditionalResult = Whole | ByteRange | NotModified | NotSatisfiable
 
 
 def answer(headers: Mapping[str, str], *, etag: str, length: int) -> ConditionalResult:
-    """What GET or HEAD of `length` bytes with the strong entity tag `etag` gives, in the order of RFC 9110 section 13.2.2.
+    """The answer to GET or HEAD of `length` bytes with the strong entity tag `etag`, in the order of RFC 9110 section
+    13.2.2.
 
     `headers` has lower-case names; a header that came twice is joined by commas, which makes many ranges of two.
     """
@@ -60,7 +61,7 @@ def answer(headers: Mapping[str, str], *, etag: str, length: int) -> Conditional
 
 
 def matches(field: str, etag: str) -> bool:
-    """Whether an If-None-Match field names `etag`, by the weak comparison (RFC 9110 section 8.8.3.2)."""
+    """True if an If-None-Match field names `etag`, by the weak comparison (RFC 9110 section 8.8.3.2)."""
     return field.strip() == "*" or any(found.group(1) == etag for found in ENTITY_TAG.finditer(field))
 
 
@@ -94,7 +95,8 @@ def find_known(headers: Headers, version: int) -> Unchanged | None:
 
 
 def requested(field: str, length: int) -> Whole | ByteRange | NotSatisfiable:
-    """What a Range field asks of `length` bytes (RFC 9110 section 14.1.2): `bytes=0-499` → ByteRange(0, 500).
+    """The part of `length` bytes that a Range field asks for (RFC 9110 section 14.1.2): `bytes=0-499` → ByteRange(0,
+    500).
 
     Many ranges, another unit and bad syntax are ignored, as section 14.2 allows: a client gets the whole.
     """

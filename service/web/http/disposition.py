@@ -1,4 +1,4 @@
-"""Content-Disposition (RFC 6266): how a browser is told to show or save a file, and under which name. Pure."""
+"""Content-Disposition (RFC 6266): tells a browser to show or save a file, and under which name. Pure."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ def content_disposition(file_name: str, *, inline: bool) -> str:
 
 
 def plain_name(file_name: str) -> str:
-    """The name without folders and without characters nobody can see, its end kept where it is too long."""
+    """The name without folders and invisible characters; of a name that is too long, its end."""
     name = re.split(r"[/\\]", file_name)[-1]
     visible = "".join(c for c in name if unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Zl", "Zp"})
     return visible.strip(" ")[-MAX_NAME:] or "file"

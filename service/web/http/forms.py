@@ -26,10 +26,10 @@ async def read_submission(
     check: CheckFields[Checked],
     fields: FileFields = USER_FIELDS,
 ) -> AsyncIterator[Submission[Checked]]:
-    """What the request submits for the record `owner`. Files are removed again unless a record came to name them.
+    """The contents of a request for the record `owner`. Files are removed again unless a record came to name them.
 
-    `check` sees the fields once, before any byte behind them is read. Raises what it raises, UnsupportedMedia, TooLarge,
-    Invalid.
+    `check` sees the fields once, before any byte behind them is read. Raises the errors of `check`, UnsupportedMedia,
+    TooLarge, Invalid.
     """
     if not is_form(request):
         sent = await read_object(request)

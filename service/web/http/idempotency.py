@@ -27,7 +27,7 @@ PLAIN = re.compile(r"[!#-~]+")
 ESCAPED = re.compile(r"\\(.)")
 # A kept body is sealed, in base64: four characters for three bytes, the nonce and the tag included.
 MAX_WHOLE_BYTES = MAX_KEPT_ANSWER_BYTES // 4 * 3 - 64
-# Headers of an answer that come anew with each.
+# Headers that each answer makes for itself.
 OF_EACH = frozenset({"content-length", "content-type"})
 
 Outcome = TypeVar("Outcome")

@@ -113,7 +113,8 @@ async def _read(receive: Receive, headers: Headers, limit: int) -> bytes:
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            # Nobody reads this; it is no fault of the service, which is what any other error would be taken for.
+            # The client is gone and reads no answer. This error is no fault of the service; any other would count as
+            # one.
             raise Invalid.one(("body",), "The body ends before its length", type_="json_invalid")
         body += message.get("body", b"")
         more = message.get("more_body", False)

@@ -65,7 +65,7 @@ async def read_list_body(request: Request) -> ListQuery:
 
 @contextmanager
 def located_in_body() -> Iterator[None]:
-    """What is refused as a parameter of a query string stands in the body."""
+    """Puts the faults of query parameters into the body, where the values are."""
     try:
         yield
     except Invalid as invalid:

@@ -61,7 +61,7 @@ async def _from_boundary(stream: AsyncIterator[bytes], boundary: bytes) -> Async
 
 
 async def _events(stream: AsyncIterator[bytes], parser: PushMultipartParser) -> AsyncIterator[Event]:
-    """What the parser finds, up to the last boundary: it would itself read on until the body ends."""
+    """The events of the parser, up to the last boundary: it would itself read on until the body ends."""
     try:
         async for chunk in stream:
             # An empty chunk would tell the parser that the body ends.

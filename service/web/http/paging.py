@@ -12,7 +12,7 @@ NAMES = ("limit", "offset")
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """How many, after how many."""
+    """The number of records of a page, and the number before it."""
 
     limit: int
     offset: int

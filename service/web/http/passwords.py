@@ -10,7 +10,7 @@ from service.domain.projects.settings import ProjectSettings
 MIN_PASSWORD = ProjectSettings.model_fields["password_min_length"].default
 
 Password = Annotated[str, Field(json_schema_extra={"format": "password"})]
-# How long it must be is a setting of the project, which judges it.
+# The project judges the length, by its setting.
 NewPassword = Annotated[
     str,
     Field(

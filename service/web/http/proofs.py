@@ -23,7 +23,7 @@ OneRecoveryCode = Annotated[
 
 
 def read_proof(totp: str | None, recovery_code: str | None) -> Proof:
-    """Of a form of which exactly one is there."""
+    """The proof of a form that has exactly one of the two."""
     return RecoveryCode(recovery_code) if recovery_code is not None else TotpCode(totp or "")
 
 

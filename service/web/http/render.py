@@ -122,7 +122,7 @@ def _allow(request: Request) -> dict[str, str]:
 
 
 def _cause(error: Unavailable) -> str:
-    """What the log says of it: in words, or the name of the driver's error, of which the text may hold an address."""
+    """The cause for the log: a sentence, or the class of the driver's error, whose text may hold an address."""
     return error.cause or type(error.__cause__).__name__
 
 

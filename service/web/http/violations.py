@@ -1,4 +1,4 @@
-"""How broken rules are listed: the first hundred of them, in an answer of bounded size, whatever the client sent."""
+"""Lists broken rules: the first hundred, in an answer of bounded size for any request."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from service.errors import Invalid, Violation
 
 # The longest sentence of ours; a longer one repeats what the client wrote.
 MAX_SENTENCE = 500
-# What stands around the list: the code, and how many are omitted.
+# Bytes around the list: the code, and the number of omitted ones.
 ENVELOPE_BYTES = 256
 
 

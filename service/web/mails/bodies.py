@@ -1,4 +1,4 @@
-"""What the endpoints of mails answer."""
+"""Answers of the endpoints of mails."""
 
 from typing import Literal
 

@@ -11,7 +11,7 @@ from service.web.openapi.declaration import Operation
 
 
 class Query(Enum):
-    """What becomes of a query string: it is refused, the handler reads it, or nobody looks at it."""
+    """The use of a query string: it is refused, the handler reads it, or it is ignored."""
 
     REFUSED = "refused"
     READ = "read"
@@ -19,7 +19,7 @@ class Query(Enum):
 
 
 class KeyUse(Enum):
-    """What becomes of an `Idempotency-Key`: the write happens once for it, the write is refused, or nobody looks at it."""
+    """The use of an `Idempotency-Key`: the write happens once for it, the write is refused, or the key is ignored."""
 
     TAKEN = "taken"
     REFUSED = "refused"

@@ -1,4 +1,4 @@
-"""What requests may demand of a record's version, and the header that says it."""
+"""Conditions of requests on a record's version, and the header with the version."""
 
 from service.web.openapi.declaration import Parameter, SuccessResponse
 

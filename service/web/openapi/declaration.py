@@ -1,4 +1,4 @@
-"""What the document says of an endpoint: its parameters, body, answers and errors. Knows no endpoint."""
+"""The document's description of an endpoint: its parameters, body, answers and errors. Knows no endpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -143,7 +143,7 @@ def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
 
 
 def _parameters(operation: Operation, *, takes_key: bool) -> tuple[Parameter, ...]:
-    """Those that are declared; openapi-python-client makes code that does not run of two bodies without any."""
+    """The declared parameters; openapi-python-client makes broken code for two bodies without any."""
     declared = (*operation.parameters, REQUEST_ID) if len(operation.body) > 1 else operation.parameters
     return (*declared, IDEMPOTENCY_KEY) if takes_key else declared
 
@@ -168,7 +168,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _path_item(route: ApiRoute) -> dict[str, Any]:
-    """What all methods of a URL share: its parameters."""
+    """The parameters of a URL, which all its methods share."""
     names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     described = PATH_PARAMETERS | dict(route.operation.path_parameters)
     found = [{"name": name, "in": "path", "required": True, **described[name]} for name in names]

@@ -110,7 +110,7 @@ MEANINGS = {
 
 
 def failures_of(route: ApiRoute) -> tuple[Failure, ...]:
-    """What the description names, and what every row with such a credential, limit, query or body may answer."""
+    """The failures of the description, and those of every row with such a credential, limit, query or body."""
     common = (
         *OF_CREDENTIAL[route.credential],
         *((NEWER,) if Unavailable in OF_CREDENTIAL[route.credential] else ()),

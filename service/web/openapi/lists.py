@@ -1,4 +1,4 @@
-"""What every list says beside its records, and what `distinct` answers."""
+"""Members of every list beside its records, and the answer of `distinct`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired

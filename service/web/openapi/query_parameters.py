@@ -31,7 +31,7 @@ TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_CONTAINS, "pa
 LIST: Schema = {"type": "string", "pattern": r'^[^\x00-\x1f\x7f", ]+(,[^\x00-\x1f\x7f", ]+)*$'}
 BOOLEAN: Schema = {"type": "string", "enum": ["true", "false"]}
 
-# What each operator of query/operators.OPERATORS means, and the texts it takes.
+# The meaning of each operator of query/operators.OPERATORS, and the texts it takes.
 OPERATORS: dict[str, tuple[str, Schema]] = {
     "eq": ("equal", SCALAR),
     "ne": ("not equal, or without the field", SCALAR),

@@ -1,1 +1,1 @@
-"""What operators ask over HTTP."""
+"""Endpoints for operators."""

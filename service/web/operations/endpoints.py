@@ -1,4 +1,4 @@
-"""What operators ask: is the process alive, can it serve, how does it fare."""
+"""Endpoints for operators: liveness, readiness, metrics, and the page at the root."""
 
 import asyncio
 

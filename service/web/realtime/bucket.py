@@ -1,4 +1,4 @@
-"""How many messages a socket may send: some at once, and then so many a second."""
+"""Bounds the messages of a socket: some at once, and then so many a second."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Bucket:
         self._spent_at = clock()
 
     def take(self) -> bool:
-        """Whether there was one."""
+        """Takes one message; False if none is left."""
         now = self._clock()
         self._left = min(self._size, self._left + (now - self._spent_at) * self._rate)
         self._spent_at = now

@@ -1,4 +1,4 @@
-"""What is said to who asks for the socket without opening one."""
+"""The answer to a request for the socket that opens none."""
 
 from starlette.requests import Request
 from starlette.responses import Response

@@ -1,7 +1,7 @@
-"""Lists that are followed over plain HTTP: the frames of a socket as server-sent events (HTML section 9.2).
+"""Live lists over plain HTTP: the frames of a socket as server-sent events (HTML section 9.2).
 
-An event has the frame's type for its name, the frame for its data, and the cursor for its id, so that a client that comes
-back with `Last-Event-ID` is told what it missed.
+An event has the frame's type for its name, the frame for its data, and the cursor for its id, so that a client that
+comes back with `Last-Event-ID` gets the events it missed.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from service.web.realtime.sockets import EVENTS_EXTENSION, OpenSockets
 # The id of the one subscription of a stream.
 LIST = "list"
 HEADERS = {"content-type": "text/event-stream", "x-accel-buffering": "no"}
-# What a list takes and nobody can follow.
+# Parameters of a list that a live list does not take.
 NOT_LIVE = ("populate", "offset", "cursor", "count", "fields")
 RETRY_MS = 20_000
 
@@ -51,7 +51,7 @@ async def follow_users(request: Request, caller: ProjectCaller, services: Servic
 
 
 async def _follow(request: Request, caller: ProjectCaller, services: Services, name: str) -> Response:
-    """What refuses the stream before the first frame is an answer, as of the list."""
+    """A refusal before the first frame is an HTTP answer, as of the list."""
     sockets: OpenSockets = request.app.sockets
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
@@ -89,7 +89,7 @@ def _connect(request: Request, sink: "EventSink", caller: ProjectCaller) -> Conn
 
 
 def make_parse(query_string: bytes) -> Callable[[], ListQuery]:
-    """What reads the query of a list that is followed. That raises Invalid, NotLive."""
+    """Returns a function that reads the query of a live list. It raises Invalid, NotLive."""
 
     def parse() -> ListQuery:
         query = parse_query(query_string)
@@ -116,7 +116,7 @@ class EventSink:
 
     def __init__(self, caller: ProjectCaller) -> None:
         self.written = 0
-        # What refused the stream before its first frame.
+        # The error that refused the stream before its first frame.
         self.refusal: ServiceError | None = None
         self._caller = caller
         self._events: deque[bytes] = deque()
@@ -149,7 +149,7 @@ class EventSink:
         self._has_more.set()
 
     def refuse(self, error: ServiceError) -> dict[str, Any]:
-        """How the end of the subscription is told, where that is not an answer in itself."""
+        """The last event of the subscription, unless the refusal is the HTTP answer itself."""
         error = ListNotLive(error.detail) if isinstance(error, NotLive) else error
         if not self.written:
             self.refusal = error
@@ -184,7 +184,7 @@ class EventSink:
         await self._has_more.wait()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """What was written, as far as it has come; the next is asked for when this was sent."""
+        """The written events, as far as they have come; the next piece is asked for when this one was sent."""
         while self._events or not self._is_over:
             await self._has_more.wait()
             self._has_more.clear()

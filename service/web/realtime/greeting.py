@@ -1,4 +1,4 @@
-"""Who a socket is of: its hello becomes a caller, and is refused as a request with that credential would be."""
+"""The caller of a socket: its hello becomes a caller, and is refused as a request with that credential would be."""
 
 import base64
 import json

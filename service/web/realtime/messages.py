@@ -1,4 +1,4 @@
-"""What a client sends over a socket, read as strictly as the body of a request, and what refuses it as it is told."""
+"""The messages of a client, read as strictly as the body of a request, and the form of refusals over a socket."""
 
 import json
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from service.web.http.list_body import SortName, Where
 from service.web.http.violations import list_violations
 
 MAX_ID = 64
-# What a list takes and nobody can follow.
+# Parameters of a list that a subscription does not take.
 NOT_LIVE = ("populate", "offset")
 # The type of the one violation of a page that is too large.
 TOO_LARGE = "page_too_large"
 
 
 class Subscribe(BaseModel):
-    """What a subscription is to find, and in which order its snapshot is."""
+    """A subscription: the records to find, and the order of its snapshot."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -41,7 +41,7 @@ class Subscribe(BaseModel):
 
 
 class Hello(TypedDict, total=False):
-    """Who is there: a user's token, or a key; and perhaps the project that it is thought to be of."""
+    """The first message: a user's token, or a key; and optionally the id of the expected project."""
 
     token: str
     key: str
@@ -72,7 +72,7 @@ def count_where_bytes(message: dict[str, Any]) -> int:
 
 
 def make_parse(message: dict[str, Any]) -> Callable[[], ListQuery]:
-    """What reads the query of a subscription. That raises Invalid, NotLive.
+    """Returns a function that reads the query of a subscription. It raises Invalid, NotLive.
 
     It lives as long as the subscription, so it keeps no cursor, which may be as long as a message.
     """
@@ -95,7 +95,7 @@ def make_parse(message: dict[str, Any]) -> Callable[[], ListQuery]:
 
 
 def render_refusal(error: ServiceError) -> dict[str, object]:
-    """The code and the detail that HTTP would answer. What stands in a query string there stands in the message here."""
+    """The code and the detail that HTTP would answer. Places in a query string become places in the message."""
     if not isinstance(error, Invalid):
         return error.body()
     if [each.type for each in error.violations] == [TOO_LARGE]:

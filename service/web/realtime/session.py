@@ -43,7 +43,7 @@ Message = dict[str, Any]
 
 
 class Session:
-    """The socket of `scope`. `run` returns when it has ended, and has told nobody but the client."""
+    """The socket of `scope`. `run` returns when it has ended. It raises nothing: errors go to the client."""
 
     def __init__(self, scope: Scope, receive: Receive, sink: Sink, services: Services) -> None:
         self._scope = scope
@@ -166,7 +166,7 @@ class Session:
         )
 
     async def _is_counted(self, connection: Connection, id_: str) -> bool:
-        """Whether the day has room for it, which is told where it has none."""
+        """True if the day's limit has room for it; otherwise a frame reports the limit."""
         try:
             await count(connection.caller, self._services)
         except Refused as refused:

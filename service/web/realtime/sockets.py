@@ -1,4 +1,4 @@
-"""From a handshake to a session. What is no WebSocket is left to the application."""
+"""From a handshake to a session. Requests that are no WebSocket are left to the application."""
 
 import time
 from collections.abc import Iterator
@@ -16,15 +16,16 @@ from service.web.asgi.deadlines import STOPPING
 from service.web.realtime.session import Session
 
 PATH = "/realtime"
-# Where the server leaves the socket for the application, which writes to it without a queue.
+# The scope extension by which the server passes the socket to the application, which writes to it without a queue.
 EXTENSION = "auth_collections.sink"
-# Where the server leaves what begins a stream of events: it takes what the server calls when it stops, and returns an outlet.
+# The scope extension by which the server passes the start of an event stream: it takes the callback of a stop, and
+# returns an outlet.
 EVENTS_EXTENSION = "auth_collections.events"
 NO_QUERY = "Credentials and all else go into the first message, never into the URL"
 
 
 class Socket(Sink, Protocol):
-    """What the server gives: a sink that is first accepted or refused."""
+    """The server's side of a socket: a sink that is first accepted or refused."""
 
     def accept(self) -> None: ...
 
@@ -32,7 +33,7 @@ class Socket(Sink, Protocol):
 
 
 class OpenSockets:
-    """How many sockets a worker has, streams of events among them."""
+    """Counts the sockets of a worker, streams of events among them."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -83,7 +84,7 @@ class SocketDispatch:
         return Busy() if self._sockets.is_full or not self._take_handshake() else None
 
     def _take_handshake(self) -> bool:
-        """Whether fewer were begun in this second than may be."""
+        """Counts a handshake; False if this second has had as many as allowed."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._handshakes = second, 0

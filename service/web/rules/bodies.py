@@ -1,4 +1,4 @@
-"""What the endpoints of access rules read and answer."""
+"""Bodies and answers of the endpoints of access rules."""
 
 from typing import Annotated, Any, Literal, NotRequired
 

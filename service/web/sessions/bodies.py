@@ -1,4 +1,4 @@
-"""What the endpoints of sessions read and answer."""
+"""Bodies and answers of the endpoints of sessions."""
 
 from typing import Annotated
 

@@ -79,7 +79,7 @@ async def logout(request: RequestWith[LogoutForm], caller: UserCaller | ServiceC
 
 
 async def _end_refreshed(request: Request, services: Services, text: str) -> None:
-    """What is no token any more has nothing to end (RFC 7009 section 2.2)."""
+    """Ends the token's session. An invalid token has none to end (RFC 7009 section 2.2)."""
     try:
         token = services.refresh_tokens.read(text)
         project = await services.refreshing.find_project(token)

@@ -1,4 +1,4 @@
-"""What the endpoints of sign-in through a provider read and answer, beside redirects."""
+"""Bodies and answers of the endpoints of sign-in through a provider, beside redirects."""
 
 import re
 from typing import Annotated

@@ -42,7 +42,7 @@ from service.web.sign_in.bodies import (
     AuthorizationUrl,
 )
 
-# What the provider may take, ten seconds, comes on top of what is ours.
+# The provider's ten seconds come on top of our own deadline.
 PROVIDER_ANSWER_SECONDS = 25.0
 PARAMETERS = {
     "project_id": MAX_PROJECT_ID,
@@ -58,7 +58,7 @@ TOKEN_PARAMETER = "svc-super-token"  # noqa: S105 - the name of a parameter
 CODE_PARAMETER = "svc-code"
 ERROR_PARAMETER = "svc-error"
 STATE_PARAMETER = "state"
-# What a configured URL may contain as it is; everything else is percent-encoded, for a header holds ASCII only.
+# Characters that a configured URL keeps; all others are percent-encoded, for a header holds ASCII only.
 URL_CHARACTERS = ":/%#?=@[]!$&'()*+,;~"
 
 ENDINGS: tuple[type[SignInFailed], ...] = (SignInFailed, *SignInFailed.__subclasses__())
@@ -178,7 +178,10 @@ def _fault(name: str, value: str, lengths: Mapping[str, int]) -> Violation | Non
 
 
 def read_browser(request: Request) -> str | None:
-    """What the sign-in's cookie holds. It alone is looked for: to parse whatever else a client sends takes its time."""
+    """The value of the sign-in's cookie.
+
+    Only this cookie is looked for: parsing all that a client sends would take time.
+    """
     found = [value for header in request.headers.getlist("cookie") for value in COOKIE_IN_HEADER.findall(header)]
     return found[-1] if found else None
 
@@ -193,7 +196,7 @@ def begun_response(begun: AuthorizationStart) -> Json[AuthorizationUrl]:
 
 
 def _callback(request: Request) -> Callback:
-    # RFC 6749 section 4.1.2.1: an answer with `error` has no code, whatever else somebody wrote into it.
+    # RFC 6749 section 4.1.2.1: an answer with `error` has no code; a `code` beside it was added by another party.
     code = None if "error" in request.query_params else _only(request, "code")
     provider = name_provider(request.path_params.get("provider"))
     return Callback(_only(request, "state"), code, _only(request, "iss"), read_browser(request), provider)

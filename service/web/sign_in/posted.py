@@ -26,7 +26,7 @@ from service.web.openapi.endpoint import endpoint
 from service.web.sign_in.bodies import MAX_NAME
 from service.web.sign_in.endpoints import PROVIDER_ANSWER_SECONDS, name_provider, read_browser, redirect_response
 
-# What our own page posts again, and by what it is known to have been that.
+# Fields that our own page posts again, and the name of the field that marks such a post.
 FIELDS = ("state", "code", "iss", "error", "user")
 AGAIN = "again"
 SCRIPT = "document.forms[0].submit()"
