@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.plain_words import CHECKED, find_faults, main
+from service.web.openapi.document import build_document
+from service.web.routes import ROUTES
+from tests.plain_words import CHECKED, PUBLISHED, find_faults, main
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,6 +68,11 @@ def test_the_check_exits_with_1_and_names_place_sentence_and_hint(
     (tmp_path / "bad.py").write_text('\n"""Of one line."""\n')
     assert main([str(tmp_path)]) == 1
     assert f"{tmp_path}/bad.py:2: Of one line. (begin with the noun: " in capsys.readouterr().err
+
+
+def test_each_exception_is_a_sentence_of_the_openapi_document() -> None:
+    text = " ".join(str(build_document(ROUTES)).replace("\\n", " ").replace("\\'", "'").split())
+    assert [sentence for sentence in PUBLISHED if sentence.rstrip(".") not in text] == []
 
 
 def test_the_finished_packages_keep_the_rules() -> None:
