@@ -36,7 +36,7 @@ from service.services import Services
 from service.settings import Settings
 from service.storage import client
 from service.web.asgi.deadlines import Deadlines
-from tests.pool import Pool, noting_memories, skipping_indexes
+from tests.pool import Pool, skipping_indexes
 
 pytest_plugins = ["tests.rings"]
 BASE_URL = "http://service.test"
@@ -213,15 +213,7 @@ def settings(mongodb_uri: str, database_prefix: str) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def memories() -> list[Any]:
-    """Every part of `running_app` that remembers projects."""
-    return []
-
-
-@pytest.fixture(scope="session")
-async def running_app(
-    settings: Settings, memories: list[Any], pytestconfig: pytest.Config
-) -> AsyncIterator[Application]:
+async def running_app(settings: Settings, pytestconfig: pytest.Config) -> AsyncIterator[Application]:
     """The application with its lifespan run, on the event loop of all tests."""
     with pytest.MonkeyPatch.context() as patch:
         if pytestconfig.getoption("--production-deadlines"):
@@ -231,18 +223,15 @@ async def running_app(
                 patch.setattr(client, name, PATIENT_MS)
             app = create_app(settings, PATIENT)
     async with AsyncExitStack() as stack:
-        with noting_memories(memories):
-            await stack.enter_async_context(app.router.lifespan_context(app))
+        await stack.enter_async_context(app.router.lifespan_context(app))
         yield app
 
 
 @pytest.fixture(scope="session")
-def pool(
-    mongo: MongoClient[dict[str, Any]], database_prefix: str, memories: list[Any], running_app: Application
-) -> Iterator[Pool]:
-    """The projects of this worker; `running_app` has filled the memories."""
+def pool(mongo: MongoClient[dict[str, Any]], database_prefix: str, running_app: Application) -> Iterator[Pool]:
+    """The projects of this worker."""
     with skipping_indexes():
-        yield Pool(mongo, database_prefix, memories)
+        yield Pool(mongo, database_prefix, running_app.services)
 
 
 @pytest.fixture
@@ -314,7 +303,7 @@ MakeApi = Callable[..., Awaitable[Api]]
 async def emptied(pool: Pool) -> AsyncIterator[None]:
     """Afterwards no project is left, nor anything of one."""
     yield
-    pool.empty()
+    await pool.empty()
 
 
 @pytest.fixture

@@ -3,34 +3,22 @@
 A database goes to another test only where its catalog is that of a new project; its records are removed, whatever they are.
 """
 
+import asyncio
+import gc
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
 
 from service.domain.cache import Cache
-from service.domain.events.journal import Journal
-from service.domain.limits.limiter import Limits
-from service.domain.projects.migrator import Migrator
-from service.domain.sessions.sightings import Sightings
-from service.domain.shares import Shares
+from service.services import Services
 from service.storage.databases import ProjectDatabase
-from service.storage.query_watch import QueryWatch
 
-# The attributes that remember projects, by class. tests/test_pool.py finds a new one.
-REMEMBERED: dict[type[Any], tuple[str, ...]] = {
-    Cache: (),
-    Journal: ("_waiting",),
-    Limits: ("_leases",),
-    Migrator: ("_pending", "_done"),
-    QueryWatch: ("_used", "_plans"),
-    Shares: ("_paces",),
-    Sightings: ("_uses", "_sign_ins", "_noted"),
-}
 # Work under way after a test may still write into its databases: these are not the next to be used.
 RESTING = 4
 # The database of a pool's project that is being made.
@@ -42,21 +30,19 @@ MADE_ON_DEMAND = ("aggregations", "collections", "rules")
 PLAIN: tuple[dict[str, Any], list[dict[str, Any]]] = ({}, [{"v": 2, "key": {"_id": 1}, "name": "_id_"}])
 
 
-@contextmanager
-def noting_memories(made: list[Any]) -> Iterator[None]:
-    """Everything made meanwhile that remembers projects is added to `made`."""
+# They lead out of the services; work under way is not remembered.
+OUTSIDE = (type, ModuleType, FunctionType, asyncio.AbstractEventLoop, asyncio.Future)
 
-    def noting(plain: Any) -> Any:
-        def init(self: Any, *arguments: Any, **named: Any) -> None:
-            plain(self, *arguments, **named)
-            made.append(self)
 
-        return init
-
-    with pytest.MonkeyPatch.context() as patch:
-        for each in REMEMBERED:
-            patch.setattr(each, "__init__", noting(each.__init__))
-        yield
+def reachable(root: object, outside: tuple[type, ...] = ()) -> Iterator[object]:
+    """Every object that `root` leads to, but for what is reached only through instances of `outside`."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        if id(each := waiting.pop()) not in seen and not isinstance(each, OUTSIDE + outside):
+            seen.add(id(each))
+            yield each
+            waiting += gc.get_referents(each)
 
 
 @contextmanager
@@ -76,13 +62,14 @@ def skipping_indexes() -> Iterator[None]:
 class Pool:
     """The projects of one test worker. `free` are done with, and as new; `times` it was emptied so often.
 
-    `memories` are of the application that serves them.
+    `services` serve them, and remember them by their ids.
     """
 
-    def __init__(self, mongo: MongoClient[dict[str, Any]], prefix: str, memories: list[Any]) -> None:
+    def __init__(self, mongo: MongoClient[dict[str, Any]], prefix: str, services: Services) -> None:
         self._mongo = mongo
         self._prefix = prefix
-        self._memories = memories
+        self._services = services
+        self._caches = [each for each in reachable(services) if isinstance(each, Cache)]
         self.free: deque[str] = deque()
         self._taken: list[str] = []
         self._form: Form | None = None
@@ -113,9 +100,16 @@ class Pool:
         if self._form is None:
             self._form = self._forms().get(self._name(project_id))
 
-    def empty(self) -> None:
+    async def empty(self) -> None:
         """No project is left, nor anything of one, nor anything that is remembered of one."""
         self.times += 1
+        await self._services.limits.close()
+        self._remove_all()
+        # Its waiting events belong to projects that are gone, so they are dropped.
+        await self._services.journal.write()
+
+    def _remove_all(self) -> None:
+        """The event loop has no turn meanwhile, so nothing of them is read again."""
         system = self._mongo[f"{self._prefix}system"]
         is_deleting = {each["_id"] for each in system["projects"].find({"deleting": {"$exists": True}}, {"_id": 1})}
         forms = self._forms()
@@ -128,11 +122,8 @@ class Pool:
         for name in forms:
             self._mongo.drop_database(name)
         self._remove_records(system.name, system.list_collection_names())
-        for memory in self._memories:
-            if isinstance(memory, Cache):
-                memory.clear()
-            for name in REMEMBERED[type(memory)]:
-                getattr(memory, name).clear()
+        for cache in self._caches:
+            cache.clear()
 
     def _name(self, project_id: str) -> str:
         return f"{self._prefix}p_{project_id}"

@@ -4,7 +4,7 @@ touched.
 
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,11 +77,11 @@ async def fresh_victim(make_api: MakeApi) -> Victim:
 
 
 @pytest.fixture(scope="module")
-def unharmed(pool: Pool) -> Iterator[list[tuple[int, Victim]]]:
+async def unharmed(pool: Pool) -> AsyncIterator[list[tuple[int, Victim]]]:
     """The victim of attacks that left no trace, for the next of them, with the time of the pool at which it was made."""
     victims: list[tuple[int, Victim]] = []
     yield victims
-    pool.empty()
+    await pool.empty()
 
 
 @pytest.fixture

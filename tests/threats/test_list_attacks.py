@@ -13,7 +13,7 @@ from pymongo.errors import ExecutionTimeout
 
 from faults.waiting import until
 from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_POPULATED, MAX_RELATIONS, MAX_SLOW_LISTS
-from service.domain.lists import SLOW_SECONDS
+from service.domain.lists import LIST_SECONDS, SLOW_SECONDS
 from service.schema.values import now
 from service.services import Services
 from service.storage.ids import new_id
@@ -202,7 +202,9 @@ async def test_n22_a_project_whose_lists_are_slow_has_fewer_at_once(
 
 
 async def test_n22_all_of_a_list_shares_two_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time of a search is missing from that of the page."""
+    """The time of a search is missing from that of the page. Here all have 19 seconds, which no machine needs."""
+    assert LIST_SECONDS == 2
+    monkeypatch.setattr("service.domain.lists.LIST_SECONDS", 19.0)
     limits: list[int] = []
     original = AsyncDatabase.command
 
@@ -217,7 +219,7 @@ async def test_n22_all_of_a_list_shares_two_seconds(api: Api, monkeypatch: pytes
     assert (await api.users("a.name_ne=x&b.name_ne=x&limit=1")).status_code == 200
     assert len(limits) == 3
     assert all(later <= earlier - 100 for earlier, later in pairwise(limits))
-    assert limits[0] <= 2_000
+    assert limits[0] <= 19_000
 
 
 async def test_n40_a_list_past_its_time_always_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

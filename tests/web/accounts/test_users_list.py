@@ -18,7 +18,7 @@ async def characters(
     """The demo's users as they are stored, seeded once."""
     await seed_demo(running_app.services, files=(), collections={})
     stored = list(mongo[f"{database_prefix}p_demo"]["users"].find())
-    pool.empty()
+    await pool.empty()
     return stored
 
 

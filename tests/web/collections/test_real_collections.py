@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -38,10 +38,10 @@ async def total(api: Api, query: str, name: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def seeded(pool: Pool) -> Iterator[dict[int, tuple[str, Report]]]:
+async def seeded(pool: Pool) -> AsyncIterator[dict[int, tuple[str, Report]]]:
     """The results of seeding the demo, by the use of the pool in which it was done: its tests only read."""
     yield {}
-    pool.empty()
+    await pool.empty()
 
 
 @pytest.fixture

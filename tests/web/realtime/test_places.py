@@ -102,9 +102,9 @@ async def test_v6_reads_of_a_project_whose_lists_are_not_known_are_two_at_once(
     cursor = None
     if begins == "with a cursor":
         cursor = (await (await greeted(messages, open_socket)).subscribe("messages"))["cursor"]
-        lists_of(services)._shares._paces.clear()  # noqa: SLF001
         await create(messages, text="missed")
         await until(lambda: services.realtime.feed.position > int(str(cursor).partition(".")[0], 16))
+    monkeypatch.setattr(lists_of(services)._shares, "_paces", {})  # noqa: SLF001 - as at the start of a worker
     monkeypatch.setattr(FIND_AT, finding)
     monkeypatch.setattr("service.domain.realtime.feed.read_between", reading)
     sockets = [await greeted(messages, open_socket) for _ in range(6)]
