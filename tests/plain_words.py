@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 CHECKED = ("service", "faults", "bench", "tests")
-UNFINISHED = (*(f"service/domain/{each}/" for each in ("access", "batches", "documents")),)
+UNFINISHED = (*(f"service/domain/{each}" for each in ("access/control.py", "batches/", "documents/")),)
 """Beginnings of paths that are not checked yet."""
 
 PUBLISHED = {

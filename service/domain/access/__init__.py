@@ -1,1 +1,1 @@
-"""Who asks, and what they may."""
+"""Callers, and their permissions."""

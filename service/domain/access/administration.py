@@ -35,7 +35,7 @@ class SavedRules:
 
 
 class RulesAdministration:
-    """What the secret key may do with the rules of its project."""
+    """Operations of the secret key on the rules of its project."""
 
     def __init__(self, control: AccessControl, made: MadeFiles) -> None:
         self._control = control

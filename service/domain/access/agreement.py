@@ -1,9 +1,9 @@
-"""Rules and schemas agree: the rules name only what is declared, and their stored tests hold.
+"""Rules and schemas agree: the rules name only declared fields, and their stored tests hold.
 
-A change of either reads the other and writes in one transaction, and writes into what it read. Of two concurrent changes
-that contradict each other, the later one conflicts, is retried, and sees the earlier. A change of a schema writes into
-the record of the rules. New rules write into the records of the collections they read, for the first rules find no
-record of rules.
+A change of either reads the other and writes in one transaction, and writes into the records that it read. If two
+concurrent changes contradict each other, the later one conflicts, is retried, and sees the earlier. A change of a
+schema writes into the record of the rules. New rules write into the records of the collections they read, for the first
+rules find no record of rules.
 """
 
 import json
@@ -183,7 +183,7 @@ async def replace_rules(
 
 
 async def check_schema(database: ProjectDatabase, name: str, schema: Mapping[str, Any]) -> bool:
-    """Whether there are rules; they agree with `schema` as that of the collection `name`.
+    """True if there are rules; they agree with `schema` as that of the collection `name`.
 
     Raises RuleConflict, RuleTestsFailed.
     """

@@ -1,4 +1,4 @@
-"""Who makes a request, as its credential proves it. Knows nothing of how the credential was sent."""
+"""The caller of a request, as its credential proves it. Knows nothing of how the credential was sent."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from service.storage.users import User, UserFacts
 
 @dataclass(frozen=True, slots=True)
 class ServiceCaller:
-    """Somebody who asks about the service itself, not about a project: its health, its metrics, its documentation."""
+    """The caller of an endpoint of the service itself, not of a project: its health, its metrics, its documentation."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnonymousCaller:
-    """Somebody without a credential, in the project that the URL or the environment names."""
+    """A caller without a credential, in the project that the URL or the environment names."""
 
     project: Project
 
@@ -41,20 +41,20 @@ class UserCaller:
     aal: int = 1
 
     def is_in_force(self, user: User | UserFacts) -> bool:
-        """Whether the token is good for `user`, as read just now."""
+        """True if the token is good for `user`, as read just now."""
         return user.version == self.version and (not user.ended or self.sid not in user.ended)
 
 
 @dataclass(frozen=True, slots=True)
 class PublishableKeyCaller:
-    """A page or an app of the project at a client's `address`, with nobody signed in."""
+    """A page or an app of the project at a client's `address`, without a signed-in user."""
 
     project: Project
     address: str = ""
 
 
-# Those who send an API key.
+# Callers that send an API key.
 KeyCaller = PublishableKeyCaller | SecretKeyCaller
-# Those who ask within a project.
+# Callers within a project.
 ProjectCaller = AnonymousCaller | PublishableKeyCaller | SecretKeyCaller | UserCaller
 Caller = ServiceCaller | ProjectCaller

@@ -48,7 +48,7 @@ class KnownUsers:
         name, load = _key(caller.project, caller.user_id), partial(_load, caller, fields)
         facts = await self._facts.get_or_load(name, load)
         if not caller.is_in_force(facts) or facts.fields != fields:
-            # What is remembered may be older than the token, or than the rules.
+            # The cached facts may be older than the token, or than the rules.
             facts = await self._facts.reload(name, load)
         if not caller.is_in_force(facts):
             raise InvalidToken
@@ -74,7 +74,7 @@ def _weigh(facts: UserFacts) -> int:
 
 
 def name_principal(caller: ProjectCaller) -> str:
-    """Whose values they are, in which project; guests have the same."""
+    """The key of a caller's values in their project; guests share one."""
     return _key(caller.project, caller.user_id if isinstance(caller, UserCaller) else "")
 
 

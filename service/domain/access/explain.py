@@ -246,7 +246,9 @@ def _found(case: _Case, template: Tree, record: Record | None) -> Any:
 
 
 async def _plan(case: _Case, shapes: DeclaredShapes, question: Question) -> dict[str, Any] | None:
-    """How MongoDB would find the first page of what may be read; None where that is no question, or needs lookups."""
+    """The plan by which MongoDB would find the first page of readable records; None for other questions, or with
+    lookups.
+    """
     tree = case.permissions.read
     if question.action != "read" or question.id is not None or tree is False or has_relations(tree):
         return None

@@ -11,7 +11,7 @@ from service.query.reading import Reading
 from service.query.tree import Node, Related, Tree, has_relations, leaves, to_filter
 from service.storage.databases import ProjectDatabase
 
-# How long it may take to find out which records can be read.
+# Seconds for finding the readable records.
 SECONDS = 10
 
 
@@ -23,7 +23,7 @@ async def settle(database: ProjectDatabase, tree: Tree, reading: Reading) -> Tre
     for leaf in leaves(tree):
         if isinstance(leaf, Related):
             ids = reading.at(leaf.local).texts()
-            # Of more nobody can tell within reason: then it is refused, negated or not, as everything unknown is.
+            # More ids would take too long: the condition is then false, negated or not, as everything unknown is.
             within = len(ids) <= MAX_SET_VALUES
             found[id(leaf)] = within and await _holds(database, leaf, ids) is not leaf.negated
 
@@ -46,7 +46,7 @@ async def readable_ids(database: ProjectDatabase, collection: str, tree: Tree, i
 
 
 async def _holds(database: ProjectDatabase, leaf: Related, ids: Collection[str]) -> bool:
-    """Whether one of the ids at the relation's place names a record that satisfies its tree."""
+    """True if one of the ids at the relation's place names a record that satisfies its tree."""
     if not ids or leaf.tree is False:
         return False
     simple = not has_relations(leaf.tree)

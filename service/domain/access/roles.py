@@ -1,4 +1,4 @@
-"""What roles may be called, and how many a user has. Pure."""
+"""The names that roles may have, and the number of a user's roles. Pure."""
 
 from collections.abc import Sequence
 
