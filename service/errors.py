@@ -71,7 +71,7 @@ class ServiceError(Exception):
         return {"detail": self.detail, "code": self.code}
 
     def at(self, operation: int) -> Self:
-        """The same error of an operation of a batch. Another object, for who waits for the same may be raised the same."""
+        """The same error of an operation of a batch. A new object, for other waiters may be given the same one."""
         error = type(self).__new__(type(self))
         error.__dict__.update(self.__dict__, operation=operation)
         error.args, error.__cause__ = self.args, self.__cause__
@@ -359,7 +359,7 @@ class MailNotFound(NotFound):
 
 
 class Conflict(ServiceError):
-    """The change contradicts what is stored."""
+    """The change contradicts the stored state."""
 
     status = 409
     code = "conflict"

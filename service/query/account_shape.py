@@ -56,7 +56,7 @@ def _read_json(value: Any) -> bool:
 
 
 def _flag(is_ne: bool, read: ReadFlag, path: str, _kind: Kind, value: Any) -> Tree:
-    """A flag is stored where it is true; a record without it says false."""
+    """A flag is stored if it is true; a record without it means false."""
     return Leaf(path, "eq", True, negated=read(value) is is_ne)
 
 

@@ -1,8 +1,8 @@
 """The filter of what comes after a record, by the keys that are sorted by. Pure.
 
-MongoDB orders values by type first. A comparison looks at one type only, and at each element of an array, while an array is
-sorted by its least element, descending by its greatest. So what comes after is what has no element at or before the value,
-of whatever type.
+MongoDB orders values by type first. A comparison looks at one type only, and at each element of an array, while an
+array is sorted by its least element, descending by its greatest. So the records after the value have no element at or
+before it, of any type.
 """
 
 import math

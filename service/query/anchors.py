@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def find_anchor(tree: Tree) -> Anchor | None:
-    """None where there is none: some records that satisfy the tree cannot be known by an equality."""
+    """None if no set of equalities covers all records that satisfy the tree."""
     match tree:
         case Leaf(path, "eq", value, negated=False):
             return _equalities(path, (value,))

@@ -52,7 +52,7 @@ def bind(query: ListQuery, shape: Shape) -> BoundQuery:
 
 @dataclass(frozen=True, slots=True)
 class BoundDistinct:
-    """The records whose values are asked for, and where those stand."""
+    """The records whose values are wanted, and the field of the values."""
 
     collection: str
     match: Match

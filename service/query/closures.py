@@ -1,4 +1,4 @@
-"""Trees made into functions of a `Reading`: the one evaluator in memory, which says of a record what MongoDB would say.
+"""Turns trees into functions of a `Reading`: the one evaluator in memory, which judges a record as MongoDB would.
 
 `tests/query/test_matcher.py` and `scripts/fuzz matcher` compare it with MongoDB on random records and conditions.
 """

@@ -68,7 +68,7 @@ def read_fields(query: BoundQuery) -> tuple[str, ...]:
 def _narrowed(
     fields: Sequence[str], selection: Selection, expansions: Sequence[Expansion], more: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """`fields`, with what is chosen of `data` in its place, and what is needed there beside it."""
+    """`fields`, with the chosen parts of `data` in its place, and the parts needed beside them."""
     ids = [f"data.{expansion.name}_id" for expansion in expansions]
     return (*(name for name in fields if name != "data"), *data_paths(selection, [*ids, *more]))
 
@@ -153,7 +153,9 @@ def _populated(query: BoundQuery) -> list[Stage]:
 
 
 def _lookups(expansions: Sequence[Expansion], prefix: str, local: str, shown: Stage) -> list[Stage]:
-    """The lookups of what is named by the records in the array `local`, and by what they bring; `shown` gets their fields."""
+    """The lookups of the records that those in the array `local` name, and their own lookups; `shown` gets their
+    fields.
+    """
     stages: list[Stage] = []
     for number, expansion in enumerate(expansions):
         key = related_key(prefix, number)

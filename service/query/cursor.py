@@ -29,7 +29,7 @@ TIME, OBJECT = "d", "o"
 
 
 class _NotPossibleError(ValueError):
-    """No cursor can stand at a value; the message says what it is."""
+    """No cursor can be at a value; the message describes the value."""
 
 
 def fingerprint(asked: Any) -> str:

@@ -1,4 +1,4 @@
-"""Filters on users' file fields: what is, or is part of, a file's URL also means the name that the record keeps. Pure."""
+"""Filters on users' file fields: a file's URL, or a part of it, also matches the name that the record keeps. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from service.query.tree import Leaf, Node, Related, Tree, all_of, escape, negate
 from service.schema.file_urls import NAME, FileUrls
 
 DATA_FIELD = re.compile(r"data\.[^.]+")
-# The operators that compare whole values, and that of several values which says the same.
+# The operators that compare whole values, each with its form for several values.
 WHOLE = {"eq": "in", "in": "in", "ne": "nin", "nin": "nin"}
 
 

@@ -1,4 +1,4 @@
-"""Operations in memory: the `data` that MongoDB would make of a stored one, and what it would refuse. Pure.
+"""Operations in memory: the `data` that MongoDB would make of a stored one, and its refusals. Pure.
 
 `tests/query/test_images.py` compares the two on random data and operations.
 """
@@ -21,7 +21,7 @@ STEP_ELEMENTS = 2_000
 
 
 class _Refused(ValueError):
-    """Why an operation cannot be done on what is stored: a sentence, and the type of the violation."""
+    """The reason why an operation does not fit the stored value: a sentence, and the type of the violation."""
 
     def __init__(self, msg: str, type_: str) -> None:
         super().__init__(msg)
@@ -29,7 +29,7 @@ class _Refused(ValueError):
 
 
 def apply_operations(data: Data, operations: Operations) -> Steps[tuple[dict[str, Any], list[Violation]]]:
-    """`data` afterwards, and the operations that do not fit what is there. `data` itself stays as it is."""
+    """`data` afterwards, and the operations that do not fit it. The argument itself is not changed."""
     image, violations = dict(data), list[Violation]()
     for operation in operations:
         yield

@@ -1,7 +1,7 @@
-"""Which queries can be judged record by record, as changes come: those that look at nothing but the record itself. Pure.
+"""Live queries are judged record by record, as changes come: they look at nothing but the record itself. Pure.
 
-MongoDB and the matcher say the same of what is left; `icontains` knows letters that Python's patterns do not, and a number
-in a path may be an index of an array there.
+MongoDB and the matcher say the same of what is left; `icontains` knows letters that Python's patterns do not, and a
+number in a path may be an index of an array there.
 """
 
 from collections.abc import Iterable

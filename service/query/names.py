@@ -23,7 +23,7 @@ Path = tuple[str, ...]
 # Patterns of names that a client may write: a name, a path that may follow relations, and a path of relations.
 NAME = rf"[^$.,\x00-\x1f\x7f][^.,\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 PATH = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH}}}"
-# One that stands alone, where a comma separates nothing.
+# A single name, in a place where a comma separates nothing.
 SINGLE = rf"[^$.\x00-\x1f\x7f][^.\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 # One that needs no quotes in a list of names separated by commas.
 PLAIN = rf"[^$.,\"\s\x00-\x1f\x7f][^.,\"\s\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
@@ -40,7 +40,7 @@ class Fault(ValueError):
 
 
 def describe_nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that proposes the nearest of the `known` names; empty where none is near, or it is `name`."""
+    """The end of a sentence that proposes the nearest of the `known` names; empty if none is near, or it is `name`."""
     if len(name) > HINTED_CHARACTERS:
         return ""
     folded = {each.casefold(): each for each in islice(known, HINTED_NAMES) if len(each) <= HINTED_CHARACTERS}
@@ -49,7 +49,7 @@ def describe_nearest(name: str, known: Iterable[str]) -> str:
 
 
 def read_name(name: str, others: str = "") -> tuple[Path, str]:
-    """The path and the operator of a condition. `others` says what else a name may be. Raises Fault."""
+    """The path and the operator of a condition. `others` describes the other meanings of a name. Raises Fault."""
     field, _, operator = name.rpartition("_")
     if not field or operator not in OPERATORS:
         known = ", ".join(f"_{known}" for known in OPERATORS)

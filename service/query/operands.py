@@ -1,4 +1,4 @@
-"""The values of conditions that stand in JSON: typed already, so that nothing is guessed. BadValue is for what does not fit."""
+"""The values of conditions in JSON: typed already, so that nothing is guessed. BadValue is for what does not fit."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -17,7 +17,7 @@ from service.query.selection import Selection, prune
 from service.query.shapes import FILES
 from service.schema.steps import Steps
 
-# Rows that nothing is judged of are shown so many in one step.
+# Rows without conditions that are shown in one step.
 PLAIN_ROWS = 100
 # A record as a list reads it: `_id` and the fields asked for.
 Row = dict[str, Any]
@@ -68,7 +68,7 @@ def show_rows(rows: Sequence[Row], *, show: ShowRow | None, view: View | None) -
 
 
 def select_rows(rows: list[Row], selection: Selection | None) -> list[Row]:
-    """The rows without what was not asked for."""
+    """The rows reduced to the selected fields."""
     if selection is None:
         return rows
     return [{**row, "data": prune(row["data"], selection)} for row in rows]

@@ -94,7 +94,7 @@ def fold(text: str) -> str:
 
 
 class SingleValue:
-    """The value at a path where no array is on the way, and the value is none; ABSENT where the record lacks the field."""
+    """The value at a path without arrays; ABSENT if the record lacks the field."""
 
     __slots__ = ("bracket", "value")
     is_long = False
@@ -132,7 +132,7 @@ class SingleValue:
         return (by_value[self.value],) if by_value is not None and self.value in by_value else ()
 
     def find_extremes(self, bracket: str) -> tuple[Any, Any] | None:
-        """The least and the greatest of the values of a bracket; None where there is none."""
+        """The least and the greatest of the values of a bracket; None without any."""
         return (self.value, self.value) if self.bracket == bracket else None
 
     def is_null(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which fields of `data` are shown, as a tree of their names; what MongoDB must read for that, and what is left out then.
+"""The shown fields of `data`, as a tree of their names; the fields MongoDB must read for them, and those left out then.
 
 {"title": None, "address": {"city": None}}: all of the title, and of the address the city.
 """

@@ -94,7 +94,7 @@ def negate(tree: Tree) -> Tree:
 
 
 def leaves(tree: Tree) -> Iterable[Node]:
-    """Those of `tree` itself; what a relation demands of the related record is the relation's."""
+    """The leaves of `tree` itself; conditions on a related record belong to its relation."""
     match tree:
         case bool():
             return

@@ -20,7 +20,7 @@ JOINTS = ("and", "or")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A condition as it stands in JSON: where, under which key, and its value."""
+    """A condition as JSON has it: its place, its key, and its value."""
 
     place: Location
     key: str

@@ -29,7 +29,7 @@ QUOTED_CELLS = {each: re.compile(rf'(?:^|{each})"[^"]*+(?:""[^"]*+)*+("?)') for 
 
 
 class BadRecord(ValueError):
-    """A record that is no CSV; the message says why."""
+    """A record that is no CSV; the message has the reason."""
 
 
 def explain(message: str) -> str:

@@ -45,7 +45,7 @@ def complete(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
 
 
 def try_complete(data: Mapping[str, Any], fields: Fields) -> tuple[dict[str, Any], list[Violation]]:
-    """As `complete`; in place of raising, it returns no data, and what is wrong."""
+    """As `complete`, but returns None and the violations in place of raising."""
     try:
         return complete(data, fields), []
     except Invalid as error:

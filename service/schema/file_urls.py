@@ -51,7 +51,7 @@ class FileUrls:
                 )
 
     def show_value(self, value: Any) -> Any:
-        """The URL in the place of what has the form of a file's name."""
+        """The URL in the place of a text with the form of a file's name."""
         return self.prefix + value if isinstance(value, str) and _BARE.fullmatch(value) else value
 
     def names(self, data: Mapping[str, Any]) -> dict[str, str]:
@@ -78,7 +78,7 @@ class FileUrls:
 
 
 def named_file(value: Any) -> str | None:
-    """The name of the file that `value` is a URL of, at whatever address, or None. It need not exist."""
+    """The name of the file that `value` is a URL of, at any address, or None. It need not exist."""
     found = _ANY_URL.fullmatch(value) if isinstance(value, str) else None
     return found.group(1) if found else None
 

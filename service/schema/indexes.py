@@ -1,4 +1,4 @@
-"""The indexes a schema asks for, by name: what is unique, what is looked up, what is sorted by."""
+"""The indexes a schema asks for, by name: for unique fields, for lookups, for sorting."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from service.schema.values import Kind
 class Index:
     """An index on `data.<field>`. A unique one holds only values of `types`, so that null and absence never clash.
 
-    The name says everything about the index: one that means something else has another name.
+    The name determines the index: one with another meaning has another name.
     """
 
     name: str

@@ -9,7 +9,9 @@ from service.schema.csv_text import COMMA, is_open_after
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line without its LF, or a CSV record of several; `number` is that of its first line. None is too long."""
+    """A line without its LF, or a CSV record of several; `number` is that of its first line. None stands for a line
+    that is too long.
+    """
 
     number: int
     raw: bytes | None

@@ -63,7 +63,7 @@ Operations = tuple[FieldOperation, ...]
 
 
 def read_operations(sent: Mapping[str, Any], data: Iterable[str] = ()) -> tuple[Operations, list[Violation]]:
-    """The operations of a body, and what is wrong with their form; `data` are the fields that the body sets besides.
+    """The operations of a body, and the faults of their form; `data` are the fields that the body sets besides.
 
     `sent` has objects of numbers or of any values, and for unset a list of names.
     """
@@ -112,7 +112,7 @@ def _problems(operation: FieldOperation) -> Iterator[Violation]:
 
 
 def _nested(path: Sequence[str], value: Any) -> dict[str, Any]:
-    """`value` in as many objects as its field stands in."""
+    """`value`, wrapped in an object for each part of its path."""
     for name in reversed(path):
         value = {name: value}
     nested: dict[str, Any] = value

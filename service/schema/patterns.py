@@ -49,7 +49,7 @@ class Text:
 
 
 class BadPattern(ValueError):
-    """RE2 does not know a pattern; the message says where it failed."""
+    """RE2 does not know a pattern; the message has the place of the fault."""
 
 
 class Programs:
@@ -109,12 +109,12 @@ def unknown_patterns(fields: Fields) -> list[tuple[str, str]]:
 
 
 def patterned(fields: Fields) -> Fields:
-    """Those of `fields` that have patterns, in themselves or further in."""
+    """The fields with patterns, in themselves or further in."""
     return {name: field for name, field in fields.items() if _has_pattern(field)}
 
 
 def find_texts(data: Mapping[str, Any], fields: Fields, loc: Location) -> Iterator[Text]:
-    """The texts in `data` that must match a pattern of `fields`; what is no text is the validator's to refuse."""
+    """The texts in `data` that must match a pattern of `fields`; the validator refuses values that are no texts."""
     for name, field in fields.items():
         if name in data:
             yield from _find_texts(data[name], field, (*loc, name))

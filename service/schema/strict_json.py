@@ -16,7 +16,7 @@ TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 class NotJson(ValueError):
-    """The text breaks a rule; the message says which, for the person who sent it."""
+    """The text breaks a rule; the message names it, for the person who sent the text."""
 
 
 def loads(raw: bytes, *, loc: Location = ("body",), max_values: int | None = None) -> Any:
@@ -59,7 +59,7 @@ def _text(raw: bytes) -> str:
 
 
 def _has_lone_surrogate(text: str) -> bool:
-    """Only escapes can make one, UTF-8 cannot. The tolerant parser pairs them; what is left over does not encode."""
+    """Only escapes can make one, UTF-8 cannot. The tolerant parser pairs surrogates; one left over does not encode."""
     try:
         json.dumps(json.loads(text, parse_int=str, parse_float=str), ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -29,7 +29,7 @@ Variants = Mapping[str, Variant]
 
 
 def build_variants(declared: Mapping[str, Mapping[str, Any]]) -> Variants:
-    """Those of a definition that `check_variants` accepted."""
+    """The variants of a definition that `check_variants` accepted."""
     return {name: Variant(**definition) for name, definition in declared.items()}
 
 

@@ -1,1 +1,1 @@
-"""Running the ASGI application under uvicorn. Everything that leans on uvicorn's own parts stands here."""
+"""Running the ASGI application under uvicorn. Everything that depends on uvicorn's own parts is here."""

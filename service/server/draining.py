@@ -1,4 +1,4 @@
-"""uvicorn's server, which stops in two steps: it says that it stops while it still accepts, then it closes."""
+"""uvicorn's server, which stops in two steps: it reports not-ready while it still accepts, then it closes."""
 
 import asyncio
 import socket
@@ -17,7 +17,7 @@ POLL_SECONDS = 0.05
 
 
 class ServerConfig(uvicorn.Config):
-    """uvicorn's configuration, which a worker is sent, with what is ours."""
+    """uvicorn's configuration, which a worker receives, with our own fields."""
 
     drain_seconds: float = 0.0
     # The DATA_DIR of an embedded MongoDB that a worker keeps running.
@@ -32,7 +32,7 @@ class DrainingServer(uvicorn.Server):
     """From the signal on `/health/ready` answers 503, and for the drain time the server accepts as before.
 
     A proxy that asks for readiness sends no more in that time. Each answer ends its connection. Then the server closes:
-    what was read of requests is answered, whoever is still in the kernel's queue is reset.
+    requests that were read are answered, connections in the kernel's queue are reset.
     """
 
     loop: asyncio.AbstractEventLoop | None = None

@@ -1,4 +1,4 @@
-"""One WebSocket under uvicorn, to which the application writes without waiting, and of which it sees what is not yet sent."""
+"""One WebSocket under uvicorn. The application writes to it without waiting, and sees the number of unsent bytes."""
 
 import json
 import random
@@ -102,7 +102,7 @@ class LiveSocket(WebSocketsSansIOProtocol):
         self.transport.write(head + frame)
 
     def close(self, code: int, reason: str = "") -> None:
-        """Says why, and waits a while for the client to agree; who does not read is cut off."""
+        """Sends the close frame, and waits a while for the client's; a client that does not read is cut off."""
         if self.close_sent or self.disconnected or self.transport.is_closing():
             return
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})

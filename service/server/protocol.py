@@ -7,7 +7,7 @@ from typing import Any
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-import service.server.internals  # noqa: F401 - it says what changed where uvicorn is not the one that this file fits
+import service.server.internals  # noqa: F401 - fails if this file does not fit the installed uvicorn
 from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.domain.steps import stop_steps
 from service.server.connections import ConnectionRegister
@@ -144,7 +144,7 @@ class TimedConnection(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A trailer is counted and dropped: it came after whatever checked the headers, a proxy among them."""
+        """A trailer is counted and dropped: it came after every check of the headers, a proxy's included."""
         self._header_count += 1
         self._count_header_bytes(len(name) + len(value))
         if not self._reading_body:
@@ -253,7 +253,7 @@ class TimedConnection(HttpToolsProtocol):
             self._close()
 
     def _refuse(self, status: int) -> None:
-        """Answers what is no request, or the request whose body ends badly; an answer that has begun cannot be another."""
+        """Refuses input that is no request, or a request whose body ends badly; an answer that has begun stays."""
         if self._idle():
             self._write_refusal(status)
         elif not self._reading_body:

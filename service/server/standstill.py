@@ -17,7 +17,8 @@ STATUS = 1
 
 
 def watch_loop(find_loop: Callable[[], asyncio.AbstractEventLoop | None], seconds: float) -> None:
-    """From here on a loop that does nothing for `seconds` ends this process with STATUS, and a line that says where it stands.
+    """From here on a loop that does nothing for `seconds` ends this process with STATUS, and a line with its place in
+    the code.
 
     `find_loop` returns None until there is a loop. The watch ends with the loop.
     """

@@ -25,7 +25,7 @@ log = structlog.get_logger()
 # Seconds between two looks of a worker for its parent, and seconds it may go on without one.
 LOOK_SECONDS = 0.5
 ORPHAN_SECONDS = 3
-# Longer ones between two looks are those of a parent that stood still itself, as in a suspended machine.
+# Longer pauses between two looks mean that the parent itself stood still, as in a suspended machine.
 MOST_SECONDS = 1.0
 # Seconds a worker may take until its first answer. On a busy machine the imports alone can take longer than uvicorn's
 # five seconds, and a worker killed for that would begin again.
@@ -79,7 +79,7 @@ class Worker(multiprocess.Process):
         if loop is None:
             self._answer()
             return
-        # A loop that has ended asks for no answer any more.
+        # A loop that has ended gives no more answers.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(self._answer)
 

@@ -1,4 +1,4 @@
-"""A connection's transport, on which what is written within one turn of the event loop goes out in one system call.
+"""A connection's transport that sends the writes of one turn of the event loop in one system call.
 
 uvicorn writes the head of an answer and its body one after the other, and each write would be a packet of its own: that
 costs the service a tenth of a request (docs/performance.md), and the client a second wake-up.
@@ -28,7 +28,7 @@ class WriteBuffer:
 
     @property
     def beneath(self) -> asyncio.Transport:
-        """The transport itself, for who writes whole frames."""
+        """The transport itself, for a writer of whole frames."""
         self.flush()
         return self._transport
 
@@ -58,7 +58,7 @@ class WriteBuffer:
         self._transport.close()
 
     def reset(self) -> None:
-        """Ends the connection at once, and with it what the kernel would still send to whoever takes it slowly."""
+        """Ends the connection at once, with the bytes the kernel would still send to a slow client."""
         if (connection := self._transport.get_extra_info("socket")) is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self._transport.abort()

@@ -25,7 +25,7 @@ SHOWN = ("email", "email_verified", "disabled", "claims", "roles")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The whole record afterwards, and the files that it names no more."""
+    """The whole record afterwards, and the files that it no longer names."""
 
     record: Document
     condemned: Condemned

@@ -1,4 +1,4 @@
-"""An account as the transaction that changes it reads it, and the change: the user, and all that stands beside `data`."""
+"""An account as its transaction reads it, and its change: the user, and all fields beside `data`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,9 @@ class Account:
         return HASH.match(self.password) is not None
 
     def has_way_without(self, gone: Factor | Identity) -> bool:
-        """True where a password, an identity or a passkey is left to sign in by; a mail is none (SP 800-63B-4 3.1.3.1)."""
+        """True if a password, an identity or a passkey is left to sign in by; a mail does not count (SP 800-63B-4
+        3.1.3.1).
+        """
         passkeys = [each for each in self.factors if each.type == PASSKEY and each != gone]
         identities = [each for each in self.identities if each.identity != gone]
         return self.has_password or bool(passkeys or identities) or (isinstance(gone, Factor) and gone.type == TOTP)

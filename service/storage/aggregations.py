@@ -19,7 +19,7 @@ from service.storage.errors import MAX_TIME_EXPIRED, KnownErrors
 
 AGGREGATIONS = "aggregations"
 MAX_LISTED = 10_000
-# A conversion that cannot be: how a pipeline says that a value is larger than a row may hold.
+# An impossible conversion, by which a pipeline reports a value too large for a row.
 VALUE_TOO_LARGE = 241
 # A group, a sort or an array of a group past its memory; a record, or a lookup, past 16 MB.
 OUT_OF_MEMORY = (292, 146, 10334, 17419, 4568)

@@ -1,4 +1,4 @@
-"""Answers that are kept for whoever sends the same write again: `kept_answers`, one record for each key of a client's.
+"""Answers kept for a repeated write: `kept_answers`, one record for each key of a client.
 
 The TTL index only cleans up; the stored time decides.
 """

@@ -64,7 +64,7 @@ class _Group:
 
 
 class ChangeStream:
-    """One stream over all collections of `namespaces`, but for those of `without`, of what is later than `position`."""
+    """One stream over all collections of `namespaces`, without those of `without`, of the writes after `position`."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class ChangeStream:
         return await self._client.admin.command(command, session=self._session, codec_options=self._encoded)
 
     def _read(self, events: Sequence[Mapping[str, Any]], cursor: Mapping[str, Any]) -> list[Moment]:
-        """The moments of which no more can come."""
+        """The complete moments: no more events of them can come."""
         moments: list[Moment] = []
         for event in events:
             at = to_number(event["clusterTime"])
@@ -164,10 +164,11 @@ class ChangeStream:
         return [moment for moment in moments if moment.changes]
 
     def _is_whole(self, count: int) -> bool:
-        """True where the last moment of a reply of `count` events has no more of them in the next reply.
+        """True if the last moment of a reply of `count` events is complete.
 
         The reply's token decides: MongoDB puts it later than the last event only where it has looked further. A reply of
         one event was not cut at 16 MB, for two events of our size fit.
+
         """
         if not count or self.looked_at > self._group.at:
             return True

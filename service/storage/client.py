@@ -50,9 +50,9 @@ def connect(
 ) -> Client:
     """A client that has not connected yet: it does so with the first operation, and again after each loss.
 
-    It belongs to the event loop that uses it first. MongoDB lists its connections as those of `app_name`.
-    Raises ConfigurationError for a URI the driver cannot read. Without
-    `timeout_ms` whoever calls bounds each call, and how long MongoDB may wait within it.
+    It belongs to the event loop that uses it first. MongoDB lists its connections as those of `app_name`. Raises
+    ConfigurationError for a URI the driver cannot read. Without `timeout_ms` the caller bounds each call, and MongoDB's
+    wait within it.
     """
     try:
         client: Client = AsyncMongoClient(
@@ -83,5 +83,5 @@ def connect(
 
 
 def within(seconds: float) -> AbstractContextManager[None]:
-    """The driver calls made in this context, together, get so much time; then QueryTooSlow or Unavailable is raised."""
+    """All driver calls in this context together get so much time; then QueryTooSlow or Unavailable is raised."""
     return timeout(seconds)

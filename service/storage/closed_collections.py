@@ -1,4 +1,4 @@
-"""Collections that no project uses any more: closed ones, which take the place of deleted ones, and scratch ones.
+"""Unused collections: closed ones, which take the place of deleted ones, and scratch ones.
 
 A closed collection is empty and refuses every write, so that no write of an earlier request makes a new one. A scratch
 collection held the copies of documents that an earlier version judged.
@@ -17,14 +17,17 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions
 from service.storage.records import translated
 
-# No request takes so long.
+# Longer than any request takes.
 CLOSED_FOR = timedelta(hours=1)
 # An ObjectId follows it.
 SCRATCH = "scratch_"
 
 
 async def sweep_closed(project: ProjectDatabase, *, closed_for: timedelta = CLOSED_FOR) -> int:
-    """Drops what was closed, or made as a scratch collection, so long ago; returns their number. Raises Unavailable."""
+    """Drops collections that were closed, or made as scratch, long enough ago; returns their number.
+
+    Raises Unavailable.
+    """
     with translated():
         moment = (await project.database.command("hello"))["localTime"]
         found = await (await project.database.list_collections()).to_list()

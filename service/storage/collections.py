@@ -29,7 +29,7 @@ CANNOT_CREATE_INDEX = 67
 INDEXES_AT_ONCE = 5
 SHOWN = 10
 SCANNED = 500
-# A validator that no record satisfies: what is left of a deleted collection refuses writes that come late.
+# A validator that no record satisfies: the closed collection refuses late writes.
 CLOSED: Document = {"_id": {"$exists": False}}
 
 OWN_INDEXES = (
@@ -44,7 +44,7 @@ Validator = Mapping[str, Any]
 
 
 async def closed_validator(database: Database) -> Validator:
-    """CLOSED, with the moment by MongoDB's clock, which a sweep reads; what is compared with it makes no difference."""
+    """CLOSED, with the moment by MongoDB's clock, which a sweep reads; the comparison itself has no effect."""
     moment = (await database.command("hello"))["localTime"]
     return {**CLOSED, "closed_at": {"$ne": moment}}
 
@@ -80,10 +80,11 @@ class CollectionStore:
         return self._database[mongo_collection_name(name)]
 
     async def set_validator(self, name: str, validator: Validator, *, images: bool | None = None) -> None:
-        """Every write that begins afterwards is judged by `validator`. Makes the collection where there is none.
+        """Every write that begins afterwards is judged by `validator`. Makes the collection if there is none.
 
         collMod waits for the writes under way and holds back later ones, so no write is judged by neither. `images` says
         if MongoDB keeps what records were before a change and after it, for the change feed; None leaves that as it is.
+
         """
         options = {"validator": validator}
         if images is not None:

@@ -40,7 +40,7 @@ class Counters:
         return int(found["granted"]), int(found["used"])
 
     async def take_all(self, key: str, *, wanted: int, limit: int, until: datetime) -> bool:
-        """Takes `wanted` of what `limit` leaves, or nothing; says whether it did. Otherwise as `take`."""
+        """Takes `wanted` of the rest of `limit`, or nothing; returns True if it did. Otherwise as `take`."""
         with translated():
             found: Any = await self._counters.find_one_and_update(
                 {"_id": key},
@@ -52,7 +52,7 @@ class Counters:
         return bool(found["granted"])
 
     async def give_back(self, key: str, amount: int) -> None:
-        """Returns what was taken and not spent. A retried write is applied once. Raises Unavailable."""
+        """Gives back the unspent part of a slice. A retried write is applied once. Raises Unavailable."""
         with translated():
             await self._counters.update_one({"_id": key}, {"$inc": {"used": -amount}})
 

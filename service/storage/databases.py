@@ -127,13 +127,13 @@ class ProjectDatabase:
         return found
 
     def note_write(self, collection: str) -> None:
-        """Within a transaction: what it remembers is read again, for it may see something else now."""
+        """Within a transaction: cached values are read again, for it may see other ones now."""
         self.written.add(collection)
         self.remembered.clear()
 
     @property
     def outside(self) -> "ProjectDatabase":
-        """The same data as all see it, for what is remembered beyond a transaction."""
+        """The same data outside of the transaction, for caches that outlive it."""
         return (
             self
             if self.session is None
@@ -165,7 +165,7 @@ class ProjectDatabase:
         return ProjectDatabase(self.database, session, file_urls=self.file_urls, watch=self._watch)
 
     async def ensure_indexes(self) -> None:
-        """Creates what is missing; does nothing where all is there."""
+        """Creates missing indexes and collections; does nothing if all exist."""
         with translated(), timeout(INDEX_BUILD_SECONDS):
             await self.database["users"].create_indexes(list(USER_INDEXES))
             await self.database[KEPT_ANSWERS].create_indexes(list(KEPT_ANSWER_INDEXES))

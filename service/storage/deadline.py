@@ -6,10 +6,10 @@ from typing import Any, cast
 
 
 class Deadline:
-    """`with Deadline(seconds):` raises TimeoutError where what is awaited inside takes longer.
+    """`with Deadline(seconds):` raises TimeoutError if the awaits inside take longer.
 
-    As `asyncio.timeout`, which can be moved and asked, and takes three times as much of the processor: every call of the
-    driver has one.
+    A cheaper `asyncio.timeout`, with a third of its CPU, without its moving and asking: every call of the driver has
+    one.
     """
 
     __slots__ = ("_cancelling", "_is_over", "_seconds", "_task", "_timer")

@@ -42,7 +42,7 @@ class Definitions:
         return await self._records.find({"_id": name})
 
     async def names(self) -> set[str]:
-        """Those of all collections that are there."""
+        """The records of all collections."""
         rows = await self._records.aggregate([{"$project": {"change.kind": 1}}], size=MAX_LISTED)
         return {row["_id"] for row in rows if is_visible(row)}
 
@@ -53,7 +53,7 @@ class Definitions:
         return {row["_id"]: row["n"] for row in rows}
 
     async def announce(self, record: Document, schema: dict[str, Any]) -> Document | None:
-        """Says in a leased record what its schema is to be; None where the lease was lost."""
+        """Writes the coming schema into a leased record; None if the lease was lost."""
         return await self._records.update(_held(record), {"$set": {"change.schema": schema}})
 
     async def reserve(
@@ -87,7 +87,7 @@ class Definitions:
         )
 
     async def commit(self, record: Document, schema: dict[str, Any], *, realtime: bool = False) -> Document | None:
-        """Makes `schema` the schema of a leased record, and says if it is live; None where the lease was lost."""
+        """Makes `schema` the schema of a leased record, and sets if it is live; None if the lease was lost."""
         fields = {"schema": schema, "updated_at": now()}
         if realtime or "realtime" in record:
             fields["realtime"] = realtime

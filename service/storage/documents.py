@@ -35,7 +35,7 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReplaceData:
-    """`data` takes the place of what was there."""
+    """`data` replaces the whole stored `data`."""
 
     data: Data
 
@@ -91,7 +91,7 @@ class DocumentStore:
         return document
 
     async def insert_each(self, documents: Sequence[Document]) -> dict[int, ServiceError]:
-        """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
+        """Stores the valid ones, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
         return await self._records.insert_each([_record(document) for document in documents])
 
     async def insert_all(self, documents: Sequence[Document]) -> None:
@@ -108,7 +108,7 @@ class DocumentStore:
         return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
 
     async def read_fields(self, match: Mapping[str, Any], names: Iterable[str], *, limit: int) -> dict[str, Data]:
-        """Id → what of `data` has one of these names, of at most `limit` documents that match."""
+        """Id → the fields of `data` with these names, of at most `limit` documents that match."""
         projection = {f"data.{name}": 1 for name in names}
         command = {"find": self._records.name, "filter": match, "projection": projection, "limit": limit}
         rows = await self._records.page({**command, "batchSize": limit + 1}, seconds=READ_SECONDS)
@@ -186,7 +186,7 @@ def write_change(change: Change) -> dict[str, Any]:
 
 
 def _write_insertion(insertion: Insertion) -> dict[str, Any]:
-    """MongoDB's operators for an upsert. No path is in two of them, nor one that leads into another."""
+    """MongoDB's operators for an upsert. No path occurs in two of them, and none leads into another."""
     record, changed = _record(insertion.document), insertion.changed
     if changed == {}:
         return {"$setOnInsert": record}

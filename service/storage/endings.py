@@ -46,7 +46,7 @@ async def end_session(
 ) -> int | None:
     """Ends one session of a user. Returns the user's version afterwards; None where there is no user.
 
-    Nor is there one where `version` is given and the user has another: then all sessions have ended, and this one with them.
+    Returns None if `version` is given and differs: then all sessions have ended, and this one with them.
     """
     survivors: Document = {"user_id": user_id, "_id": {"$ne": session_id}}
     match: Document = {"_id": user_id} if version is None else {"_id": user_id, "token_version": version}

@@ -19,7 +19,7 @@ NOTHING_KNOWN: KnownErrors = {}
 
 
 def translate(error: BaseException, doing: str, known: KnownErrors) -> ServiceError | None:
-    """Ours for one of the driver's, which came while MongoDB was to do what is `doing`; None for what is not the driver's."""
+    """Our error for one of the driver's, raised during the work `doing`; None for any other error."""
     if isinstance(error, PyMongoError):
         code = getattr(error, "code", None)
         if found := known.get(code):

@@ -19,7 +19,7 @@ PAGE_SECONDS = 2.0
 
 
 class EventType(StrEnum):
-    """The types of events. `docs/administration.md` says what each means."""
+    """The types of events. `docs/administration.md` describes each."""
 
     USER_CREATED = "user_created"
     USER_DISABLED = "user_disabled"
@@ -68,7 +68,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are asked for; None is all."""
+    """The wanted events; None for all."""
 
     type: EventType | None = None
     user_id: str | None = None
@@ -88,7 +88,7 @@ class EventFilter:
 
 
 async def record_event(database: ProjectDatabase, event: Event, days: int) -> None:
-    """Stores an event to be kept for so many days; with none it is not stored. Within the transaction of the change."""
+    """Stores an event for `days`; with 0 days it is not stored. Within the transaction of the change."""
     if days:
         await database.records(EVENTS).insert(_write(event, days))
 

@@ -82,7 +82,7 @@ class FlowStore:
         return found is not None and found.get("code") == code
 
     async def take_try(self, match: Document, moment: datetime) -> Document | None:
-        """A flow that has a try left, which is taken, whether or not what is tried is right."""
+        """A flow with a try left; the try is taken, for a right code and for a wrong one."""
         wanted = {**match, "left": {"$gt": 0}, "expires_at": {"$gt": moment}}
         with translated():
             return await self._flows.find_one_and_update(wanted, {"$inc": {"left": -1}})

@@ -17,7 +17,7 @@ ID_LETTERS = 24
 
 @dataclass(frozen=True, slots=True)
 class ExistingUser:
-    """A user whom a sign-in may lead to; `oauth_id` is None for one who registered with a password."""
+    """A user that a sign-in may lead to; `oauth_id` is None for a user who registered with a password."""
 
     id: str
     oauth_id: str | None

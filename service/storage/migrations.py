@@ -86,7 +86,7 @@ def _owned(user_id: str, named: Mapping[str, str], uploads: Mapping[str, tuple[s
 
 
 def _write(row: Document, files: Mapping[str, str]) -> UpdateOne:
-    """Nothing where the user has `files` by now, or a field no longer holds what was read."""
+    """Matches no user that has `files` by now, or whose field changed since it was read."""
     unchanged = {f"data.{field}": row["data"][field] for field in files}
     changes = {"files": dict(files), **{f"data.{field}": name for field, name in files.items()}}
     return UpdateOne({"_id": row["_id"], **OLDER, **unchanged}, {"$set": changes})

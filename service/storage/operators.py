@@ -27,7 +27,10 @@ SAFE_AMOUNT = 2.0**969
 
 
 class OperatorRefused(ServiceError):
-    """An operator does not fit what is stored. Never sent: whoever asked says which it was."""
+    """An operator does not fit the stored value.
+
+    Never sent to a client: the caller finds the operator and explains it.
+    """
 
 
 # BadValue, TypeMismatch and PathNotViable: what is no number, no array, no object; and whole numbers beyond 64 bits.

@@ -71,7 +71,7 @@ async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, u
 
 
 async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[User, ObjectId | None]:
-    """Within a transaction: the user afterwards, and the intent of the files that nothing in `data` names any more."""
+    """Within a transaction: the user afterwards, and the intent of the files that `data` no longer names."""
     before = await database.records("users").find(_match(update), PROFILE)
     if before is None:
         raise _NoUser
@@ -88,7 +88,7 @@ async def plan_data(
 ) -> tuple[Document, dict[str, str]]:
     """Within a transaction that found the record `before`: what to set so that its `data` has these fields.
 
-    Also returns the files (field → name) that nothing in `data` names any more. Raises TooLarge.
+    Also returns the files (field → name) that `data` no longer names. Raises TooLarge.
     """
     held = await find_held(database, before)
     names = {**database.file_urls.names(data), **_kept(held, data)}
@@ -140,7 +140,9 @@ def _without_files(data: Mapping[str, Any]) -> Document:
 
 
 def _with_room_for(data: Mapping[str, Any]) -> Document:
-    """That `data` stays within the bound whatever it replaces; where it replaces much it may be judged too strictly."""
+    """The condition that `data` stays within the bound; it ignores the size of replaced values, and so may be too
+    strict.
+    """
     return {"$lte": [{"$bsonSize": "$data"}, MAX_USER_BYTES - len(encode_data(data))]}
 
 

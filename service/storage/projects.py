@@ -19,10 +19,10 @@ _Ids = list[str]
 
 class ProjectStore:
     """`projects`: {_id, name, settings, signing_key, next_signing_key? {sealed, published_at}, previous_signing_keys?
-    [{sealed, until}], providers?: {<name>: {preset, settings, created_at}}, created_at, deleting?};
-    `api_keys`: {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
+    [{sealed, until}], providers?: {<name>: {preset, settings, created_at}}, created_at, deleting?}; `api_keys`:
+    {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
 
-    A project with `deleting` is a tombstone, which says when something of it was last there. Only calls that name
+    A project with `deleting` is a tombstone, with the last time at which records of it were found. Only calls that name
     deletion see it.
     """
 
@@ -88,7 +88,7 @@ class ProjectStore:
         return await self.find_canary() or sealed
 
     async def only_id(self) -> str | None:
-        """The id of the only project there is; None where there are none or several."""
+        """The id of the only project; None if there are none or several."""
         with translated():
             rows = await self._projects.find(NOT_DELETING, {"_id": 1}).limit(2).to_list()
         return rows[0]["_id"] if len(rows) == 1 else None

@@ -135,9 +135,10 @@ class Records:
             await self.collection.insert_many(records, ordered=False, **self._options)
 
     async def insert_each(self, records: Sequence[Document]) -> dict[int, ServiceError]:
-        """Stores what it can, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest.
+        """Stores the valid ones, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest.
 
         Raises the first of those in a transaction, which ends with it.
+
         """
         with translated("store records"):
             try:
@@ -275,8 +276,8 @@ class Records:
     ) -> list[Document]:
         """All rows of a `find` or `aggregate` whose batch holds them, in one reply of MongoDB, which holds 16 MB.
 
-        So a worker's memory is bounded however large the records are. Raises Invalid, or what `too_large` says, where they
-        do not fit, QueryTooSlow after so many seconds, and what else is `known`.
+        So a worker's memory is bounded for records of any size. Raises Invalid, or what `too_large` says, where they do
+        not fit, QueryTooSlow after so many seconds, and what else is `known`.
         """
         reply = await self._query(command, seconds=seconds, known=known)
         cursor = reply["cursor"]
@@ -319,7 +320,10 @@ class Records:
 
 
 def match_versions(versions: Sequence[int]) -> dict[str, Any]:
-    """That a record's version is one of these. A record without one, which another program wrote, has 0."""
+    """The condition that a record's version is one of these.
+
+    A record without one, which another program wrote, has 0.
+    """
     return {"$in": [*versions, *([None] if 0 in versions else [])]}
 
 
@@ -406,7 +410,7 @@ async def _write_twice(collection: AsyncCollection[Document], command: Document)
 
 
 async def _write(collection: AsyncCollection[Document], command: Document) -> Document:
-    """Raises NotPrimaryError, too, where the primary stepped down before the others had what it wrote."""
+    """Raises NotPrimaryError, too, if the primary stepped down before the others had its write."""
     reply = await _run(collection, None, command, None)
     failed = reply.get("writeConcernError")
     if failed is None:

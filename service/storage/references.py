@@ -9,7 +9,7 @@ Reference = tuple[str, str]
 
 
 async def missing(database: ProjectDatabase, wanted: Mapping[str, set[str]]) -> set[Reference]:
-    """Those (collection, id) of {collection: ids} that name no record. Collections are named as MongoDB has them."""
+    """The (collection, id) of {collection: ids} that name no record. Collections are named as MongoDB has them."""
     if not wanted:
         return set()
     (first, ids), *others = wanted.items()

@@ -70,7 +70,7 @@ async def rotate(database: ProjectDatabase, session_id: str, presented: int, ter
 
 
 def _step(session_id: str, presented: int, terms: Terms) -> tuple[Document, list[Document]]:
-    """Which session is rotated, and how, where nothing is to be decided: as `_decision` would, at half the price.
+    """The match and the change of the usual case: the same as by `_decision`, at half the price.
 
     That is the present count of a session which outlives its tokens.
     """
@@ -131,7 +131,7 @@ def _where(condition: Document, value: Any, otherwise: Any) -> Document:
 
 
 def _verdict(after: Document, presented: int, limit: int) -> Verdict:
-    """As the command decided: of a token that is good, the count is one more afterwards, unless there were too many."""
+    """The verdict of the command: after a good token the count is one higher, unless the limit was reached."""
     if after.get("reused_at") is not None:
         return Verdict.REUSED
     if limit and after["asked"]["n"] > limit:

@@ -1,4 +1,4 @@
-"""Settings of the whole MongoDB on which the service relies: how long images and transactions live, and who may ask."""
+"""Settings of the whole MongoDB on which the service relies: the life of images and transactions, and access control."""
 
 from typing import Any
 

@@ -21,7 +21,10 @@ BATCH = 500
 
 
 class Snapshot:
-    """The rows of one `find`, or of a pipeline, with a session and a cursor of its own. To be closed, whatever happens."""
+    """The rows of one `find`, or of a pipeline, with a session and a cursor of its own.
+
+    The caller must close it in every case.
+    """
 
     def __init__(self, database: ProjectDatabase, collection: str) -> None:
         self._collection = database.database[collection]

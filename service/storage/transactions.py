@@ -1,9 +1,9 @@
-"""Transactions: many writes, all of which happen, or none.
+"""Transactions: all of their writes happen, or none.
 
 The body of a transaction makes the same calls as code outside of one, on a `ProjectDatabase` that is bound to the
-transaction's session (`ProjectDatabase.in_transaction`). It may run several times, so it changes nothing but MongoDB and
-its own variables. It makes one call after the other, for a session is no good for two at once; and it lets every error
-out, for MongoDB has ended the transaction with it.
+transaction's session (`ProjectDatabase.in_transaction`). It may run several times, so it changes nothing but MongoDB
+and its own variables. It makes one call after the other, for a session is no good for two at once; and it lets every
+error out, for MongoDB has ended the transaction with it.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""A project's users, with calls named by what they are for; `profiles` has the update of one, `identities` their sign-in.
+"""A project's users, with calls named by their purpose; `profiles` has the update of one, `identities` their sign-in.
 
 Knows no rule of accounts. Lists of users are queries like any other and go past here, see `domain/lists`.
 """

@@ -1,6 +1,6 @@
 """AskedAggregation + Shape → BoundAggregation: names get their meaning, and what does not fit is refused.
 
-A key or a value looks at fields that can be seen in all records, as sorting does: the rows tell what stands there.
+A key or a value looks at fields visible in all records, as sorting does: the rows reveal their values.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -49,7 +49,7 @@ def id_of(value: Expression, *, is_declared: bool) -> Expression:
 
 
 def bucket_of(value: Expression, bucket: Bucket) -> Expression:
-    """The lower bound of the bucket; null for what is no date, or no number."""
+    """The lower bound of the bucket; null for a value that is no date, or no number."""
     if isinstance(bucket, DateBucket):
         return _let(value, lambda it: _if_date(it, truncated(it, bucket)))
     step = bucket.step

@@ -27,7 +27,7 @@ COUNT = "count"
 FUNCTIONS = ("count_distinct", "sum", "avg", "min", "max")
 DEFAULT_LIMIT = 100
 UTC = "UTC"
-# Which names there are is MongoDB's to say.
+# MongoDB knows the names.
 TIMEZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+\-/]{0,63}|[+-](?:0\d|1[0-4]):[0-5]\d")
 KEY_RULE = 'A key is the name of a field, or an object such as {"field": "created_at", "every": "month"}'
 VALUE_RULE = f'A value is "{COUNT}", or an object with one of {", ".join(FUNCTIONS)}, such as {{"sum": "total"}}'
@@ -39,7 +39,7 @@ def read_aggregation(body: Mapping[str, Any], place: Location) -> AskedAggregati
 
 
 class _Reader:
-    """Reads one body. `violations` are what was found wrong so far."""
+    """Reads one body. `violations` are the faults so far."""
 
     def __init__(self, place: Location) -> None:
         self.violations: list[Violation] = []

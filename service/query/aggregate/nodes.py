@@ -39,7 +39,7 @@ class AskedKey:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One of `values`: what is computed, and of which field; of none for `count`."""
+    """One of `values`: the computation, and its field; none for `count`."""
 
     name: str
     function: str

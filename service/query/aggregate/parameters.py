@@ -88,7 +88,7 @@ def sample_values(kinds: Kinds) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Filling:
-    """A body with values in the place of parameters. `places` says of each such place which parameter's it was."""
+    """A body with values in the place of parameters. `places` has the parameter of each such place."""
 
     values: Mapping[str, Any]
     places: dict[Location, str] = field(default_factory=dict)

@@ -37,7 +37,7 @@ FOUND, ROWS = "j", "rows"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Which of the rewrites are made."""
+    """The rewrites to make."""
 
     by_ids: bool = True
     by_quarters: bool = True

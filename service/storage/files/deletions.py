@@ -1,4 +1,7 @@
-"""Files going out: intents that are condemned, and what they name. Every step may be repeated, by anyone, at any time."""
+"""The removal of files: condemned intents, and the files they name.
+
+Every step may be repeated, by anyone, at any time.
+"""
 
 import re
 from collections.abc import Mapping
@@ -37,7 +40,7 @@ async def condemn(database: ProjectDatabase, intent: ObjectId) -> bool:
 
 
 async def find_owned(database: ProjectDatabase, owner: str, names: Mapping[str, str]) -> set[str]:
-    """Those files of `names` (field → file name) that `owner` uploaded to that field."""
+    """The files of `names` (field → file name) that `owner` uploaded to that field."""
     owned: list[Document] = [
         {"_id": name, "metadata.owner": owner, "metadata.field": field} for field, name in names.items()
     ]
@@ -67,8 +70,8 @@ async def remove(database: ProjectDatabase, intent: ObjectId) -> int:
         document = await files[INTENTS].find_one({"_id": intent, "condemned": True})
         if document is None:
             return 0
-        # The file first: whoever asks for it then gets a 404, and no file without its bytes.
-        # In the order of names, so a variant that is stored meanwhile is met behind its image.
+        # Removes the file first: a reader then gets a 404, and no file without its bytes. In the order of names, so a
+        # variant that is stored meanwhile is met behind its image.
         named = [*document["files"], *(re.compile(f"^{re.escape(name)}{VARIANT}") for name in document["files"])]
         await files[FILES].delete_many({"_id": {"$in": named}})
         await files[CHUNKS].delete_many({"files_id": {"$in": named}})

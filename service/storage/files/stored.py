@@ -74,7 +74,7 @@ async def find_file(database: Database, name: str) -> StoredFile:
 
 
 async def find_files(database: Database, names: Collection[str]) -> dict[str, StoredFile]:
-    """Those of `names` that there are, in one command."""
+    """The existing files among `names`, in one command."""
     with translated():
         found = await database[FILES].find({"_id": {"$in": list(names)}}).to_list()
     return {document["_id"]: _stored_file(document) for document in found}
@@ -112,7 +112,7 @@ async def read_range(database: Database, file: StoredFile, start: int, stop: int
 
 
 async def _chunks(database: Database, file: StoredFile, first: int, last: int) -> list[bytes]:
-    """The data of the chunks `first` to `last`, each of the length the file's own says it must have."""
+    """The data of the chunks `first` to `last`; each must have the length that the file's own gives it."""
     match: Document = {"files_id": file.name, "n": {"$gte": first, "$lte": last}}
     with translated():
         chunks = await database[CHUNKS].find(match, {"_id": 0, "n": 1, "data": 1}, sort=[("n", 1)]).to_list()

@@ -36,7 +36,7 @@ CONFIRM_AFTER = 5.0
 class Upload:
     """The files of one request. Call `write` for each, then `publish`; and `abort` whenever that did not return.
 
-    As a context it does that itself: afterwards nothing is left of what was not published.
+    As a context manager it removes unpublished files itself at the end.
     """
 
     def __init__(self, database: ProjectDatabase, confirm: Callable[[], Awaitable[object]] | None = None) -> None:
@@ -130,7 +130,9 @@ class Upload:
         await self.publish(write)
 
     async def abort(self) -> None:
-        """Removes what was stored, unless a record names it already: then the intent is gone, and nothing is condemned."""
+        """Removes the stored files, unless a record names them already: then the intent is gone, and nothing is
+        condemned.
+        """
         if self._names and not self._is_published and await condemn(self.database, self._id):
             await remove(self.database, self._id)
 

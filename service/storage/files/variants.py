@@ -33,7 +33,7 @@ def variant_name(image: str, wanted: Mapping[str, Any]) -> str:
 
 
 async def find_variant(database: ProjectDatabase, name: str) -> StoredFile | None:
-    """The variant, if it was made; one of no bytes says that it cannot be."""
+    """The variant, if it was made; an empty one marks an image that cannot be drawn."""
     return (await find_files(database.database, [name])).get(name)
 
 
@@ -65,7 +65,7 @@ async def store_variant(database: ProjectDatabase, image: StoredFile, name: str,
     file = {"_id": name, "filename": name, "length": Int64(len(content)), "chunkSize": CHUNK_BYTES, "uploadDate": now()}
 
     async def store(bound: ProjectDatabase) -> None:
-        # To write to the image's record is to meet whoever removes it.
+        # Writing to the image's record conflicts with a concurrent removal.
         has_turn = await bound.records(INTENTS).delete({"_id": name, "token": token, **STANDING})
         is_there = await bound.records(FILES).update_one({"_id": image.name}, {"$set": {"metadata.has_variants": True}})
         if not has_turn or not is_there:
