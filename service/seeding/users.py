@@ -26,7 +26,7 @@ from service.seeding.report import Report
 from service.storage.account_states import AccountState
 from service.storage.accounts import AccountChange
 from service.storage.profiles import ProfileUpdate, update_profile
-from service.storage.users import NewUser, User
+from service.storage.users import NewUser, Owner, User
 
 KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
@@ -109,9 +109,10 @@ class UserSeeder:
             else:
                 self.report.created(KIND, user.email)
 
-    async def _update(self, project: Project, stored: User, user: SeedUser) -> None:
-        before = {**stored.data, **_account_of(stored)}
-        data, account = find_changes(stored.data, user.data), find_changes(_account_of(stored), user.account)
+    async def _update(self, project: Project, owner: Owner, user: SeedUser) -> None:
+        stored, known = owner.user, _account_of(owner.state)
+        before = {**stored.data, **known}
+        data, account = find_changes(stored.data, user.data), find_changes(known, user.account)
         if not data and not account:
             self.report.unchanged(KIND)
             return
@@ -132,12 +133,12 @@ class UserSeeder:
             await update_profile(project.database, ProfileUpdate(stored.id, stored.version, data))
 
 
-def _account_of(user: User) -> RowData:
+def _account_of(state: AccountState) -> RowData:
     return {
-        "disabled": user.disabled,
-        "email_verified": user.email_verified,
-        "claims": dict(user.claims),
-        "roles": list(user.roles),
+        "disabled": state.disabled,
+        "email_verified": state.email_verified,
+        "claims": dict(state.claims),
+        "roles": list(state.roles),
     }
 
 

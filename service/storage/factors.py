@@ -12,7 +12,7 @@ from service.storage.account_states import PASSKEY, TOTP, AccountState, read_sta
 from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.records import Projection
-from service.storage.users import PROFILE, STANDING, User, read_user
+from service.storage.users import PROFILE, STANDING, Owner, read_user
 
 USERS = "users"
 UNKNOWN = datetime(1970, 1, 1)  # noqa: DTZ001 - as MongoDB gives times
@@ -38,14 +38,6 @@ class StoredTotp:
     id: str
     sealed: str = field(repr=False)
     step: int
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """A user whose factors are read, used or changed."""
-
-    user: User
-    state: AccountState
 
 
 async def find_owner(database: ProjectDatabase, user_id: str) -> Owner | None:

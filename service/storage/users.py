@@ -40,7 +40,6 @@ FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", *
 # The fields that decide a sign-in.
 STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
-NO_CLAIMS: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +62,15 @@ class User:
     has_signed_urls: bool = False
     ended: tuple[str, ...] = ()
     email_verified: bool = False
-    disabled: bool = False
-    claims: Mapping[str, Any] = field(default_factory=dict)
     roles: Sequence[str] = ()
-    last_sign_in_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A user with the state of the account."""
+
+    user: User
+    state: AccountState
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,10 @@ class Users:
         record = await self._records.find({"_id": user_id})
         return read_user(self._database, record) if record is not None else None
 
+    async def find_record(self, user_id: str) -> Document | None:
+        """Returns the record as it is stored, for `read_user` and for conditions on the account's own fields."""
+        return await self._records.find({"_id": user_id})
+
     async def find_credentials(self, email: str) -> Credentials | None:
         return await self._find_credentials({"email": email})
 
@@ -152,10 +160,10 @@ class Users:
         record = await self._records.find({"email": email}, PROFILE)
         return read_user(self._database, record) if record is not None else None
 
-    async def find_by_emails(self, emails: Sequence[str]) -> dict[str, User]:
+    async def find_by_emails(self, emails: Sequence[str]) -> dict[str, Owner]:
         stages: list[Document] = [{"$match": {"email": {"$in": list(emails)}}}, {"$project": PROFILE}]
         rows = await self._records.aggregate(stages, size=len(emails))
-        return {row["email"]: read_user(self._database, row) for row in rows}
+        return {row["email"]: Owner(read_user(self._database, row), read_state(row)) for row in rows}
 
     async def find_ids(self, emails: Collection[str]) -> dict[str, str]:
         """E-mail → id."""
@@ -258,10 +266,7 @@ def read_user(database: ProjectDatabase, record: Document) -> User:
         revision=record.get("version", 0),
         ended=read_ended(record),
         email_verified=record.get("email_verified", False),
-        disabled=record.get("disabled", False),
-        claims=record.get("claims", NO_CLAIMS),
         roles=record.get("roles", ()),
-        last_sign_in_at=record.get("last_sign_in_at"),
     )
 
 

@@ -33,9 +33,10 @@ from service.schema.values import now
 from service.storage.account_states import PASSKEY, TOTP, AccountState
 from service.storage.accounts import Account, AccountChange, AddedPasskey, AddedTotp
 from service.storage.databases import ProjectDatabase
-from service.storage.factors import Factor, Owner, find_owner
+from service.storage.factors import Factor, find_owner
 from service.storage.flows import FlowStore, new_record
 from service.storage.ids import new_id
+from service.storage.users import Owner
 
 ENROL_TOTP = "enrol_totp"
 TOTP_NAME, PASSKEY_NAME = "Authenticator app", "Passkey"

@@ -10,7 +10,8 @@ from service.domain.sessions.sessions import Client
 from service.errors import FactorNotFound, InvalidToken, LastSignInMethod, NoFactor, StepUpRequired
 from service.storage.accounts import Account, AccountChange
 from service.storage.databases import ProjectDatabase
-from service.storage.factors import Factor, Owner, find_owner, list_factors, rename_factor
+from service.storage.factors import Factor, find_owner, list_factors, rename_factor
+from service.storage.users import Owner
 
 # The mail that tells of another factor.
 NOTICE = "factor_changed"

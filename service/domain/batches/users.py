@@ -29,7 +29,7 @@ from service.query.tree import Tree, has_relations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import SetFields
 from service.storage.profiles import ProfileUpdate, update_profile
-from service.storage.users import User
+from service.storage.users import User, read_user
 
 NAMES = (*RESERVED, "password", "email")
 
@@ -45,12 +45,13 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
     where = _bind_where(caller, step)
     await _check_names(directory, caller, step.change)
     for _ in range(ATTEMPTS):
-        user = await bound.project.users.find_profile(step.id)
-        if user is None:
+        record = await bound.project.users.find_record(step.id)
+        if record is None:
             raise UserNotFound
+        user = read_user(database, record)
         if isinstance(caller, UserCaller) and not caller.is_in_force(user):
             raise InvalidToken
-        await check_record(database, _as_record(user), step.precondition.versions, where)
+        await check_record(database, record, step.precondition.versions, where)
         data = await _change_data(database, user, step.change)
         update = ProfileUpdate(user.id, user.version, data, None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:
@@ -122,10 +123,3 @@ async def _change_data(database: ProjectDatabase, user: User, change: SetFields)
     if violations:
         raise Invalid(violations)
     return {name: image[name] for name in names if name in image}
-
-
-def _as_record(user: User) -> dict[str, Any]:
-    account = {"email_verified": user.email_verified, "disabled": user.disabled, "claims": user.claims}
-    times = {"created_at": user.created_at, "updated_at": user.updated_at, "last_sign_in_at": user.last_sign_in_at}
-    shown = {"email": user.email, "data": user.data, "version": user.revision, "roles": list(user.roles)}
-    return {"_id": user.id, **shown, **times, **account}

@@ -61,6 +61,6 @@ async def test_every_demo_user_has_a_picture(services: Services, emptied: None, 
     users = await demo.users.find_by_emails([f"{path.stem}@example.com" for path in MANIFEST.parent.glob("pictures/*")])
     assert len(users) == 77
     for user in users.values():
-        answer = await http.get(user.data["profile_picture"].removeprefix(BASE_URL))
+        answer = await http.get(user.user.data["profile_picture"].removeprefix(BASE_URL))
         assert answer.headers["content-type"] == "image/svg+xml"
         assert ElementTree.fromstring(answer.content).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314 - our own

@@ -55,6 +55,9 @@ async def test_a_guard_on_a_user_looks_at_the_account_for_servers_only(api: Api)
     signed = (await api.signup(name="Ann")).json()
     user_id = signed["user"]["id"]
     await api.request("PUT", f"{USERS}/{user_id}/roles", json={"roles": ["admin"]})
+    identity = {"issuer": "https://accounts.google.com", "subject": "1", "provider": "google"}
+    fields = {"identities": [identity], "claims": {"plan": "pro"}}
+    api.database["users"].update_one({"_id": user_id}, {"$set": fields})
 
     def batch(where: dict[str, Any]) -> dict[str, Any]:
         step = {"op": "update", "collection": "users", "id": user_id, "data": {"name": "A."}, "where": where}
@@ -64,6 +67,11 @@ async def test_a_guard_on_a_user_looks_at_the_account_for_servers_only(api: Api)
         ({"roles_eq": "admin"}, 200, 409),
         ({"roles_ne": "admin"}, 409, 200),
         ({"disabled_eq": False}, 200, 409),
+        ({"identities.provider_eq": "google"}, 200, 409),
+        ({"identities.provider_ne": "google"}, 409, 200),
+        ({"identities.provider_isnull": True}, 409, 200),
+        ({"claims.plan_eq": "pro"}, 200, 409),
+        ({"email_verified_eq": False}, 200, 409),
     ):
         server = await api.request("POST", "/api/batch", json=batch(where))
         user = await api.as_user(signed["access_token"], "POST", "/api/batch", json=batch(where))
