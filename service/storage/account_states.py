@@ -7,18 +7,18 @@ from typing import Any
 from service.storage.client import Document
 
 # A record has each of these only where it was set.
-STATE_FIELDS = ("disabled", "email_verified", "claims")
+STATE_FIELDS = ("disabled", "email_verified", "email_asserted", "claims")
 # Further fields that decide a sign-in; of factors only their presence.
 FACTOR_FIELDS = ("totp.id", "passkeys.id", "recovery", "roles")
-# Fields that show if the user's address is proven.
-PROOF_FIELDS = ("email_verified", "oauth_id", "identities.email")
 # Factors are named as the methods of a sign-in are.
 TOTP, PASSKEY, RECOVERY_CODE = "totp", "passkey", "recovery_code"
 
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """`claims` are what the project's servers had put into the user's tokens.
+    """`email_verified` says that the address is proven; with `email_asserted` a provider alone has said so.
+
+    `claims` are what the project's servers had put into the user's tokens.
 
     The last three are known where FACTOR_FIELDS were read: the kinds of second factors that the user has, how many recovery
     codes are left, and the user's roles.
@@ -30,6 +30,12 @@ class AccountState:
     factors: tuple[str, ...] = ()
     recovery_codes: int = 0
     roles: tuple[str, ...] = ()
+    email_asserted: bool = False
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True if a mail or a server has proven the address; by less no other identity is joined to the account."""
+        return self.email_verified and not self.email_asserted
 
 
 NEW_ACCOUNT = AccountState()
@@ -44,19 +50,8 @@ def read_state(record: Document) -> AccountState:
         factors=read_factors(record),
         recovery_codes=len(record.get("recovery", ())),
         roles=tuple(record.get("roles", ())),
+        email_asserted=record.get("email_asserted", False),
     )
-
-
-def has_proven_email(record: Document) -> bool:
-    """True if a mail, a server or a provider has proven the user's address, by a record with PROOF_FIELDS.
-
-    Users sign in by a provider only with an address that it has verified. An account made so has the provider's subject
-    and its address, until `email_verified` is written for another one.
-    """
-    if record.get("email_verified"):
-        return True
-    asserted = (each.get("email") for each in record.get("identities", ()))
-    return record["email"] in asserted or ("oauth_id" in record and "email_verified" not in record)
 
 
 def read_factors(record: Document) -> tuple[str, ...]:

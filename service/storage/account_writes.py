@@ -42,6 +42,8 @@ async def write_account(database: ProjectDatabase, before: Account, change: Acco
         del fields["roles"]
     if any(getattr(change, name) is not None for name in SHOWN):
         writes.inc["version"] = 1
+    if change.email_verified is not None and before.state.email_asserted:
+        writes.unset["email_asserted"] = ""
     if change.email is not None:
         fields["updated_at"] = now()
     if change.data is not None:
@@ -107,6 +109,9 @@ def _plan_identities(before: Account, change: AccountChange, writes: _Writes) ->
     if (added := change.added_identity) is not None:
         moment = now()
         writes.push["identities"] = identity_document(added, moment, used=moment if change.signs_in else None)
+        if added.email == before.user.email and not before.state.email_verified and change.email_verified is None:
+            writes.set |= {"email_verified": True, "email_asserted": True}
+            writes.inc["version"] = 1
         if change.signs_in:
             writes.set["oauth_id"] = added.subject
     removed = change.removed_identities

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from service.passkeys.answers import Passkey
@@ -43,17 +43,9 @@ class Account:
         return self.has_password or bool(passkeys or identities) or (isinstance(gone, Factor) and gone.type == TOTP)
 
     @property
-    def is_proven(self) -> bool:
-        """True where the user, or a provider for the user, has proven the address."""
-        if self.state.email_verified or any(each.identity.email == self.user.email for each in self.identities):
-            return True
-        # A provider made the account, before identities had addresses.
-        return self.subject is not None and not self.has_password
-
-    @property
     def was_ever_proven(self) -> bool:
         """True where this address, or an earlier one that the account had, was proven: the record has the field since."""
-        return self.is_proven or "email_verified" in self.stored
+        return self.state.email_verified or "email_verified" in self.stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +95,26 @@ async def find_account(database: ProjectDatabase, user_id: str) -> Account | Non
     return None if record is None else read_account(database, record)
 
 
+def _read_state(record: Document) -> AccountState:
+    """The state of a whole record, be it from before or after `migrations.verify_asserted_addresses`."""
+    state = read_state(record)
+    if "email_verified" in record or not is_asserted(record):
+        return state
+    return replace(state, email_verified=True, email_asserted=True)
+
+
+def is_asserted(record: Document) -> bool:
+    """True if a provider made the account with its address, or asserts the address of a linked identity."""
+    if any(each.get("email") == record["email"] for each in record.get("identities", ())):
+        return True
+    return "oauth_id" in record and not HASH.match(record["password"])
+
+
 def read_account(database: ProjectDatabase, record: Document) -> Account:
     """The account of a whole record, which stays as it is stored."""
     return Account(
         user=read_user(database, {**record, "data": dict(record["data"])}),
-        state=read_state(record),
+        state=_read_state(record),
         password=record["password"],
         factors=tuple(read_listed(record)),
         recovery=tuple(record.get("recovery", ())),

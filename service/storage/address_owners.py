@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from service.storage.account_states import read_state
 from service.storage.databases import ProjectDatabase
+from service.storage.users import STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,9 +13,9 @@ class AddressOwner:
 
     id: str
     email: str
-    email_verified: bool
+    is_confirmed: bool
 
 
 async def find_address_owner(database: ProjectDatabase, email: str) -> AddressOwner | None:
-    record = await database.records("users").find({"email": email}, {"email": 1, "email_verified": 1})
-    return None if record is None else AddressOwner(record["_id"], record["email"], record.get("email_verified", False))
+    record = await database.records("users").find({"email": email}, {"email": 1, **STATE})
+    return None if record is None else AddressOwner(record["_id"], record["email"], read_state(record).is_confirmed)

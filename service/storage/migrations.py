@@ -16,6 +16,7 @@ from pymongo import UpdateOne
 
 from service.errors import NewerData
 from service.schema.file_urls import named_file
+from service.storage.accounts import HASH
 from service.storage.client import Database, Document, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.files.stored import FILES
@@ -54,6 +55,19 @@ async def allow_shared_subjects(database: ProjectDatabase) -> None:
     with translated():
         if "oauth_id" in await users.index_information():
             await users.drop_index("oauth_id")
+
+
+async def verify_asserted_addresses(database: ProjectDatabase) -> None:
+    """Marks an address as verified if a provider made the account with it, or asserts it of a linked identity.
+
+    A provider's account has no hash of a password, and lost its provider's address only with a value in `email_verified`.
+    """
+    made = {"oauth_id": {"$exists": True}, "email_verified": {"$exists": False}, "password": {"$not": HASH}}
+    linked = {"$expr": {"$in": ["$email", {"$ifNull": ["$identities.email", []]}]}}
+    match = {"email_verified": {"$ne": True}, "$or": [made, linked]}
+    changes = {"$set": {"email_verified": True, "email_asserted": True}, "$inc": {"version": 1}}
+    with translated():
+        await database.database["users"].update_many(match, changes)
 
 
 async def _batch(database: ProjectDatabase, last: str) -> list[Document]:
@@ -118,6 +132,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
     Migration("sessions, one for each sign-in", ProjectDatabase.ensure_indexes),
     Migration("events, which tell what happened to users", ProjectDatabase.ensure_indexes),
     Migration("passkeys, each of one user", ProjectDatabase.ensure_indexes),
+    Migration("addresses verified that a provider asserted", verify_asserted_addresses),
 )
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),

@@ -16,10 +16,8 @@ from service.schema.values import now
 from service.storage.account_states import (
     FACTOR_FIELDS,
     NEW_ACCOUNT,
-    PROOF_FIELDS,
     STATE_FIELDS,
     AccountState,
-    has_proven_email,
     read_state,
     write_state,
 )
@@ -36,7 +34,7 @@ PROFILE: Projection = {
     **dict.fromkeys(("roles", "last_sign_in_at"), 1),
 }
 # The facts that access rules use, beside the fields of `data` that they name.
-FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", *PROOF_FIELDS), 1)
+FACTS: Projection = dict.fromkeys(("email", "roles", "token_version", "ended", "email_verified"), 1)
 # The fields that decide a sign-in.
 STANDING: Projection = {**STATE, **dict.fromkeys(FACTOR_FIELDS, 1)}
 FIRST_VERSION = 1
@@ -179,7 +177,7 @@ class Users:
         if record is None:
             return None
         roles, data = tuple(record.get("roles", ())), record.get("data", {})
-        email = record["email"] if has_proven_email(record) else None
+        email = record["email"] if record.get("email_verified") else None
         return UserFacts(email, roles, data, record["token_version"], read_ended(record), fields)
 
     async def find_row(self, user_id: str) -> Document | None:

@@ -21,6 +21,7 @@ from service.domain import cache
 from service.schema.values import now
 from service.services import Services
 from service.settings import Settings
+from service.storage.migrations import verify_asserted_addresses
 from tests.conftest import BASE_URL, PATIENT, Api, CommandRecorder, MakeApi
 from tests.web.rules.conftest import Person, save, server_of, sign_up
 
@@ -435,6 +436,7 @@ async def test_v36_two_at_once_see_their_own(api: Api) -> None:
 # V8
 
 
+IDENTITY, NO_PASSWORD = {"issuer": "i", "subject": "s"}, {"password": "boss@example.com"}
 INVITED: dict[str, Any] = {
     "collections": {
         "shared": {"read": {"invited_eq": "$user.email"}},
@@ -473,27 +475,30 @@ async def test_v8_an_address_that_is_not_proven_is_unknown(api: Api) -> None:
     [
         pytest.param({}, False, id="signed up"),
         pytest.param({"email_verified": True}, True, id="verified"),
+        pytest.param({"identities": [{**IDENTITY, "email": "boss@example.com"}]}, True, id="asserted"),
+        pytest.param({"identities": [{**IDENTITY, "email": "b@x.com"}]}, False, id="another asserted"),
+        pytest.param({"oauth_id": "s", **NO_PASSWORD}, True, id="of a provider before there were identities"),
+        pytest.param({"oauth_id": "s", "identities": [IDENTITY], **NO_PASSWORD}, True, id="made by a provider"),
+        pytest.param({"oauth_id": "s", "identities": [IDENTITY]}, False, id="linked to an account with a password"),
         pytest.param(
-            {"identities": [{"issuer": "i", "subject": "s", "email": "boss@example.com"}]}, True, id="asserted"
-        ),
-        pytest.param(
-            {"identities": [{"issuer": "i", "subject": "s", "email": "b@x.com"}]}, False, id="another asserted"
-        ),
-        pytest.param({"oauth_id": "s"}, True, id="of a provider before there were identities"),
-        pytest.param({"oauth_id": "s", "identities": [{"issuer": "i", "subject": "s"}]}, True, id="made by a provider"),
-        pytest.param(
-            {"oauth_id": "s", "email_verified": False}, False, id="such a user's address, changed by a server"
+            {"oauth_id": "s", "email_verified": False, **NO_PASSWORD}, False, id="an address changed by a server"
         ),
     ],
 )
 async def test_v8_a_provider_that_asserted_the_address_has_proven_it(
     api: Api, changes: dict[str, Any], is_known: bool
 ) -> None:
+    """Records of earlier versions, after their migration: the profile and the rules agree."""
     await make_invited(api)
     boss = await sign_up(api, "boss")
     if changes:
         api.database["users"].update_one({"_id": boss.id}, {"$set": changes})
+    await verify_asserted_addresses(api.project.database)
     assert (await boss.list("shared")).status_code == (200 if is_known else 403)
+    profile = await boss.ask("GET", "/auth-collections/user")
+    assert profile.json()["email_verified"] is is_known
+    by_server = await api.users(f"email_verified_eq={str(is_known).lower()}")
+    assert [each["id"] for each in by_server.json()["users"]] == [boss.id]
 
 
 async def test_v8_saving_such_rules_warns_unless_every_address_is_proven(make_api: MakeApi) -> None:

@@ -25,7 +25,7 @@ def find_facts(before: Account, after: Account, change: AccountChange) -> list[F
 def _compare_email(before: Account, after: Account) -> Iterator[Fact]:
     """`email_changed` alone stands for an address that is unproven because it is another one."""
     old, new = before.user.email, after.user.email
-    was, is_ = before.state.email_verified, after.state.email_verified
+    was, is_ = before.state.is_confirmed, after.state.is_confirmed
     if old != new:
         yield Fact(EventType.EMAIL_CHANGED, {"before": old, "after": new})
     if was != is_ and (is_ or old == new):

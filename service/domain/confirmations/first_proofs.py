@@ -23,7 +23,7 @@ def take_over(account: Account, password: str | None = None) -> AccountChange:
     An account that never had a proven address loses the password, the sessions, the factors and the identities; one
     whose address a server has changed since, the password and the sessions.
     """
-    if account.is_proven or not (account.has_password or account.factors or account.identities):
+    if account.state.email_verified or not (account.has_password or account.factors or account.identities):
         return AccountChange(email_verified=True, password=password)
     # The address matches no password, and another password ends all sessions.
     void = password or account.user.email

@@ -76,7 +76,7 @@ class SignIns:
         def decide(account: Account) -> AccountChange | None:
             require_address(account, flow)
             # Nothing changes before the second factor is shown.
-            is_done = account.state.email_verified or asks_factor(project.settings, account)
+            is_done = account.state.is_confirmed or asks_factor(project.settings, account)
             return None if is_done else take_over(account)
 
         async def write(database: ProjectDatabase) -> Account:

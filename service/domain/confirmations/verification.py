@@ -54,14 +54,14 @@ class Verification:
         """Mails the user with the address who has not proven it yet. The same for every other address, but no mail."""
         redirect_to = choose_redirect(project, request.redirect_to)
         account = await find_address_owner(project.database, request.email)
-        user_id = account.id if account is not None and not account.email_verified else None
+        user_id = account.id if account is not None and not account.is_confirmed else None
         purpose = Purpose(VERIFY, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
         return await self._flows.open(project, purpose)
 
     async def asks_password(self, project: Project, flow: Flow) -> bool:
         """True if a confirmation without the account's password takes that password away."""
         account = await find_account(project.database, flow.user_id or "")
-        return account is not None and account.has_password and not account.is_proven
+        return account is not None and account.has_password and not account.state.email_verified
 
     async def finish(self, project: Project, flow: Flow, ownership: Ownership) -> Account:
         """Notes that the address is the user's, and returns the account, which a stranger may have made: see `take_over`.
@@ -73,7 +73,7 @@ class Verification:
 
         def decide(account: Account) -> AccountChange | None:
             require_address(account, flow)
-            if account.state.email_verified:
+            if account.state.is_confirmed:
                 return None
             is_own = account.password == known or _is_own(account, flow, ownership)
             return AccountChange(email_verified=True) if is_own else take_over(account)

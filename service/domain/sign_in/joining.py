@@ -43,7 +43,7 @@ def _may_join(account: Account, user: ExistingUser, email: str) -> bool:
     state = account.state
     return (
         (account.user.email, account.user.version) == (email, user.version)
-        and state.email_verified
+        and state.is_confirmed
         and not state.disabled
         and not account.factors
         and account.subject is None

@@ -17,6 +17,7 @@ from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, Si
 from service.providers import Profile, Registration
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 from service.schema.values import now
+from service.storage.account_states import AccountState
 from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
 from service.storage.users import Identity, NewUser, Users
@@ -88,7 +89,7 @@ def decide(
         return UseExisting(by_subject)
     if by_email is None:
         return Create(email, profile.subject, profile.name, profile.claims)
-    if links and profile.is_authoritative and by_email.oauth_id is None and by_email.state.email_verified:
+    if links and profile.is_authoritative and by_email.oauth_id is None and by_email.state.is_confirmed:
         if by_email.state.disabled:
             raise SignInFailed("the account is disabled")
         return Join(by_email)
@@ -146,7 +147,8 @@ async def _create(users: Users, new: Create, identity: Identity, kept_claims: Ma
     id_ = new_id()
     # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
     data = {"username": username(new.name, id_), **keep_claims(new.claims, kept_claims)}
-    user = NewUser(new.email, new.email, data, id_, identity)
+    state = AccountState(email_verified=True, email_asserted=True)
+    user = NewUser(new.email, new.email, data, id_, identity, state=state)
     stored = await users.insert(user)
     return ExistingUser(stored.id, new.oauth_id, stored.version)
 

@@ -38,8 +38,12 @@ async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
         "updated_at": stored["created_at"],
         "token_version": 1,
         "version": 1,
+        # The provider asserted the address. A mail or a server confirms it, and then the second field goes.
+        "email_verified": True,
+        "email_asserted": True,
     }
     shown = await site.user(end.token)
+    assert shown["email_verified"] is True
     assert shown.keys() == {"id", "email", "data", "created_at", "updated_at", "email_verified"}
     assert shown["data"] == {"username": "ada_lovelace"}
 
