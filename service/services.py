@@ -58,6 +58,7 @@ from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.mailbox import Mails
 from service.domain.mail_flows.outbox import Outbox
 from service.domain.mail_flows.routes import read_routes
+from service.domain.paces import Presence
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.canary import Canary
 from service.domain.projects.data_versions import DataVersions
@@ -161,6 +162,7 @@ class Services:
     file_variants: FileVariants
     file_signing: FileSigning
     limits: Limits
+    presence: Presence
     jobs: Jobs
     access: AccessControl
     rules: RulesAdministration
@@ -197,7 +199,8 @@ def build_services(settings: Settings) -> Services:
     sightings = Sightings()
     tokens = Tokens(settings.base_url, projects, sightings)
     refresh_tokens = RefreshTokens(derive_key(settings.secret, REFRESH_TOKENS))
-    catalogs, lists, pattern_judge = Catalogs(), Lists(), PatternJudge()
+    catalogs, presence, pattern_judge = Catalogs(), Presence(), PatternJudge()
+    lists = Lists(presence)
     limits = Limits(Counters(databases))
     access, made = AccessControl(), MadeFiles(limits)
     signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
@@ -305,6 +308,7 @@ def build_services(settings: Settings) -> Services:
         ),
         base_url=settings.base_url,
         limits=limits,
+        presence=presence,
         jobs=build_jobs(base, limits, outbox, sightings, journal),
         access=access,
         rules=RulesAdministration(access, made),

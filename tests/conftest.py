@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from faults.commands import KEY, Shell
 from faults.starts import forking
 from service.app import Application, create_app
 from service.domain import cache
+from service.domain.paces import Presence
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Project
 from service.embedded.mongod import embedded_mongodb
@@ -224,7 +225,22 @@ async def running_app(settings: Settings, pytestconfig: pytest.Config) -> AsyncI
             app = create_app(settings, PATIENT)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.router.lifespan_context(app))
+        stack.enter_context(_with_one_project_present(app.services.presence))
         yield app
+
+
+@contextmanager
+def _with_one_project_present(presence: Presence) -> Iterator[None]:
+    """On a busy machine any list is slow, and would wait while the project of another test is present."""
+    plain = Presence.note
+
+    def note(self: Presence, name: str) -> None:
+        if self is not presence:
+            plain(self, name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Presence, "note", note)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS, MAX_SOCKETS
-from service.domain.shares import Fewer, Place, Shares
+from service.domain.paces import Fewer, Presence
+from service.domain.shares import Place, Shares
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, QueryTooSlow
 from service.query import commands
@@ -29,6 +30,8 @@ from service.storage.databases import ProjectDatabase
 
 # A project whose lists take longer, in the mean, has MongoDB scan: fewer of them at once end as soon.
 SLOW_SECONDS = 0.1
+# The seconds of each second that such a project has in a worker while other projects ask, and those that it saves up.
+SLOW_SHARE, SAVED_SECONDS = 0.25, 0.25
 # All of a list's database time together.
 LIST_SECONDS = 2.0
 # Past this offset a window would save nothing.
@@ -61,8 +64,8 @@ class Listing:
 class Lists:
     """The lists that a worker reads, a few at a time for each project."""
 
-    def __init__(self) -> None:
-        slow = Fewer(MAX_SLOW_LISTS, SLOW_SECONDS)
+    def __init__(self, presence: Presence) -> None:
+        slow = Fewer(MAX_SLOW_LISTS, SLOW_SECONDS, presence, share=SLOW_SHARE, saved=SAVED_SECONDS)
         self._shares = Shares(MAX_LISTS, waiting=MAX_LISTS_WAITING, seconds=LIST_SECONDS, slow=slow)
         self._subscriptions = Shares(MAX_LISTS, waiting=MAX_SOCKETS, seconds=LIST_SECONDS)
 

@@ -6,26 +6,14 @@ wait.
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
-from math import inf
 from time import monotonic
 from types import TracebackType
 from typing import Protocol
 
+from service.domain.paces import Fewer, Paces
 from service.errors import Busy
 
 RETRY_AFTER_SECONDS = 1
-# The number of names whose paces are kept, and the weight of the newest piece of work in a pace.
-KEPT_PACES = 1_024
-NEWEST = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class Fewer:
-    """`most` places in place of all, for a name whose work takes longer than `seconds` in the mean, or is not known yet."""
-
-    most: int
-    seconds: float
 
 
 class Shares:
@@ -36,16 +24,16 @@ class Shares:
     name has fewer places until its work is seen to be quick: much slow work at once ends no sooner, and all else waits.
     """
 
-    __slots__ = ("_paces", "_queues", "_taken", "most", "seconds", "slow", "waiting")
+    __slots__ = ("_paces", "_queues", "_taken", "_timers", "most", "seconds", "waiting")
 
     def __init__(self, most: int, *, waiting: int = 0, seconds: float = 1.0, slow: Fewer | None = None) -> None:
         self.most = most
         self.waiting = waiting
         self.seconds = seconds
-        self.slow = slow
         self._taken: dict[str, int] = {}
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
-        self._paces: dict[str, float] = {}
+        self._paces = Paces(slow) if slow is not None else None
+        self._timers: dict[str, asyncio.TimerHandle] = {}
 
     def take(self, name: str) -> "Place":
         return Place(self, name)
@@ -58,8 +46,8 @@ class Shares:
             await self._wait(name)
 
     def _has_place(self, name: str) -> bool:
-        is_slow = self.slow is not None and self._paces.get(name, inf) > self.slow.seconds
-        return self._taken.get(name, 0) < (self.slow.most if self.slow and is_slow else self.most)
+        taken = self._taken.get(name, 0)
+        return taken < self.most if self._paces is None else self._paces.allow(name, taken, self.most)
 
     async def _wait(self, name: str) -> None:
         queue = self._queues.setdefault(name, deque())
@@ -69,6 +57,7 @@ class Shares:
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
         queue.append(turn)
+        self._hand_out_later(name)
         refusal = loop.call_later(self.seconds, _refuse, turn)
         try:
             await turn
@@ -87,20 +76,13 @@ class Shares:
 
     def release(self, name: str, seconds: float | None = None) -> None:
         """Gives the place, that was used for `seconds`, to the first that waits for it, or back."""
-        if self.slow and seconds is not None:
-            self._note(name, seconds)
+        if self._paces is not None and seconds is not None:
+            self._paces.note(name, seconds)
         if self._taken[name] > 1:
             self._taken[name] -= 1
         else:
             del self._taken[name]
         self._hand_out(name)
-
-    def _note(self, name: str, seconds: float) -> None:
-        pace = self._paces.pop(name, seconds)
-        if len(self._paces) >= KEPT_PACES:
-            del self._paces[next(iter(self._paces))]
-        # Put in again, so that the dict's order is that of use.
-        self._paces[name] = pace + NEWEST * (seconds - pace)
 
     def _hand_out(self, name: str) -> None:
         queue = self._queues.get(name)
@@ -109,8 +91,20 @@ class Shares:
             if not turn.done():
                 self._taken[name] = self._taken.get(name, 0) + 1
                 turn.set_result(None)
-        if not queue:
+        if queue:
+            self._hand_out_later(name)
+        else:
             self._queues.pop(name, None)
+
+    def _hand_out_later(self, name: str) -> None:
+        """A place that waits for time, and not for another's end, is handed out when its time has come."""
+        if self._paces is not None and name not in self._taken and name not in self._timers:
+            delay = self._paces.find_delay(name)
+            self._timers[name] = asyncio.get_running_loop().call_later(delay, self._end_delay, name)
+
+    def _end_delay(self, name: str) -> None:
+        del self._timers[name]
+        self._hand_out(name)
 
 
 def _refuse(turn: "asyncio.Future[None]", retry_after: int = RETRY_AFTER_SECONDS) -> None:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 # The time that each piece of work has at once, without a turn. Most work is done in it.
 FIRST_SECONDS = 0.001
 # The time of one turn, after which other requests go on, and then another project.
-STEP_SECONDS = 0.005
+STEP_SECONDS = 0.002
 
 # One for the worker, as its event loop is.
 _turns = Turns(1, waiting=MAX_STEPS_WAITING, retry_after=1)

@@ -1,12 +1,19 @@
 """Work under way, bounded for each name."""
 
 import asyncio
+import time
 
 import pytest
 
 from faults.waiting import waiting_for
-from service.domain.shares import KEPT_PACES, Fewer, Shares, Turns
+from service.domain.paces import Fewer, Presence
+from service.domain.shares import Shares, Turns
 from service.errors import Busy
+
+
+def slow(presence: Presence | None = None) -> Fewer:
+    """One place for names whose work takes a second; beside others a quarter of each second, half a second at once."""
+    return Fewer(1, 1.0, presence or Presence(), share=0.25, saved=0.5)
 
 
 async def test_a_name_at_its_bound_is_refused_and_others_are_not() -> None:
@@ -75,7 +82,7 @@ async def test_names_without_work_are_forgotten() -> None:
 
 
 async def test_a_name_has_fewer_places_until_its_work_is_quick() -> None:
-    shares = Shares(3, slow=Fewer(1, 1.0), seconds=0.01)
+    shares = Shares(3, slow=slow(), seconds=0.01)
     async with shares.take("unknown"):
         with pytest.raises(Busy):
             await shares.acquire("unknown")
@@ -93,7 +100,7 @@ async def test_a_name_has_fewer_places_until_its_work_is_quick() -> None:
 
 
 async def test_places_above_the_fewer_are_not_handed_on_and_come_back() -> None:
-    shares, begun = Shares(3, waiting=9, seconds=5.0, slow=Fewer(1, 1.0)), list[int]()
+    shares, begun = Shares(3, waiting=9, seconds=5.0, slow=slow()), list[int]()
     async with shares.take("a"):
         pass
     for _ in range(3):
@@ -111,7 +118,7 @@ async def test_places_above_the_fewer_are_not_handed_on_and_come_back() -> None:
 
 
 async def test_with_fewer_places_as_many_are_taken_in() -> None:
-    shares = Shares(3, waiting=2, slow=Fewer(1, 1.0))
+    shares = Shares(3, waiting=2, slow=slow())
     tasks = [asyncio.create_task(shares.acquire("a")) for _ in range(6)]
     await asyncio.sleep(0.01)
     assert [task.done() for task in tasks] == [True, False, False, False, False, True]
@@ -122,13 +129,24 @@ async def test_with_fewer_places_as_many_are_taken_in() -> None:
     await asyncio.gather(*tasks[:-1])
 
 
-async def test_of_the_paces_only_the_last_are_kept() -> None:
-    shares = Shares(1, slow=Fewer(1, 1.0))
-    for number in range(KEPT_PACES + 10):
-        async with shares.take(str(number)):
-            pass
-    assert len(shares._paces) == KEPT_PACES  # noqa: SLF001 - as above
-    assert "9" not in shares._paces  # noqa: SLF001 - as above
+async def test_a_slow_name_waits_beside_others_until_its_time_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Presence, "has_others", lambda *_: True)
+    presence = Presence()
+    shares = Shares(3, waiting=3, seconds=30.0, slow=Fewer(2, 0.001, presence, share=100.0, saved=0.5))
+    await shares.acquire("a")
+    shares.release("a", 2.5)
+    # It owes 2 s more than it may at once; a hundredth of that is waited for.
+    began, tasks = time.monotonic(), [asyncio.create_task(shares.acquire("a")) for _ in range(2)]
+    await tasks[0]
+    assert time.monotonic() - began >= 0.019
+    await asyncio.sleep(0)
+    assert not tasks[1].done()
+    shares.release("a", 0.1)
+    await tasks[1]
+    shares.release("a", 0.1)
+    assert not shares._taken  # noqa: SLF001 - what it is about is that nothing stays
+    assert not shares._queues  # noqa: SLF001 - as above
+    assert not shares._timers  # noqa: SLF001 - as above
 
 
 async def in_turn(turns: Turns, name: str, order: list[str]) -> None:

@@ -14,6 +14,7 @@ from pymongo.errors import ExecutionTimeout
 from faults.waiting import until
 from service.bounds import MAX_LISTS, MAX_LISTS_WAITING, MAX_POPULATED, MAX_RELATIONS, MAX_SLOW_LISTS
 from service.domain.lists import LIST_SECONDS, SLOW_SECONDS
+from service.domain.paces import Paces, Presence
 from service.schema.values import now
 from service.services import Services
 from service.storage.ids import new_id
@@ -165,7 +166,7 @@ async def test_n22_a_project_at_its_bound_of_lists_is_refused_and_others_are_not
     make_api: MakeApi, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However long the first list takes on a machine that does much else.
-    monkeypatch.setattr(services.directory._lists._shares, "slow", None)  # noqa: SLF001
+    monkeypatch.setattr(services.directory._lists._shares, "_paces", None)  # noqa: SLF001
     busy, other = await make_api(), await make_api()
     # Remembered before the gate shuts.
     assert {(await api.users()).status_code for api in (busy, other)} == {200}
@@ -181,9 +182,14 @@ async def test_n22_a_project_at_its_bound_of_lists_is_refused_and_others_are_not
     assert gate.most == MAX_LISTS
 
 
+@pytest.mark.parametrize("beside_others", [False, True])
 async def test_n22_a_project_whose_lists_are_slow_has_fewer_at_once(
-    make_api: MakeApi, monkeypatch: pytest.MonkeyPatch
+    make_api: MakeApi, monkeypatch: pytest.MonkeyPatch, beside_others: bool
 ) -> None:
+    """It has two at once, and one while others ask."""
+    monkeypatch.setattr(Presence, "has_others", lambda *_: beside_others)
+    monkeypatch.setattr(Paces, "find_delay", lambda *_: 0.0)
+    most = 1 if beside_others else MAX_SLOW_LISTS
     slow, other = await make_api(), await make_api()
     assert {(await api.users()).status_code for api in (slow, other)} == {200}
     gate = Gate(monkeypatch, slow.database.name)
@@ -193,12 +199,21 @@ async def test_n22_a_project_whose_lists_are_slow_has_fewer_at_once(
     assert (await first).status_code == 200
     gate.open.clear()
     lists = [asyncio.create_task(slow.users("count=false")) for _ in range(MAX_LISTS)]
-    await until(lambda: gate.under_way >= MAX_SLOW_LISTS)
+    await until(lambda: gate.under_way >= most)
     await asyncio.sleep(0.5)
-    assert gate.under_way == MAX_SLOW_LISTS
+    assert gate.under_way == most
     assert (await other.users()).status_code == 200
     gate.open.set()
     assert {(await each).status_code for each in lists} == {200}
+
+
+async def test_n22_a_project_that_asks_for_anything_is_present(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the name under which its lists are counted."""
+    present = list[str]()
+    monkeypatch.setattr(Presence, "note", lambda _, name: present.append(name))
+    assert (await api.signup()).status_code == 201
+    assert (await api.users()).status_code == 200
+    assert present == [api.database.name] * 2
 
 
 async def test_n22_all_of_a_list_shares_two_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ log = structlog.get_logger()
 # So many snapshots may come to nothing before the subscription is closed.
 ATTEMPTS = 5
 # The event loop does other work after so many seconds of reading what a client missed.
-STEP_SECONDS = 0.005
+STEP_SECONDS = 0.002
 
 
 class Snapshots:

@@ -79,6 +79,7 @@ def make_endpoint(row: Demands) -> Endpoint:
             quotas = state["quotas"] = await services.limits.count(state["project"], counted, owner)
             if quotas and (last := quotas[-1]).exceeded:
                 raise exceeded(last.policy, last.limit, last.reset)
+            services.presence.note(state["project"].database.database.name)
         if refuses_headers or (refuses_query and request.scope["query_string"]):
             _refuse_unread(request, row)
         return await handler(request, caller, services)

@@ -30,7 +30,7 @@ def lists_of(services: Services) -> Lists:
 async def taken(api: Api, services: Services, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
     """All places of the project's lists, as many as where its lists are quick."""
     shares = lists_of(services)._shares  # noqa: SLF001
-    monkeypatch.setattr(shares, "slow", None)
+    monkeypatch.setattr(shares, "_paces", None)
     async with AsyncExitStack() as stack:
         for _ in range(MAX_LISTS):
             await stack.enter_async_context(shares.take(api.database.name))
@@ -104,7 +104,7 @@ async def test_v6_reads_of_a_project_whose_lists_are_not_known_are_two_at_once(
         cursor = (await (await greeted(messages, open_socket)).subscribe("messages"))["cursor"]
         await create(messages, text="missed")
         await until(lambda: services.realtime.feed.position > int(str(cursor).partition(".")[0], 16))
-    monkeypatch.setattr(lists_of(services)._shares, "_paces", {})  # noqa: SLF001 - as at the start of a worker
+    monkeypatch.setattr(lists_of(services)._shares._paces, "_kept", {})  # noqa: SLF001 - as at the start of a worker
     monkeypatch.setattr(FIND_AT, finding)
     monkeypatch.setattr("service.domain.realtime.feed.read_between", reading)
     sockets = [await greeted(messages, open_socket) for _ in range(6)]

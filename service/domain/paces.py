@@ -1,0 +1,96 @@
+"""The pace of each name's work: a name whose work is slow has fewer places, and little time beside others. No I/O."""
+
+from dataclasses import dataclass
+from math import inf
+from time import monotonic
+
+# The number of names whose paces are kept, and the weight of the newest piece of work in a mean.
+KEPT_PACES = 1_024
+NEWEST = 0.25
+# Seconds for which a name is present after it has asked.
+PRESENT_SECONDS = 1.0
+
+
+class Presence:
+    """Tells whether names other than a given one are present. It keeps no more than the latest name."""
+
+    __slots__ = ("_latest", "_latest_at", "_other_at")
+
+    def __init__(self) -> None:
+        self._latest = ""
+        self._latest_at = -inf
+        # The moment at which a name other than the latest asked last.
+        self._other_at = -inf
+
+    def note(self, name: str) -> None:
+        """The name asks for something now."""
+        if name != self._latest:
+            self._latest, self._other_at = name, self._latest_at
+        self._latest_at = monotonic()
+
+    def has_others(self, name: str) -> bool:
+        """True if a name other than this one is present."""
+        at = self._other_at if name == self._latest else self._latest_at
+        return monotonic() - at < PRESENT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Fewer:
+    """`most` places in place of all, for a name whose work takes longer than `seconds` in the mean, or is not known yet.
+
+    While others are present such a name has one place. Its work may take `share` seconds of each second, and `saved`
+    seconds at once.
+    """
+
+    most: int
+    seconds: float
+    presence: Presence
+    share: float
+    saved: float
+
+
+@dataclass(slots=True)
+class Pace:
+    """The mean seconds of a name's work, and the seconds that it owed at a moment for its work beside others."""
+
+    mean: float
+    owed: float = 0.0
+    at: float = 0.0
+
+
+class Paces:
+    """The paces of the last KEPT_PACES names. Names without any count as slow."""
+
+    __slots__ = ("_kept", "_slow")
+
+    def __init__(self, slow: Fewer) -> None:
+        self._slow = slow
+        self._kept: dict[str, Pace] = {}
+
+    def allow(self, name: str, taken: int, most: int) -> bool:
+        """True if a name that has `taken` places may take one more; a quick name may have `most`."""
+        pace = self._kept.get(name)
+        if pace is not None and pace.mean <= self._slow.seconds:
+            return taken < most
+        if not self._slow.presence.has_others(name):
+            return taken < self._slow.most
+        return not taken and not self.find_delay(name)
+
+    def find_delay(self, name: str) -> float:
+        """The seconds until a slow name may begin beside others."""
+        pace = self._kept.get(name)
+        return max(0.0, self._owed(pace) - self._slow.saved) / self._slow.share if pace is not None else 0.0
+
+    def note(self, name: str, seconds: float) -> None:
+        """A piece of work of the name took so long."""
+        pace = self._kept.pop(name, None) or Pace(seconds)
+        if len(self._kept) >= KEPT_PACES:
+            del self._kept[next(iter(self._kept))]
+        # Put in again, so that the dict's order is that of use.
+        self._kept[name] = pace
+        pace.mean += NEWEST * (seconds - pace.mean)
+        if pace.mean > self._slow.seconds and self._slow.presence.has_others(name):
+            pace.owed, pace.at = self._owed(pace) + seconds, monotonic()
+
+    def _owed(self, pace: Pace) -> float:
+        return max(0.0, pace.owed - self._slow.share * (monotonic() - pace.at))
