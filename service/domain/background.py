@@ -4,7 +4,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-# A quarter of a CPU beside what is as busy as can be, so that they come to an end, and all that is idle.
+# A quarter of a CPU beside a fully busy service, so that they come to an end, and all idle CPU.
 NICENESS = 5
 
 

@@ -44,12 +44,12 @@ class Cache(Generic[V]):
         return len(self._entries)
 
     def get(self, name: str) -> V | None:
-        """The value put in under `name` less than `seconds` ago; None where there is none."""
+        """The value put in under `name` less than `seconds` ago; None without one."""
         entry = self._entries.get(name)
         return entry[1] if entry is not None and entry[0] + self.seconds > monotonic() else None
 
     def read_at(self, name: str) -> float | None:
-        """When the load of what is remembered under `name` began."""
+        """The time at which the load of the value under `name` began."""
         entry = self._entries.get(name)
         return entry[0] if entry is not None else None
 
@@ -69,8 +69,8 @@ class Cache(Generic[V]):
     async def get_or_load(self, name: str, load: Callable[[], Awaitable[V]]) -> V:
         """The remembered value, else what `load` returns, which is remembered.
 
-        All who ask while it loads share the one load and its error. An error is not remembered, and a caller who is
-        cancelled does not cancel the load, which belongs to no request: neither its deadline nor its context is there.
+        All who ask while it loads share the one load and its error. An error is not cached. A cancelled caller does not
+        cancel the load, which belongs to no request: it has neither a request's deadline nor its context.
         """
         entry = self._entries.get(name)
         if entry is not None and entry[0] + self.seconds > monotonic():

@@ -26,7 +26,7 @@ LENGTH_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class KeyedWrite:
-    """A write under a client's key: `id` stands for whose key and which, `fingerprint` for what was asked."""
+    """A write under a client's key: `id` is a MAC of owner and key, `fingerprint` one of the request."""
 
     project: Project
     id: str
@@ -44,7 +44,7 @@ class Answer:
 
 
 class Idempotency:
-    """Keeps answers, sealed, and gives them again. `key` is of HMACs, for what was asked may hold a password."""
+    """Keeps answers, sealed, and gives them again. `key` is that of the HMACs, as a request may hold a password."""
 
     def __init__(self, secret_box: SecretBox, key: bytes) -> None:
         self._secret_box = secret_box

@@ -48,8 +48,8 @@ TOO_LARGE = "The values of this field exceed 16 MB; add a filter"
 class Listing:
     """One page of records, `_id` and the fields asked for, and how many match in all, None where not asked.
 
-    `total_is` says what the total is, where that was left to the service. A page `by_cursor` has the cursor of the `next`
-    one, None at the end, in place of an offset.
+    `total_is` is the meaning of the total, if its choice was left to the service. A page `by_cursor` has the cursor of
+    the `next` one, None at the end, in place of an offset.
     """
 
     rows: list[Row]

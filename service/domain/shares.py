@@ -19,9 +19,10 @@ RETRY_AFTER_SECONDS = 1
 class Shares:
     """At most `most` pieces of work at once under each name; `waiting` more wait for a place, `seconds` at the longest.
 
-    `async with shares.take(project.id):` holds a place, and raises Busy where there is none. Names that have nothing under
-    way take no memory, but that the last KEPT_PACES paces are kept. One for each worker and kind of work. With `slow`, a
-    name has fewer places until its work is seen to be quick: much slow work at once ends no sooner, and all else waits.
+    `async with shares.take(project.id):` holds a place, and raises Busy if there is none. Names that have nothing under
+    way take no memory, but that the last KEPT_PACES paces are kept. One for each worker and kind of work. With `slow`,
+    a name has fewer places until its work is seen to be quick: much slow work at once ends no sooner, and all else
+    waits.
     """
 
     __slots__ = ("_paces", "_queues", "_taken", "_timers", "most", "seconds", "waiting")

@@ -53,5 +53,5 @@ def _find_claim_faults(claims: Mapping[str, Any], loc: Location) -> list[Violati
 
 
 def _encode(claims: Mapping[str, Any]) -> bytes:
-    """As they stand in a token."""
+    """The form of claims in a token."""
     return json.dumps(claims, ensure_ascii=False, separators=(",", ":")).encode()

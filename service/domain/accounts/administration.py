@@ -80,7 +80,10 @@ class UserAdministration:
         self._limits = limits
 
     async def create(self, project: Project, draft: UserDraft) -> Row:
-        """The new user. Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded where the project may mail no more today."""
+        """The new user.
+
+        Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded if the project reached its mails of the day.
+        """
         violations = _check_password(project, draft.password, draft.email)
         _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
         # A text that is no hash matches no password; the specification keeps the address there for users of a provider.
@@ -201,7 +204,7 @@ def _check_password(project: Project, password: NewPassword, email: str | None =
 
 
 def _check(data: Mapping[str, Any], account: Mapping[str, Any], violations: list[Violation]) -> None:
-    """Raises Invalid for what is wrong with profile data, with fields of an account, and for `violations`."""
+    """Raises Invalid for faults of profile data and of an account's fields, and for `violations`."""
     profile = check_profile(data, reserved=NAMES, loc=("body", "data"))
     if found := [*violations, *profile, *find_faults(account, ("body",))]:
         raise Invalid(found)

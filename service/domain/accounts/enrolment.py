@@ -91,7 +91,7 @@ class Enrolled:
 
 
 class Enrolment:
-    """A factor of whatever kind is added in two calls: what is stored between them is a flow."""
+    """A factor of any kind is added in two calls; between them a flow is stored."""
 
     def __init__(
         self,

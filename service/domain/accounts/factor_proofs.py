@@ -60,7 +60,7 @@ Also = Callable[[ProjectDatabase], Awaitable[None]]
 class Judged:
     """A proof of this `kind` that may be right.
 
-    `spend`, a part of a transaction, says whether it is: of any number at once, once.
+    `spend`, a part of a transaction, returns True for exactly one concurrent caller.
     """
 
     kind: str
@@ -98,7 +98,7 @@ class Proofs:
         self._key = key
 
     async def use(self, attempt: Attempt, proof: Proof, also: Also | None = None) -> str:
-        """Spends a proof and does what is to be done `also`, in one transaction. Returns what of it goes into `amr`.
+        """Spends a proof and makes the writes of `also`, in one transaction. Returns its values for `amr`.
 
         Raises InvalidFactor for a wrong or a used one, and LimitExceeded after too many mistakes of the account, those with
         codes of mails among them. Each is counted before it is judged, so that no number of them at once are too many.

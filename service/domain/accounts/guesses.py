@@ -1,4 +1,4 @@
-"""Wrong passwords of an account, from whatever address, counted with its wrong codes; where the project wants that."""
+"""Wrong passwords of an account, from all addresses, counted with its wrong codes, if the project wants that."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -86,7 +86,7 @@ class OwnAccount:
         return _Present(credentials)
 
     async def _with_factor(self, caller: UserCaller, credentials: Credentials) -> _Present:
-        """A password is no second factor: what was shown of that was shown when it was."""
+        """A password is no second factor: that proof keeps its own time."""
         session = await self._sessions.find_own(caller)
         if session is None or level_of(session.amr) < 2:
             raise StepUpRequired

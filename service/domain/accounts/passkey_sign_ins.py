@@ -1,4 +1,4 @@
-"""Signing in by a passkey alone: it says whose it is, and its device has asked for a PIN or a finger."""
+"""Signing in by a passkey alone: it identifies its user, and its device has asked for a PIN or a finger."""
 
 from service.domain.accounts.passkeys import Asked, Passkeys, find_party
 from service.domain.accounts.users import Accounts, SignedIn

@@ -1,7 +1,7 @@
-"""Passkeys: what browsers are asked, and whether what they answer is good. Each is asked within a flow, once.
+"""Passkeys: the options for browsers, and the judgement of their answers. Each is asked within a flow, once.
 
-The challenge of a flow is made of its id, which is random and known to whoever was asked alone: so nothing more is stored, and
-what is signed for one flow is good in no other.
+The challenge of a flow is made of its id, which is random and known to whoever was asked alone: so nothing more is
+stored, and what is signed for one flow is good in no other.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Passkeys:
         self._judge: ModuleType | None = None
 
     async def ask_to_create(self, project: Project, user: User, flow_id: str) -> dict[str, Any]:
-        """Raises ConfigurationMissing, InvalidCode where there is no such user any more."""
+        """Raises ConfigurationMissing, InvalidCode if the user is gone."""
         party, database = find_party(project), project.database
         handle = await name_user(database, user.id)
         if handle is None:

@@ -7,7 +7,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 BCRYPT = re.compile(r"\$2[aby]\$(?:0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}")
 ARGON2ID = "$argon2id$"
-# Checking a hash costs what the hash says: one that was made to cost a gigabyte must not come in.
+# A hash sets the cost of its own check: one that would take a gigabyte must be refused.
 MAX_MEMORY_KIB = 262_144
 MAX_TIME = 16
 MAX_LANES = 16
@@ -20,7 +20,7 @@ def is_argon2id(stored: str) -> bool:
 
 
 def is_hash(stored: str) -> bool:
-    """False for what stands there where a user has no password."""
+    """False for the placeholder of a user without a password."""
     return stored.startswith("$2") or is_argon2id(stored)
 
 

@@ -1,4 +1,4 @@
-"""Which new passwords a project takes. Pure, but for the list of common ones, which is read when first asked."""
+"""The project's rules for new passwords. Pure, but for the list of common ones, which is read when first asked."""
 
 from functools import cache
 from importlib.resources import files

@@ -22,7 +22,7 @@ class Passwords:
     """A bounded pool of hashing threads, in which projects take turns. The event loop never hashes."""
 
     def __init__(self, cost: int, threads: int = 1) -> None:
-        """`threads` of all workers together are no more than the CPUs: more would end no sooner, and all else waits."""
+        """`threads` of all workers together are no more than the CPUs: more threads do not help and starve other work."""
         self._cost = cost
         self._pool = background_threads(threads, "bcrypt")
         # One more for each thread, so that none idles until the event loop has come round to the next.

@@ -9,7 +9,7 @@ NUMBER, CODE_BYTES, GROUP = 10, 15, 4
 
 
 def new_codes() -> list[str]:
-    """As people are shown them: base32 in groups, ABCD-EFGH-…"""
+    """The form for people: base32 in groups, ABCD-EFGH-…"""
     return [_new_code() for _ in range(NUMBER)]
 
 

@@ -1,4 +1,4 @@
-"""Roles of users: who may give which, and giving them."""
+"""Roles of users: the rules on giving them, and giving them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,10 @@ from service.storage.users import Users
 
 
 class Roles:
-    """Gives and takes roles. They stand beside `data`, where no profile reaches; only rules and the secret key do."""
+    """Gives and takes roles.
+
+    They are stored beside `data`, out of reach of profiles; only delegates by rule and the secret key change them.
+    """
 
     def __init__(self, access: AccessControl, changes: Changes) -> None:
         self._access = access

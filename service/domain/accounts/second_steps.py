@@ -16,7 +16,7 @@ from service.storage.users import Credentials
 
 
 class SecondSteps:
-    """For those who were recognized once, by whatever way."""
+    """Second steps of users with a first factor, of any kind."""
 
     def __init__(
         self, accounts: Accounts, sessions: Sessions, pending: PendingSignIns, proofs: Proofs, passkeys: Passkeys
@@ -32,7 +32,7 @@ class SecondSteps:
     ) -> SignedIn:
         """Opens the session of a sign-in that waits for a factor.
 
-        Raises InvalidFactor, also for a flow that is not good any more, LimitExceeded, AccountDisabled, EmailNotVerified.
+        Raises InvalidFactor, also for a spent or expired flow, LimitExceeded, AccountDisabled, EmailNotVerified.
         """
         pending = await self._pending.take_try(project, SECOND_FACTOR, flow_id)
         if pending is None:
@@ -73,7 +73,7 @@ class SecondSteps:
         return await self._replace(caller, credentials, client, amr)
 
     async def step_up_by_password(self, caller: UserCaller, password: str, client: Client) -> SignedIn:
-        """As `step_up`, of whoever has no second factor. Raises WrongPassword, FactorRequired, Busy, too."""
+        """As `step_up`, for a user without a second factor. Raises WrongPassword, FactorRequired, Busy, too."""
         credentials = await self._find_own(caller)
         await self._accounts.check_present(caller.project, credentials, password, client)
         return await self._replace(caller, credentials, client, PASSWORD)

@@ -43,7 +43,7 @@ from service.storage.files.uploads import Upload
 from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
 
-# The service's own names, which would hide in `data` what they mean beside it.
+# The service's own names, whose meaning beside `data` a field of the same name would hide.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
 # The longest wait of `_blur`.
 BLUR_MICROSECONDS = 20_000
@@ -186,7 +186,7 @@ class Accounts:
                 raise refusal
 
     async def profile(self, caller: UserCaller) -> User:
-        """The user of `caller`. Raises InvalidToken when there is none any more."""
+        """The user of `caller`. Raises InvalidToken if the user is gone."""
         user = await caller.project.users.find_profile(caller.user_id)
         if user is None or not caller.is_in_force(user):
             raise InvalidToken
@@ -217,9 +217,9 @@ class Accounts:
     ) -> User:
         """Sets the fields that `check_update` found, leaves the others, returns the user afterwards.
 
-        Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and `email`
-        may be sent back as they were read, which changes nothing. Files may stand in fields that the rules leave to servers
-        where it is one that sends them.
+        Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and
+        `email` may be sent back as they were read, which changes nothing. A server may send files for fields that the
+        rules leave to servers.
         """
         fields = submission.fields or {}
         if not by_server and (violations := await self._not_writable(caller.project, submission.urls)):

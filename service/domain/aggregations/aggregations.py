@@ -59,7 +59,7 @@ class Definition:
 
     @property
     def body(self) -> dict[str, Any]:
-        """As it would be sent, with the parts that may be left out."""
+        """The body as a client would send it, with its optional parts."""
         parts = {"collection": self.collection, AGGREGATE: self.aggregate, "parameters": self.parameters}
         return parts if self.run is None else {**parts, "run": self.run}
 
@@ -89,7 +89,7 @@ class Aggregations:
         return [_define(saved) for saved in await SavedAggregations(project.database).list()]
 
     async def save(self, caller: SecretKeyCaller, name: str, body: Mapping[str, Any]) -> Definition:
-        """Raises Invalid with what is wrong, CollectionNotFound, AggregationLimit."""
+        """Raises Invalid with all violations, CollectionNotFound, AggregationLimit."""
         if not COLLECTION_NAME.fullmatch(name):
             raise Invalid.one(("path", "name"), COLLECTION_NAME_RULE)
         await self.check(caller, body)
@@ -151,7 +151,7 @@ class Aggregations:
             body = Filling(sample_values(definition.kinds)).fill(definition.aggregate, (AGGREGATE,))
             await self._bind(caller, definition.collection, body, (AGGREGATE,))
         except Invalid as conflict:
-            # To others than the developers it says nothing of fields, which they may not know of.
+            # Other callers than the secret key must not learn of fields, so they get no details.
             return AggregationConflict(conflict.violations if isinstance(caller, SecretKeyCaller) else [])
         return Invalid(filling.at_parameter(each) or each for each in invalid.violations)
 

@@ -51,10 +51,10 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Collection(Declaration):
-    """A declaration and what it means: `fields`, and those of them that have patterns.
+    """A declaration with its parsed form: `fields`, and those of them that have patterns.
 
-    `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the definitions
-    of files in the fields that hold them.
+    `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the
+    definitions of files in the fields that hold them.
     """
 
     fields: Fields

@@ -54,7 +54,7 @@ class Collections:
         if await self._exists(project, name):
             raise CollectionExists
         definitions = Definitions(project.database)
-        # Looked at before as well, so that who has reached a limit does not pay for a look at the schema.
+        # Checked before as well, so that a project at its limit is refused before its schema is examined.
         await check_limits(project, more=1)
         fields = await validate_schema(project, name, schema, self._judge)
         await self._made.count_collection(project, fields)
@@ -87,7 +87,7 @@ class Collections:
         await self._exists(project, name)
 
     async def _exists(self, project: Project, name: str) -> bool:
-        """As it is stored now, which is remembered."""
+        """The collection as it is stored now; the cache keeps it."""
         try:
             await self._catalogs.refresh(project, name)
         except CollectionNotFound:
@@ -98,7 +98,8 @@ class Collections:
 async def check_limits(project: Project, *, more: int = 0) -> None:
     """Raises CollectionLimit where `more` collections would be too many, or those that are stored; and IndexLimit.
 
-    It counts what is stored, so it is asked once more after writing: of two at once who would pass a limit, none does.
+    It counts stored collections, so it is asked once more after writing: two concurrent requests cannot exceed the
+    limit.
     """
     declared = await Definitions(project.database).count_indexes()
     most = project.settings.collection_limit

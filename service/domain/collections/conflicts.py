@@ -63,7 +63,7 @@ class Examination:
         return [index for index in indexes(self.fields) if index not in present]
 
     async def run(self) -> Findings:
-        """Documents that break the schema; where there are none, those that share a value that is to be unique."""
+        """Documents that break the schema; if there are none, those that share a value that is to be unique."""
         broken = await self._find_broken()
         mismatches = await self._find_mismatches(filled=bool(broken.repairs or broken.total))
         if broken.total or mismatches.total:

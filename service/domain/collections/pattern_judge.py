@@ -19,7 +19,7 @@ T = TypeVar("T")
 # Seconds in the thread after which other work gets the interpreter: other requests, other projects' texts. A text
 # cannot be left half matched, but RE2 releases the interpreter's lock meanwhile.
 STEP_SECONDS = 0.005
-# So long many documents keep the thread from others of their project.
+# Seconds that many documents may keep the thread from other requests of their project.
 SLICE_SECONDS = 0.1
 WAIT_SECONDS = 5.0
 
@@ -46,7 +46,7 @@ class PatternJudge:
     async def find_mismatches(
         self, project_id: str, documents: Sequence[Mapping[str, Any]], fields: Fields, loc: Location
     ) -> list[tuple[int, list[Violation]]]:
-        """Those of `documents` {data} that break a pattern, by position, and how. Raises Busy."""
+        """The violations of patterns in `documents` {data}, by position. Raises Busy."""
         found: list[tuple[int, list[Violation]]] = []
         start = 0
         while start < len(documents):

@@ -1,4 +1,4 @@
-"""Brings MongoDB in line with a collection's stored definition, whatever step an earlier attempt had reached."""
+"""Brings MongoDB in line with a collection's stored definition, from any step that an earlier attempt had reached."""
 
 from dataclasses import dataclass
 

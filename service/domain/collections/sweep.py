@@ -6,5 +6,5 @@ from service.storage.databases import Databases
 
 
 async def sweep_collections(databases: Databases) -> None:
-    """As a job: the first error counts, after all projects had their turn."""
+    """The job: raises the first error, after all projects had their turn."""
     raise_first(await for_each_project(databases, "sweep_failed", sweep_closed))

@@ -24,7 +24,7 @@ CHANGE = "change_email"
 NOTICE = "email_changed"
 NEW: Literal["new"] = "new"
 OLD: Literal["old"] = "old"
-# Each tells the old address, which would else be flooded by whoever found a token.
+# Each notifies the old address, which the finder of a token could otherwise flood.
 CHANGES = Policy("email_changes", HOUR, "changes of the address an hour of one user", lambda _: 5)
 
 

@@ -1,7 +1,7 @@
 """The first proof of an account's address. Pure, but for `dead_code`.
 
-Anybody can sign up with an address, choose a password, add a second factor and link an identity, and wait for the owner of the
-address. So the reader of a mail who proves it first takes the account over: what was set up before goes.
+Anybody can sign up with an address, choose a password, add a second factor and link an identity, and wait for the owner
+of the address. So the reader of a mail who proves it first takes the account over: its earlier credentials go.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def require_address(account: Account, flow: Flow) -> None:
 
 @contextmanager
 def dead_code() -> Iterator[None]:
-    """Raises InvalidCode where a flow's user is not there any more, or never was."""
+    """Raises InvalidCode if the flow's user is gone, or never existed."""
     try:
         yield
     except UserNotFound:

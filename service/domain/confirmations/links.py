@@ -1,4 +1,4 @@
-"""The links of mails: whose they are and what they are for. Looking at one changes nothing."""
+"""The links of mails: their users and their purposes. Looking at one changes nothing."""
 
 from dataclasses import dataclass
 

@@ -27,7 +27,7 @@ PASSWORD_CHANGED = "password_changed"  # noqa: S105 - a kind of mail
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """The password to have from now on, the second `factor` of a user who has one, and the client that sends them."""
+    """The new password, the second `factor` of a user who has one, and the client that sends them."""
 
     password: str = field(repr=False)
     client: Client

@@ -125,7 +125,7 @@ async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> 
     found = await find_address_owner(database, email)
     if found is not None:
         return found.id
-    # As of a provider's user: the address is no hash, so no password fits.
+    # As for a provider's user: the address is no hash, so no password matches.
     new = NewUser(email, email, {}, made_id, state=AccountState(email_verified=True))
     return (await Users(database).insert(new)).id
 

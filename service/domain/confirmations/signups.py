@@ -16,7 +16,7 @@ from service.storage.users import User
 
 # A signup that follows a request for the same mail has a mail of its own.
 APART = "/signup"
-# A notice to who signs up a second time.
+# The notice to a user that signs up a second time.
 EXISTS = "account_exists"
 # The notice to a user that signs up a second time.
 UNASKED = "off"
@@ -51,8 +51,8 @@ class Signups:
     ) -> Registered:
         """Stores a new user with the submission's files, and the mail. Raises EmailTaken, Invalid, Busy.
 
-        `keep` is called in the transaction of the write. In a project that hides its accounts who has one already is mailed
-        just that, by as many commands, and everybody is answered alike.
+        `keep` is called in the transaction of the write. In a project that hides its accounts, the owner of an existing
+        one is mailed just that, by as many commands, and all callers get the same answer.
         """
         project, email = caller.project, require_account(submission).email
         is_hidden = project.settings.hides_accounts

@@ -51,7 +51,7 @@ class Verification:
         self._accounts = accounts
 
     async def request(self, project: Project, request: MailRequest) -> Ticket:
-        """Mails the user with the address who has not proven it yet. The same for every other address, but no mail."""
+        """Mails the user of an unproven address. The same for every other address, but no mail."""
         redirect_to = choose_redirect(project, request.redirect_to)
         account = await find_address_owner(project.database, request.email)
         user_id = account.id if account is not None and not account.is_confirmed else None

@@ -2,4 +2,4 @@
 
 
 class BadContent(ValueError):
-    """A file is not what its name says; the message completes a sentence about it: "the content is not png"."""
+    """A file's content does not match its name; the message completes a sentence about it: "the content is not png"."""

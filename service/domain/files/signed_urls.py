@@ -1,7 +1,7 @@
 """Signed URLs of files: `<url>?expires=<seconds since 1970>&signature=<43 characters>`. Pure but for the clock.
 
-A signature is of a file in its own place, the record and the field that it was uploaded to. So the URL that an answer shows in
-any other place, of which everybody may choose one, opens nothing.
+A signature is of a file in its own place, the record and the field that it was uploaded to. So a URL shown in any other
+place, which a user may choose freely, opens nothing.
 """
 
 import base64
@@ -61,7 +61,7 @@ class UrlSigner:
         return f"?{EXPIRES}={expires}&{SIGNATURE}={self._signature(place, expires, variant)}{more}"
 
     def seconds_left(self, place: FilePlace, link: Link) -> int:
-        """For how many whole seconds more the link opens the file; 0 where it does not, or not any more."""
+        """The whole seconds for which the link still opens the file; 0 if it does not, or no longer."""
         if not _EXPIRES.fullmatch(link.expires):
             return 0
         sent = link.signature.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Signing URLs of files on request, for servers, and for users who may read what the files belong to."""
+"""Signs URLs of files on request, for servers, and for users who may read the records of the files."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

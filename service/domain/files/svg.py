@@ -6,7 +6,7 @@ from xml.parsers import expat
 from service.domain.files.bad_content import BadContent
 
 SVG_ROOTS = frozenset({"svg", "http://www.w3.org/2000/svg svg"})
-# The parser is given small pieces, so that what it holds of an unfinished tag is known to within one of them.
+# The parser gets small pieces, so that the bytes it holds of an unfinished tag are known to within one of them.
 PIECE_BYTES = 16_384
 # The parser keeps each tag until it ends, and each name for ever: these bound its memory.
 MAX_TAG_BYTES = 2_097_152

@@ -1,4 +1,4 @@
-"""Which files are accepted: judged by the last extension of their name, and by their bytes as they stream past.
+"""Accepted files: judged by the last extension of their name, and by their bytes as they stream past.
 
 Pure; nothing here keeps more of a file than a bounded piece.
 """

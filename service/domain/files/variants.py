@@ -119,7 +119,7 @@ class FileVariants:
             raise FileNotFound from None
 
     async def close(self) -> None:
-        """Gives up what is under way."""
+        """Cancels the variants under way."""
         tasks = list(self._under_way.values())
         for task in tasks:
             task.cancel()

@@ -1,4 +1,4 @@
-"""A worker's share of a limit: what it may still let through without asking the database. No I/O."""
+"""A worker's share of a limit: the requests it may let through without asking the database. No I/O."""
 
 import asyncio
 
@@ -39,7 +39,7 @@ class Lease:
         self.pending: asyncio.Task[None] | None = None
 
     def spend(self, now: float) -> bool:
-        """Takes one of what is left, if there is one."""
+        """Takes one of the rest, if there is one."""
         self.used_at = now
         if not self.left:
             return False
@@ -47,7 +47,7 @@ class Lease:
         return True
 
     def spend_many(self, amount: int, now: float) -> int:
-        """Takes up to `amount` of what is left; returns how many that were."""
+        """Takes up to `amount` of the rest; returns the number taken."""
         self.used_at = now
         spent = min(amount, self.left)
         self.left -= spent
@@ -71,6 +71,6 @@ class Lease:
         return self.pending is None and (self.end <= now or now - self.used_at > IDLE_SECONDS)
 
     def release(self) -> int:
-        """Empties the lease; what it returns is to be given back, or is lost."""
+        """Empties the lease and returns its rest, which the caller must give back to the counter."""
         left, self.left = self.left, 0
         return left

@@ -86,7 +86,7 @@ CODES = Policy(
     per_address=True,
     settings=("CODE_LIMIT",),
 )
-# A page may ask as soon as it is shown, and what is asked for is not always used.
+# A page may ask as soon as it is shown, often without using the answer.
 PASSKEY_OPTIONS = Policy(
     "passkey_options",
     HOUR,
@@ -351,7 +351,7 @@ class Limits:
             log.warning("count_lost", key=key, code=error.code)
 
     async def return_idle_leases(self) -> None:
-        """Gives back what is not spent at the moment; to be called every TICK_SECONDS."""
+        """Gives back unspent slices; to be called every TICK_SECONDS."""
         for name, lease in list(self._leases.items()):
             if lease.is_idle(self._clock()):
                 await self._give_back(name, lease)

@@ -1,4 +1,4 @@
-"""Codes, link tokens and names of accounts, and what is stored in their place."""
+"""Codes, link tokens and names of accounts, and the digests stored in their place."""
 
 import hashlib
 import hmac

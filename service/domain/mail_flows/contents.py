@@ -13,7 +13,7 @@ from service.storage.client import Document
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """`code` and `link` are '' where there is none."""
+    """`code` and `link` are '' if there is none."""
 
     to: str
     code: str = field(default="", repr=False)
@@ -25,7 +25,7 @@ def seal_contents(box: SecretBox, flow_id: str, contents: Contents) -> str:
 
 
 def open_contents(box: SecretBox, flow: Document) -> Contents | None:
-    """None where there is nothing any more, or another SECRET_KEY sealed it."""
+    """None if the contents were removed, or another SECRET_KEY sealed them."""
     sealed = flow["mail"].get("sealed")
     try:
         return Contents(**json.loads(box.open(sealed, _place(flow["_id"])))) if sealed else None

@@ -136,7 +136,10 @@ class Flows:
         return _ticket(record, purpose.name)
 
     async def stand_in(self, project: Project, database: ProjectDatabase) -> None:
-        """A write that takes as long as that of a user, for one who is there already. It says nothing, and goes by itself."""
+        """A write that takes as long as that of a new user, in place of one for an existing user.
+
+        The record is empty, and expires by itself.
+        """
         moment = now()
         record = new_record(
             new_proofs().flow_id,

@@ -18,7 +18,7 @@ from service.storage.flows import FlowStore
 
 @dataclass(frozen=True, slots=True)
 class MailEntry:
-    """A mail without what it says. `to` is None once it was sent."""
+    """A mail without its contents. `to` is None once it was sent."""
 
     id: str
     to: str | None
@@ -38,7 +38,7 @@ class MailList:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A mail with all that it says, for those who develop; nothing of that is left once it was sent."""
+    """A mail with its contents, for developers; the contents are removed once it was sent."""
 
     id: str
     project_id: str

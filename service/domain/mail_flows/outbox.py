@@ -78,7 +78,7 @@ class Outbox:
         self._woken.set()
 
     async def run(self) -> None:
-        """Begins to send whatever is due; then waits until there may be more. To be called again and again."""
+        """Starts the delivery of all due mails; then waits until there may be more. To be called again and again."""
         while await self._has_room() and await self._begin():
             pass
         with suppress(TimeoutError):
@@ -87,7 +87,7 @@ class Outbox:
         self._woken.clear()
 
     async def close(self) -> None:
-        """Gives what is under way a moment to come to its end."""
+        """Gives deliveries under way a moment to end."""
         if self._under_way:
             await asyncio.wait(list(self._under_way), timeout=self._timing.close)
         for task in list(self._under_way):

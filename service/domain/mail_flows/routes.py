@@ -1,4 +1,4 @@
-"""Which server takes a project's mails, who they are from, and how long what they carry lives."""
+"""The server and the sender of a project's mails, and the life of their codes and links."""
 
 from dataclasses import dataclass
 from datetime import timedelta

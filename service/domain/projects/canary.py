@@ -14,7 +14,7 @@ class Canary:
         self._secret_box = secret_box
 
     async def check(self) -> None:
-        """Opens the canary, which is made where there is none. Raises ConfigurationError under another SECRET_KEY."""
+        """Opens the canary; makes it if there is none. Raises ConfigurationError under another SECRET_KEY."""
         if (sealed := await self._store.find_canary()) is None:
             sealed = await self._make()
         self._secret_box.open(sealed, WORD)

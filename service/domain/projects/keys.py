@@ -26,7 +26,7 @@ MAX_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was made just now; `record` is what is stored of it."""
+    """A key that was made just now; `record` is its stored form."""
 
     key: str = field(repr=False)
     record: dict[str, Any] = field(repr=False)

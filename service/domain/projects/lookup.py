@@ -121,7 +121,7 @@ class Projects:
         return await self._use(record)
 
     async def check_stored(self, project: Project) -> None:
-        """Asks MongoDB, not what is remembered. Raises ProjectNotFound for a project that was deleted meanwhile."""
+        """Asks MongoDB, not the cache. Raises ProjectNotFound for a project that was deleted meanwhile."""
         if await self._store.find(project.id) is None:
             raise ProjectNotFound
 
@@ -133,12 +133,12 @@ class Projects:
         return project
 
     def forget_all(self) -> None:
-        """The next request reads what is stored now."""
+        """The next request reads the stored project again."""
         for cache in self._caches:
             cache.clear()
 
     def forget_with(self, cache: Cache[Any]) -> None:
-        """`cache` holds what was made of projects: it is cleared with them."""
+        """`cache` holds values derived from projects: it is cleared with them."""
         self._caches.append(cache)
 
     def read_at(self, project: Project) -> float:

@@ -1,4 +1,4 @@
-"""Which projects this worker has met, and so brings to the present version, each once, in the background."""
+"""Brings each project that this worker meets to the present version, once, in the background."""
 
 import structlog
 
@@ -21,7 +21,7 @@ class Migrator:
             self._pending[project_id] = None
 
     async def run_pending(self) -> None:
-        """Migrates what was met. Raises the first error, after all had their turn."""
+        """Migrates the projects that were met. Raises the first error, after all had their turn."""
         errors: list[Exception] = []
         for project_id in list(self._pending):
             try:

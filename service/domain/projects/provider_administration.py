@@ -52,10 +52,10 @@ class ProviderAdministration:
     async def set(
         self, project_id: str, name: str, preset: str | None, changes: Mapping[str, str | None]
     ) -> ProviderEntry:
-        """Sets each key, and makes the provider where there is none; None removes a key.
+        """Sets each key, and makes the provider if there is none; None removes a key.
 
-        Without `preset` that of the provider stays, and a new one is the preset of its name. Raises ProjectNotFound, and
-        ConfigurationError for what is wrong or missing, and Conflict.
+        Without `preset` that of the provider stays, and a new one is the preset of its name. Raises ProjectNotFound,
+        ConfigurationError for a wrong or missing value, and Conflict.
         """
         known = (await self._admin.find(project_id)).providers.get(name)
         preset = preset or (known.preset.name if known else name)

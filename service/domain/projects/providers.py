@@ -1,4 +1,6 @@
-"""The identity providers of a project beside the one of its IDP settings: each is a preset and what the project says of it."""
+"""The identity providers of a project beside the one of its IDP settings: each is a preset and the project's settings
+of it.
+"""
 
 import re
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ from service.storage.databases import Databases
 
 
 async def check_readiness(databases: Databases, canary: Canary, versions: DataVersions) -> None:
-    """Returns when MongoDB takes writes and transactions, holds no newer data, and SECRET_KEY opens what is stored.
+    """Returns if MongoDB takes writes and transactions, holds no newer data, and SECRET_KEY opens the stored secrets.
 
     Raises NotReady with the cause, Unavailable when MongoDB does not answer.
     """

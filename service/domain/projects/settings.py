@@ -16,7 +16,7 @@ from service.providers import is_allowed_url
 from service.schema.values import check_name
 
 ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d{1,5})?|https?://\[[0-9a-f:]+\](:\d{1,5})?|\*")
-# Browsers have passkeys in secure contexts only; an Android app says the hash of its certificate.
+# Browsers have passkeys in secure contexts only; an Android app sends the hash of its certificate.
 WEBAUTHN_ORIGIN = re.compile(
     r"https://[a-z0-9.-]+(:\d{1,5})?|http://([a-z0-9-]+\.)*localhost(:\d{1,5})?|android:apk-key-hash:[A-Za-z0-9_-]{43}"
 )
@@ -80,7 +80,7 @@ def _is_sender(value: str) -> str:
 
 
 def _texts(value: object) -> object:
-    """JSON, or what it said when it was set."""
+    """The JSON text of the setting, or its parsed value."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
     except ValueError:

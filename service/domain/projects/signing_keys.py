@@ -1,7 +1,8 @@
-"""The keys that sign a project's user tokens: one that signs, one that will, and those that did while their tokens live.
+"""The keys that sign a project's user tokens: one that signs, one that will, and those that did while their tokens
+live.
 
-A key is published before it signs, so that whoever keeps the public keys for a while knows it by then; and it is accepted from
-then on, so that a worker that still remembers the project as it was takes the tokens of one that does not.
+A key is published before it signs, so that verifiers that cache the public keys know it by then. It is accepted from
+then on, so that a worker with an older cached project takes the tokens of a worker with a newer one.
 """
 
 import asyncio

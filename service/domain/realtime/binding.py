@@ -58,7 +58,7 @@ class Bound:
         return to_filter(at_path(self.tree, path))
 
     def command(self) -> dict[str, Any]:
-        """That finds the first records, and one more where there is one."""
+        """The query for the first records, and one more to see if there are more."""
         return page(replace(self.query, limit=self.query.limit + 1, count=Count.NONE))
 
 
@@ -146,7 +146,7 @@ def _seen(shape: Shape, permissions: Permissions | None) -> Shape:
 
 
 def _check_rules(compiled: CompiledRules, name: str, permissions: Permissions) -> None:
-    """Raises NotLive where a change elsewhere, or the hour, decides who may read a record."""
+    """Raises NotLive if a change elsewhere, or the time of day, decides who may read a record."""
     rules = compiled.rules.of(name)
     if rules is None:
         return

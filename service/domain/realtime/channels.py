@@ -41,7 +41,10 @@ class Member(Protocol):
 
 
 class Images:
-    """A change, of which each image is read once for all channels. `missing` says why one of them is not known."""
+    """A change, of which each image is read once for all channels.
+
+    `missing` is the reason why one of them is unknown.
+    """
 
     __slots__ = ("_written", "after", "before", "id", "missing")
 
@@ -154,7 +157,7 @@ class Channel:
 
 
 class Missing(Exception):
-    """A change of which MongoDB did not tell what the record was, or is; with the reason of a `resync`."""
+    """A change with an unknown image; the message is the reason of a `resync`."""
 
 
 def _count_at_once(changes: bytes) -> int:

@@ -1,4 +1,4 @@
-"""One client that subscribes to queries over one socket: its caller, its subscriptions, and what it has yet to read."""
+"""One client that subscribes to queries over one socket: its caller, its subscriptions, and its unread bytes."""
 
 import asyncio
 import time
@@ -31,13 +31,13 @@ class Sink(Protocol):
         """Returns when no more than MAX_UNSENT_BYTES wait."""
 
     def write(self, frame: bytes, cursor: str | None = None) -> None:
-        """`cursor` is the one that the frame holds, for a sink that says it beside the frame."""
+        """`cursor` is the one in the frame, for a sink that also sends it beside the frame."""
 
     def close(self, code: int, reason: str = "") -> None: ...
 
 
 class Connection:
-    """`credential` is the text that proved who the caller is; `expires_at`, in seconds since 1970, is None for keys."""
+    """`credential` is the text that authenticated the caller; `expires_at`, in seconds since 1970, is None for keys."""
 
     def __init__(self, sink: Sink, caller: ProjectCaller, credential: str, expires_at: float | None) -> None:
         self.caller = caller

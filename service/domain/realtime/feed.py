@@ -110,7 +110,7 @@ class ChangeFeed:
         return bool(self._followed)
 
     def _open(self) -> None:
-        """A stream over what is followed now takes the place of the one there is, whose reply may take a second."""
+        """A stream over the followed collections of now replaces the present one, whose reply may take a second."""
         self._generation += 1
         task = asyncio.create_task(self._run(self._generation), name="background: change feed")
         self._tasks.add(task)
@@ -198,7 +198,7 @@ class ChangeFeed:
     ) -> AsyncGenerator[Change, None]:
         """The changes of a collection later than `after` and up to `until` that concern the records `wanted` finds.
 
-        Raises HistoryLost where they are not known any more.
+        Raises HistoryLost if MongoDB no longer has them.
         """
         if after >= until:
             return

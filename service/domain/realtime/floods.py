@@ -15,7 +15,7 @@ from service.storage.change_feed import Moment, Namespace
 
 log = structlog.get_logger()
 
-# After so many full replies one after the other, of which a collection has more than half, it is held back, for so long.
+# A collection pauses after so many full replies in a row of which it has more than half, and for so many seconds.
 FULL_REPLIES = 3
 HOLD_SECONDS = 3.0
 
@@ -37,7 +37,7 @@ class Floods:
         return namespace in self._held
 
     def note(self, moments: Iterable[Moment], *, is_full: bool) -> bool:
-        """After each reply of the stream: whether another one is needed, for something is held back, or not any more."""
+        """Called after each reply of the stream; True if a new stream is needed, as a collection pauses or resumes."""
         if not is_full:
             self._full.clear()
             now = time.monotonic()

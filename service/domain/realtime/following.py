@@ -102,7 +102,7 @@ class Following:
         """Binds the subscription again; True if it finds other records than before. Raises ServiceError."""
         before = subscription.bound
         if before is None:
-            # It is being bound, maybe by what was there before: who binds it sees that something changed.
+            # It is being bound, maybe by older rights: the counter makes its binder check again.
             connection.changes += 1
             return False
         bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
@@ -118,7 +118,7 @@ class Following:
             return
 
     async def _bind_known(self, connection: Connection, subscription: Subscription) -> Bound:
-        """By what is remembered; from now on what decides about it is followed."""
+        """Binds by cached rights; from now on their sources are followed."""
         name = subscription.name
         if (connection.database_name, mongo_collection_name(name)) not in self._channels:
             await self.refresh_collection(connection, name)
@@ -159,7 +159,7 @@ class Following:
         return index.tell(at, changes) if index is not None else None
 
     def find_concerned(self, namespace: Namespace, changes: Sequence[Change]) -> set[Connection]:
-        """Those whose sets may have other values now."""
+        """The subscriptions whose sets may have other values now."""
         source = self._sources.get(namespace)
         return {connection for connection, _ in source.find_concerned(changes)} if source is not None else set()
 

@@ -137,9 +137,10 @@ class Realtime:
         where_bytes: int = 0,
         after: str | None = None,
     ) -> None:
-        """Begins with what is later than the cursor `after`, where that holds; else with a snapshot, when it is read.
+        """Begins with the changes after the cursor `after`, if it is valid; else with a snapshot, once it is read.
 
         `closed` tells the client what refuses the subscription.
+
         """
         if (refusal := self._find_refusal(connection, where_bytes)) is not None:
             connection.write(frame("closed", id=id_, **render(TooManySubscriptions(refusal))))
@@ -158,7 +159,7 @@ class Realtime:
             self._snapshots.load(connection, subscription)
 
     def _find_refusal(self, connection: Connection, where_bytes: int) -> str | None:
-        """Why the socket cannot have another subscription, with a filter of so many bytes; None where it can."""
+        """The reason why the socket cannot have another subscription with a filter of so many bytes; None if it can."""
         if len(connection.subscriptions) >= MAX_SUBSCRIPTIONS:
             return f"A socket has at most {MAX_SUBSCRIPTIONS} subscriptions; end one first"
         if connection.where_bytes() + where_bytes > MAX_SOCKET_WHERE_BYTES:

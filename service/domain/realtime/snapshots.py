@@ -26,7 +26,7 @@ from service.storage.moments import find_at
 
 log = structlog.get_logger()
 
-# So many snapshots may come to nothing before the subscription is closed.
+# Snapshots that may fail before the subscription is closed.
 ATTEMPTS = 5
 # The event loop does other work after so many seconds of reading what a client missed.
 STEP_SECONDS = 0.002

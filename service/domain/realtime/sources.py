@@ -82,7 +82,7 @@ class Source(Generic[F]):
             self._index.discard(condition.anchor, condition)
 
     def find_concerned(self, changes: Iterable[Change]) -> set[F]:
-        """Those whose sets may have other values now: all, where MongoDB does not tell what the record was, or is."""
+        """The subscriptions whose sets may have other values now: all, if an image of the record is unknown."""
         found, ends = set[_Condition[F]](), thread_time() + self._judge_seconds
         for number, (condition, images) in enumerate(self._find_pairs(changes)):
             if images.missing is not None or (number % BETWEEN_LOOKS == 0 and thread_time() > ends):

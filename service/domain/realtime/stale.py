@@ -31,7 +31,7 @@ class Stale:
         self._stale.pop(connection, None)
 
     async def take(self) -> tuple[list[Connection], set[str]]:
-        """Waits until there are any; they are noted no more."""
+        """Waits until there are stale connections, and takes them."""
         await self._has_stale.wait()
         self._has_stale.clear()
         stale, changed = list(self._stale), self._changed

@@ -85,7 +85,7 @@ class Subscription:
         after: str | None = None,
     ) -> None:
         self.id = id_
-        # The bytes of its filter as JSON: what it takes in memory grows with them.
+        # The bytes of its filter as JSON, which its memory grows with.
         self.where_bytes = where_bytes
         self.name = name
         self.parse = parse
@@ -124,7 +124,7 @@ class Subscription:
 
     @property
     def has_begun(self) -> bool:
-        """True once a snapshot, or what was missed, has been sent."""
+        """True once a snapshot, or the missed changes, were sent."""
         return self._since > 0
 
     def begin(self, at: int) -> None:
@@ -138,7 +138,7 @@ class Subscription:
             self._drop_waiting(State.PAUSED)
 
     def go_on(self) -> None:
-        """The rights are what they were."""
+        """The rights have not changed."""
         if self.state is not State.PAUSED:
             return
         self.state = State.LIVE

@@ -25,7 +25,7 @@ TICK_SECONDS = 25.0
 
 
 class Upkeep:
-    """Looks after slow clients, credentials that end, and ticks. `find_connections` says which there are."""
+    """Closes slow clients, checks credentials, and sends ticks. `find_connections` returns the open connections."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Upkeep:
 
 
 def warn_or_expire(connection: Connection, now: float) -> None:
-    """Tells who has a token that it is about to expire, once; and closes when it has."""
+    """Warns once before the token expires; closes the socket when it has."""
     if connection.expires_at is None:
         return
     left = connection.expires_at - now

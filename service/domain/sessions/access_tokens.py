@@ -1,4 +1,4 @@
-"""User tokens: JWTs (RFC 7519) signed with ES256 by the project's own key, and what one that comes back must be."""
+"""User tokens: JWTs (RFC 7519) signed with ES256 by the project's own key, and their verification."""
 
 import json
 import time
@@ -24,7 +24,7 @@ from service.storage.sessions import Session
 ALGORITHM = "ES256"
 # The clocks of two hosts differ; a token of the one that is ahead is good at the other.
 ISSUED_LEEWAY_SECONDS = 60
-# One of ours has about 400 characters, and 1,070 more where it has as many claims as may be; longer ones are not looked at.
+# Our tokens have about 400 characters, and 1,070 more with the largest claims; longer texts are refused unread.
 MAX_TOKEN = 3_072
 # Bytes in memory of a caller, beside the text of the token.
 BYTES_OF_CALLER = 400
@@ -36,7 +36,7 @@ class _Claims(JWTClaimsRegistry):
     """The registered claims, with a leeway for the time of issue and none for the end."""
 
     def validate_iat(self, value: object) -> None:
-        """Raises InvalidClaimError for what is no number, or further ahead than two clocks differ."""
+        """Raises InvalidClaimError for a value that is no number, or further ahead than two clocks differ."""
         if type(value) not in {int, float} or value > self.now + ISSUED_LEEWAY_SECONDS:  # type: ignore[operator]
             raise InvalidClaimError("iat")
 

@@ -9,7 +9,7 @@ from service.storage.account_states import PASSKEY, RECOVERY_CODE, TOTP, Account
 
 # Ways in which a user is recognized (RFC 8176 where it has a name for them).
 PASSWORD, PROVIDER, EMAIL = ("pwd",), ("idp",), ("email",)
-# Those of second factors. A passkey, which asks its user for a PIN or a finger, is one alone.
+# Methods of second factors. A passkey, which asks its user for a PIN or a finger, is one alone.
 SECOND = {TOTP: "otp", PASSKEY: "pop", RECOVERY_CODE: "rec"}
 # Ways that show whose address it is.
 PROVES_EMAIL = frozenset((*PROVIDER, *EMAIL))
@@ -24,14 +24,14 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class NeedsFactor:
-    """There is none before one of these `methods` was used."""
+    """The session needs a second factor: one of these `methods`."""
 
     methods: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsEnrolment:
-    """There is none before the user has a second factor."""
+    """The session needs a second factor, and the user must add one first."""
 
 
 Decision = Admitted | NeedsFactor | NeedsEnrolment
@@ -65,7 +65,7 @@ def is_current(state: AccountState, version: int, *, since: int) -> bool:
 
 
 def level_of(amr: Iterable[str]) -> int:
-    """2 for a passkey, or for something else and a second factor: whoever has shown one has shown something else before."""
+    """2 for a passkey, or for a first and a second factor: a second one is only asked for after a first one."""
     return 1 if set(SECOND.values()).isdisjoint(amr) else 2
 
 

@@ -32,7 +32,7 @@ class ExchangeCodes:
         return code
 
     async def issue_for_mail(self, project: Project, flow_id: str, *, challenge: str) -> str:
-        """A code for whoever followed the link of a mail, who may be a program."""
+        """A code for the visitor of a mail's link, which may be a program."""
         code, id_ = _new_code()
         await self._store.insert(SignInCode(id_, project.id, challenge, now() + LIFE, flow_id=flow_id))
         return code
@@ -52,7 +52,7 @@ class ExchangeCodes:
         return found
 
     async def redeem_link(self, project: Project, code: str, verifier: str, user_id: str) -> Identity:
-        """The identity that this user asked for. The code is spent by this, whatever happens. Raises InvalidCode."""
+        """The identity that this user asked for. The code is spent by this, with any outcome. Raises InvalidCode."""
         found = await self._take(project, code, verifier)
         # A user lured into another user's flow links nothing to the own account, and nothing to the other one.
         if found.identity is None or found.user_id != user_id:

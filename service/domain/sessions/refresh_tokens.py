@@ -1,7 +1,8 @@
 """Refresh tokens: `acr_<project>_<base64url(1 ‖ session ‖ count ‖ HMAC)>`.
 
-The HMAC (SHA-256, its first 128 bits) is made with a key of the service's own, of the project's id and all that stands before.
-So nothing of a token is stored, whoever reads the database makes none, and a session and a count have one token only.
+The HMAC (SHA-256, its first 128 bits) is made with a key of the service's own, of the project's id and all that stands
+before. So no part of a token is stored, a reader of the database cannot make one, and a session and a count have
+exactly one token.
 """
 
 import hmac

@@ -41,7 +41,7 @@ NOTICE = "session_reuse"
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """A grant, and how the session stands with its limit."""
+    """A grant, and the state of the session's limit."""
 
     grant: Grant
     quotas: list[Quota]
@@ -63,7 +63,7 @@ class Refreshing:
         self._flows = flows
 
     async def find_project(self, token: RefreshToken) -> Project:
-        """Raises InvalidRefreshToken where there is none any more."""
+        """Raises InvalidRefreshToken if the project is gone."""
         try:
             return await self._projects.by_id(token.project_id)
         except ProjectNotFound:

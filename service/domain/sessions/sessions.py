@@ -1,4 +1,4 @@
-"""Sessions: each sign-in, in whatever way, opens one, and every token belongs to one."""
+"""Sessions: each sign-in, of any kind, opens one, and every token belongs to one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,9 +99,9 @@ class Sessions:
     ) -> Grant:
         """Stores the session of a user who was recognized just now, and makes its tokens. Raises as `admit`.
 
-        The tokens are good while `version` is the user's: read it before what the user is recognized by is judged, and
-        whatever ends all sessions meanwhile ends this one, too. With an earlier `auth_time` the session is in the place of
-        one whose second factor was not asked for again.
+        The tokens are good while `version` is the user's. Read it before the credential is judged: then an end of all
+        sessions meanwhile ends this one, too. With an earlier `auth_time` the session is in the place of one whose
+        second factor was not asked for again.
         """
         admitted = await self.admit(project, Recognized(user_id, version, amr), client, state)
         moment = now()
@@ -126,7 +126,7 @@ class Sessions:
         return self.grant(project, session, state, issued=moment)
 
     def grant(self, project: Project, session: Session, state: AccountState, *, issued: datetime) -> Grant:
-        """The tokens of a session at its present count, with what its account says now."""
+        """The tokens of a session at its present count, with the present claims of its account."""
         until = _end_of_token(project, issued, session.expires_at)
         access_token = self._tokens.issue(project, session, issued=issued, until=until, custom=state.claims)
         if not project.settings.has_refresh_tokens:
@@ -139,7 +139,7 @@ class Sessions:
         return await self.list_of(caller.project, await _find_user(caller))
 
     async def list_of(self, project: Project, user: User) -> Sequence[Session]:
-        """Those of a user who was read just now."""
+        """The sessions of a user that was read just now."""
         found = await SessionRecords(project.database).list_of(user.id, now())
         return [each for each in found if each.version == user.version and each.id not in user.ended]
 
@@ -190,7 +190,7 @@ class Sessions:
         return version
 
     async def end_replaced(self, project: Project, user_id: str, sid: str, version: int) -> int | None:
-        """Ends a session for another one. The user's version afterwards; None where it was not `version` any more."""
+        """Ends a session for another one. The user's new version; None if it was no longer `version`."""
         session = await SessionRecords(project.database).find(sid)
         until = now() if session is None else session.tokens_until
         after = await end_session(project.database, user_id, sid, until, version=version)

@@ -125,8 +125,8 @@ class SignIn:
     async def begin(self, project: Project, wish: SignInWish) -> AuthorizationStart:
         """Stores a sign-in and returns where it starts.
 
-        Raises ProviderNotFound, ConfigurationMissing, Invalid for a page that is none of the project's, Unavailable when the
-        provider or the database does not answer, and Busy when too many wait for the provider.
+        Raises ProviderNotFound, ConfigurationMissing, Invalid for a page that is not one of the project's, Unavailable
+        if the provider or the database does not answer, and Busy if too many wait for the provider.
         """
         registration = self._clients.find(project, wish.provider)
         if wish.redirect_to is not None:

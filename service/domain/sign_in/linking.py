@@ -22,7 +22,7 @@ from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
 from service.storage.users import Identity, NewUser, Users
 
-# The second look finds whoever was faster; a third is for a user who was deleted in between.
+# The second look finds a user created by a faster request; a third is for a user that was deleted in between.
 ATTEMPTS = 3
 MAX_TEXT = 2_048
 MAX_USERNAME = 64

@@ -91,10 +91,11 @@ class NativeSignIn:
         return start
 
     async def finish(self, project: Project, answer: NativeAnswer, client: Client) -> SignedIn:
-        """Logs in or creates the user. The flow is spent by this, whatever happens.
+        """Logs in or creates the user. The flow is spent by this, with any outcome.
 
         Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `Accounts.sign_in`
         raises, and Unavailable where the provider's keys cannot be read.
+
         """
         begun = await self._states.take(_digest(answer.flow_id), project_id=project.id, moment=now())
         try:

@@ -67,7 +67,7 @@ class OwnIdentities:
     async def confirm(self, asker: Asker, proof: LinkProof) -> OwnIdentity:
         """Links the identity that the same user asked for. One that the user has already stays as it is.
 
-        The code is spent by this, whatever happens. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit, and
+        The code is spent by this, with any outcome. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit, and
         StepUpRequired where the user has a second factor by now, which the caller has not shown.
         """
         caller = asker.caller

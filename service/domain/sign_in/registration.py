@@ -89,7 +89,8 @@ def registration_of(settings: ProjectSettings, defaults: ProviderDefaults) -> Re
 
 
 def named_registration(project: Project, name: str, base_url: str, *, is_native: bool = False) -> Registration:
-    """The client at one of the project's providers. Raises ProviderNotFound, and ConfigurationMissing for what is not there.
+    """The client at one of the project's providers. Raises ProviderNotFound, and ConfigurationMissing for a missing
+    setting.
 
     A native one sends no requests of its own, so it has no secret.
     """
