@@ -109,7 +109,7 @@ class Pool:
         await self._services.journal.write()
 
     def _remove_all(self) -> None:
-        """The event loop has no turn meanwhile, so nothing of them is read again."""
+        """Removes the projects and what is remembered of them; no other task runs meanwhile and reads them again."""
         system = self._mongo[f"{self._prefix}system"]
         is_deleting = {each["_id"] for each in system["projects"].find({"deleting": {"$exists": True}}, {"_id": 1})}
         forms = self._forms()

@@ -23,27 +23,22 @@ FIRST = (
     "web/sign_in/test_browser.py",
     "web/collections/test_real_collections.py",
 )
-# Further files that `--quick` leaves out: they start processes, take more than four seconds of CPU, or wait for seconds.
+# `--quick` leaves these out as well: attacks, and files that start processes, take some four seconds of CPU, or wait long.
 LONG = (
+    "domain/files/test_types.py",
     "domain/mail_flows/test_outbox.py",
     "seeding/test_seed.py",
     "test_exception_instances.py",
     "test_fuzz.py",
+    "test_plain_words.py",
     "test_starts.py",
-    "threats/test_account_attacks.py",
-    "threats/test_fairness.py",
-    "threats/test_header_attacks.py",
-    "threats/test_v_rows_access.py",
-    "threats/test_v_rows_mongodb.py",
-    "threats/test_v_rows_processes.py",
-    "threats/test_v_rows_steps.py",
-    "threats/test_v_rows_telling.py",
-    "threats/test_v_rows_users.py",
-    "threats/test_v_rows_versions.py",
+    "threats",
     "web/collections/test_rules_and_schemas.py",
     "web/collections/test_schema_changes.py",
+    "web/openapi/test_openapi.py",
     "web/realtime/test_steps.py",
     "web/realtime/test_unsent.py",
+    "web/sign_in/test_users.py",
 )
 
 

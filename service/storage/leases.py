@@ -24,18 +24,22 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 class Leases:
     """Every step is one command on one document. Raises Unavailable."""
 
-    __slots__ = ("_leases",)
+    __slots__ = ("_lease_seconds", "_leases", "_renew_seconds")
 
-    def __init__(self, databases: Databases) -> None:
+    def __init__(
+        self, databases: Databases, *, lease_seconds: float = LEASE_SECONDS, renew_seconds: float = RENEW_SECONDS
+    ) -> None:
         self._leases = databases.system["leases"]
+        self._lease_seconds = lease_seconds
+        self._renew_seconds = renew_seconds
 
     async def take(self, name: str, holder: str) -> bool:
-        """True if `holder` has the lease from now on for LEASE_SECONDS: it was free, or had run out, or was its own."""
+        """True if `holder` has the lease from now on for `lease_seconds`: it was free, or had run out, or was its own."""
         with translated():
             found: Any = await self._leases.find_one_and_update(
                 # By `_id` alone, so that the server itself repeats an upsert that lost a race.
                 {"_id": name},
-                _take(holder),
+                _take(holder, self._lease_seconds),
                 upsert=True,
                 return_document=ReturnDocument.AFTER,
             )
@@ -61,7 +65,7 @@ class Leases:
         task = asyncio.create_task(_await(work), name=_name_of_task())
         try:
             while not task.done():
-                await asyncio.wait([task], timeout=RENEW_SECONDS)
+                await asyncio.wait([task], timeout=self._renew_seconds)
                 if not task.done() and not await self.take(name, holder):
                     return False
             await task
@@ -83,9 +87,9 @@ def _name_of_task() -> str | None:
     return task.get_name() if task is not None else None
 
 
-def _take(holder: str) -> list[dict[str, Any]]:
+def _take(holder: str, seconds: float) -> list[dict[str, Any]]:
     is_free = {"$or": [{"$eq": ["$holder", holder]}, {"$lt": [{"$ifNull": ["$until", LONG_AGO]}, "$$NOW"]}]}
-    until = {"$add": ["$$NOW", int(LEASE_SECONDS * 1000)]}
+    until = {"$add": ["$$NOW", int(seconds * 1000)]}
     return [
         {"$set": {"is_free": is_free}},
         {"$set": {"holder": _if_free(holder, "$holder"), "until": _if_free(until, "$until")}},

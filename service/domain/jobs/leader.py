@@ -9,10 +9,12 @@ NAME = "leader"
 
 
 class Leader:
-    """This process's part in the lease. `renew` must be called every RENEW_SECONDS."""
+    """This process's part in the lease `name`. `renew` must be called every RENEW_SECONDS."""
 
-    def __init__(self, leases: Leases) -> None:
+    def __init__(self, leases: Leases, *, name: str = NAME, lease_seconds: float = LEASE_SECONDS) -> None:
         self._leases = leases
+        self._name = name
+        self._lease_seconds = lease_seconds
         self._holder = secrets.token_hex(8)
         self._until = 0.0
 
@@ -24,10 +26,10 @@ class Leader:
     async def renew(self) -> None:
         """Takes or keeps the lease, unless another process has it. Raises Unavailable; then it runs out."""
         asked_at = monotonic()
-        self._until = asked_at + LEASE_SECONDS if await self._leases.take(NAME, self._holder) else 0.0
+        self._until = asked_at + self._lease_seconds if await self._leases.take(self._name, self._holder) else 0.0
 
     async def resign(self) -> None:
         """Lets another process begin at once."""
         if self._until:
             self._until = 0.0
-            await self._leases.release(NAME, self._holder)
+            await self._leases.release(self._name, self._holder)

@@ -41,11 +41,21 @@ class Job:
 class Jobs:
     """The jobs of one process."""
 
-    def __init__(self, jobs: Sequence[Job], leader: Leader, is_halted: Callable[[], bool] = bool) -> None:
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        leader: Leader,
+        is_halted: Callable[[], bool] = bool,
+        *,
+        first_backoff: float = FIRST_BACKOFF_SECONDS,
+        look: float = LOOK_SECONDS,
+    ) -> None:
         """While `is_halted()`, no job runs but those that only read."""
         self.jobs = (Job("leader", leader.renew, every=RENEW_SECONDS), *jobs)
         self._leader = leader
         self._is_halted = is_halted
+        self._first_backoff = first_backoff
+        self._look = look
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -73,7 +83,7 @@ class Jobs:
                 if _is_ending():
                     raise
                 failures += 1
-                wait = backoff(failures)
+                wait = backoff(failures, self._first_backoff)
                 _report(job, error, failures)
             else:
                 if job.every is None:
@@ -98,7 +108,7 @@ class Jobs:
         task = asyncio.create_task(_await(job.run), name=f"background: {job.name}")
         try:
             while not task.done() and self._leader.is_leading:
-                await asyncio.wait([task], timeout=LOOK_SECONDS)
+                await asyncio.wait([task], timeout=self._look)
             if task.done():
                 await task
                 return True
@@ -108,9 +118,9 @@ class Jobs:
             await asyncio.gather(task, return_exceptions=True)
 
 
-def backoff(failures: int) -> float:
-    """Seconds to wait after so many failures in a row."""
-    return min(FIRST_BACKOFF_SECONDS * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_SECONDS)
+def backoff(failures: int, first: float) -> float:
+    """Seconds to wait after so many failures in a row: `first`, then twice as long each time."""
+    return min(first * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF_SECONDS)
 
 
 def _is_ending() -> bool:

@@ -23,7 +23,14 @@ HOLD_SECONDS = 3.0
 class Floods:
     """`may_hold` is true for collections that no rights depend on; `begin_again` is called for each that pauses."""
 
-    def __init__(self, *, may_hold: Callable[[Namespace], bool], begin_again: Callable[[Namespace], None]) -> None:
+    def __init__(
+        self,
+        *,
+        may_hold: Callable[[Namespace], bool],
+        begin_again: Callable[[Namespace], None],
+        hold_seconds: float = HOLD_SECONDS,
+    ) -> None:
+        self.hold_seconds = hold_seconds
         self._may_hold = may_hold
         self._begin_again = begin_again
         self._full: Counter[Namespace] = Counter()
@@ -56,7 +63,7 @@ class Floods:
     def _hold(self, namespace: Namespace) -> None:
         log.warning("change_feed_flooded", database=namespace[0], collection=namespace[1])
         self._full.clear()
-        self._held[namespace] = time.monotonic() + HOLD_SECONDS, asyncio.Event()
+        self._held[namespace] = time.monotonic() + self.hold_seconds, asyncio.Event()
         self._begin_again(namespace)
 
     def release(self, namespace: Namespace) -> bool:

@@ -9,25 +9,19 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from faults.waiting import until, waiting_for
-from service.domain.jobs import leader as leading
-from service.domain.jobs import runner
 from service.domain.jobs.leader import Leader
-from service.domain.jobs.runner import Job, Jobs
+from service.domain.jobs.runner import Job, Jobs, backoff
 from service.errors import Unavailable
 from service.services import Services
-from service.storage import leases
 from service.storage.leases import Leases
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "FIRST_BACKOFF_SECONDS", 0.01)
-    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.02)
+# Not the lease of the application of the tests.
+NAME = "another deployment's leader"
 
 
 @pytest.fixture
 def leader(services: Services, emptied: None) -> Leader:
-    return Leader(Leases(services.databases))
+    return Leader(Leases(services.databases), name=NAME)
 
 
 def metric(name: str, job: str) -> float:
@@ -36,7 +30,7 @@ def metric(name: str, job: str) -> float:
 
 @asynccontextmanager
 async def running(jobs: list[Job], leader: Leader) -> AsyncIterator[None]:
-    started = Jobs(jobs, leader)
+    started = Jobs(jobs, leader, first_backoff=0.01, look=0.02)
     started.start()
     try:
         yield
@@ -79,14 +73,12 @@ async def test_a_job_without_an_interval_runs_until_it_has_succeeded_once(leader
     assert flaky.runs == 3
 
 
-def test_the_waiting_doubles_up_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "FIRST_BACKOFF_SECONDS", 1.0)
-    assert [runner.backoff(failures) for failures in (1, 2, 3, 6, 7, 99_999)] == [1, 2, 4, 32, 60, 60]
+def test_the_waiting_doubles_up_to_its_bound() -> None:
+    assert [backoff(failures, 1.0) for failures in (1, 2, 3, 6, 7, 99_999)] == [1, 2, 4, 32, 60, 60]
 
 
-async def test_of_two_processes_one_leads(services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "NAME", "another deployment's leader")
-    leaders = [Leader(Leases(services.databases)) for _ in range(2)]
+async def test_of_two_processes_one_leads(services: Services, emptied: None) -> None:
+    leaders = [Leader(Leases(services.databases), name=NAME) for _ in range(2)]
     for each in leaders:
         await each.renew()
     assert [each.is_leading for each in leaders] == [True, False]
@@ -95,24 +87,20 @@ async def test_of_two_processes_one_leads(services: Services, emptied: None, mon
     assert [each.is_leading for each in leaders] == [False, True]
 
 
-async def test_work_for_the_deployment_waits_for_the_lead(
-    services: Services, leader: Leader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(leading, "NAME", "another deployment's leader")
+async def test_work_for_the_deployment_waits_for_the_lead(services: Services, leader: Leader) -> None:
     store, flaky = Leases(services.databases), Flaky()
-    assert await store.take(leading.NAME, "another")
+    assert await store.take(NAME, "another")
     async with running([Job("lead", flaky.run, every=0.01, for_deployment=True)], leader):
         await asyncio.sleep(0.05)
         assert flaky.runs == 0
-        await store.release(leading.NAME, "another")
+        await store.release(NAME, "another")
         await leader.renew()
         await until(lambda: flaky.runs > 0)
     assert not leader.is_leading
 
 
-async def test_work_is_cancelled_when_the_lead_is_lost(leader: Leader, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leading, "NAME", "another deployment's leader")
-    monkeypatch.setattr(leading, "LEASE_SECONDS", 0.2)
+async def test_work_is_cancelled_when_the_lead_is_lost(services: Services, emptied: None) -> None:
+    leader = Leader(Leases(services.databases), name=NAME, lease_seconds=0.2)
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
@@ -133,22 +121,19 @@ async def test_work_is_cancelled_when_the_lead_is_lost(leader: Leader, monkeypat
     assert metric("runs_total", "long") == 0
 
 
-async def test_a_lease_is_one_holders_until_it_is_released_or_has_run_out(
-    services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lease_is_one_holders_until_it_is_released_or_has_run_out(services: Services, emptied: None) -> None:
     store = Leases(services.databases)
     assert [await store.take("x", holder) for holder in "aba"] == [True, False, True]
     await store.release("x", "b")
     assert not await store.take("x", "b")
     await store.release("x", "a")
-    monkeypatch.setattr(leases, "LEASE_SECONDS", -1.0)
-    assert await store.take("x", "b")
-    assert await store.take("x", "a")
+    over = Leases(services.databases, lease_seconds=-1.0)
+    assert await over.take("x", "b")
+    assert await over.take("x", "a")
 
 
-async def test_what_runs_alone_runs_alone(services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.02)
-    store, may_end, runs = Leases(services.databases), asyncio.Event(), 0
+async def test_what_runs_alone_runs_alone(services: Services, emptied: None) -> None:
+    store, may_end, runs = Leases(services.databases, renew_seconds=0.02), asyncio.Event(), 0
 
     async def work() -> None:
         nonlocal runs
@@ -168,11 +153,8 @@ async def test_what_runs_alone_runs_alone(services: Services, emptied: None, mon
     assert await store.run_alone("work", work)
 
 
-async def test_who_loses_the_lease_is_cancelled(
-    services: Services, emptied: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.02)
-    store = Leases(services.databases)
+async def test_who_loses_the_lease_is_cancelled(services: Services, emptied: None) -> None:
+    store = Leases(services.databases, renew_seconds=0.02)
 
     async def work() -> None:
         await services.databases.system["leases"].update_one({"_id": "work"}, {"$set": {"holder": "another"}})

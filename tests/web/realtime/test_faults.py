@@ -73,7 +73,7 @@ async def test_w7_a_bulk_write_delays_nobody_who_follows_something_else(
     """
     monkeypatch.setattr("service.storage.change_stages.NAMED", named)
     monkeypatch.setattr("service.storage.change_feed.BATCH", 5)
-    monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", SECONDS)
+    monkeypatch.setattr(services.realtime.feed.floods, "hold_seconds", SECONDS)
     declared = {"name": "quiet", "schema": {"text": {"type": "string"}}, "realtime": True}
     assert (await messages.request("POST", "/api/collections", json=declared)).status_code == 201
     live = await follow(messages, open_socket, where={"room_id_eq": "r1"}, limit=1_000)
@@ -101,7 +101,7 @@ async def test_w7_a_bulk_write_delays_nobody_who_follows_something_else(
     assert await live.change() == {"op": "enter", "document": made}
 
 
-def test_what_is_held_back_is_told_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_held_back_is_told_again_after_a_while() -> None:
     begun: list[Namespace] = []
     floods = Floods(may_hold=lambda namespace: namespace != ("p", "users"), begin_again=begun.append)
     notes, users = ("p", "c_notes"), ("p", "users")
@@ -114,7 +114,7 @@ def test_what_is_held_back_is_told_again_after_a_while(monkeypatch: pytest.Monke
     assert [*full(notes)[:-1], floods.note([], is_full=False)] == [False] * FULL_REPLIES
     assert begun == [notes]
     assert floods.is_held(notes)
-    monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", 0)
+    floods.hold_seconds = 0.0
     floods.release(notes)
     assert full(notes)[-1]
     assert floods.note([], is_full=False)

@@ -115,7 +115,7 @@ async def test_w7_nobody_begins_while_a_collection_is_held_back(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A waiting client gets the changes written while delivery paused."""
-    monkeypatch.setattr("service.domain.realtime.floods.HOLD_SECONDS", SECONDS)
+    monkeypatch.setattr(services.realtime.feed.floods, "hold_seconds", SECONDS)
     namespace, floods = (messages.database.name, "c_messages"), services.realtime.feed.floods
     live: Live = await open_socket()
     await live.hello(key=messages.key)
