@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.query.tree import Tree, leaves
-from service.rules.ruleset import CollectionRules, Rules, sets_in
-from service.rules.templates import NOW, Values, bind, targets_of, variables_of
+from service.rules.ruleset import CollectionRules, Rules
+from service.rules.templates import NOW, SET_PREFIX, Values, bind, targets_of, variables_of
+from service.schema.steps import Steps, finish
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,19 @@ class CompiledRules:
     length: int = 0
     _needs: dict[str, Needs] = field(default_factory=dict)
 
-    def needs_of(self, name: str, rules: CollectionRules) -> Needs:
-        """The needs of the rules of the collection of that name, found once."""
+    def known_needs(self, name: str) -> Needs | None:
+        """The needs of the rules of the collection of that name, once they were found."""
+        return self._needs.get(name)
+
+    def find_needs(self, name: str, rules: CollectionRules) -> Steps[Needs]:
+        """The needs of the rules of the collection of that name; a step is one rule."""
         if name not in self._needs:
-            self._needs[name] = read_needs(rules, self.rules)
+            self._needs[name] = yield from read_needs(rules, self.rules)
         return self._needs[name]
+
+    def needs_of(self, name: str, rules: CollectionRules) -> Needs:
+        """As `find_needs`, at once."""
+        return finish(self.find_needs(name, rules))
 
 
 def make_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: bool) -> Values:
@@ -47,12 +56,15 @@ def make_values(compiled: CompiledRules, known: Mapping[str, Any], *, is_user: b
     return values
 
 
-def read_needs(rules: CollectionRules, every: Rules) -> Needs:
-    templates = list(_reachable(rules, every))
-    written = {each.set_to.name for each in rules.fields.values() if each.set_to is not None}
-    moment = NOW in written or any(each.name == NOW for template in templates for each in variables_of(template))
-    conditions = sum(1 for template in templates for _ in leaves(template))
-    return Needs(tuple(sorted(sets_in(templates))), moment, conditions)
+def read_needs(rules: CollectionRules, every: Rules) -> Steps[Needs]:
+    names = {each.set_to.name for each in rules.fields.values() if each.set_to is not None}
+    conditions = 0
+    for template in _reachable(rules, every):
+        yield
+        names |= {variable.name for variable in variables_of(template)}
+        conditions += sum(1 for _ in leaves(template))
+    sets = sorted(name.removeprefix(SET_PREFIX) for name in names if name.startswith(SET_PREFIX))
+    return Needs(tuple(sets), NOW in names, conditions)
 
 
 def _reachable(rules: CollectionRules, every: Rules) -> Iterator[Tree]:

@@ -15,6 +15,7 @@ from service.query.reading import Reading
 from service.query.tree import All, Leaf, Node, Related, Tree, all_of, any_of, leaves
 from service.rules.ruleset import CREATE, SERVER, CollectionRules, FieldRules
 from service.rules.templates import USER_ID, Values, bind
+from service.schema.steps import Steps
 
 NO_RULES = FieldRules()
 
@@ -157,18 +158,22 @@ class Permissions:
 
         return view
 
-    def update_condition(self, new: Mapping[str, Any], *, whole: bool = False) -> Tree:
+    def update_condition(self, new: Mapping[str, Any], *, whole: bool = False) -> Steps[Tree]:
         """The condition on the stored record for writing `new`: fields of `data`, or all of it, if it is the `whole`."""
-        allowed = any_of(all_of(pair) for pair in self.residues(new, whole=whole))
+        pairs = yield from self.residues(new, whole=whole)
+        allowed = any_of(all_of(pair) for pair in pairs)
         return all_of((self.read, allowed, *(self.write_condition(name, value) for name, value in new.items())))
 
-    def residues(self, new: Mapping[str, Any], *, whole: bool) -> list[tuple[Tree, Tree]]:
-        """The transitions, with the conditions of `after` on sent fields decided.
+    def residues(self, new: Mapping[str, Any], *, whole: bool) -> Steps[list[tuple[Tree, Tree]]]:
+        """The transitions, with the conditions of `after` on sent fields decided; a step is one transition.
 
         Those on fields that stay are left for the stored record, so that one command judges both images.
         """
-        image = Reading({"data": new})
-        return [(before, residue(after, image, new, whole=whole)) for before, after in self.transitions]
+        image, found = Reading({"data": new}), list[tuple[Tree, Tree]]()
+        for before, after in self.transitions:
+            yield
+            found.append((before, residue(after, image, new, whole=whole)))
+        return found
 
     def judges_result_of(self, names: Container[str]) -> bool:
         """True if an update is judged by the new values of these fields."""

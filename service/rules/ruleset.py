@@ -2,13 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.errors import Location
 from service.query.tree import Tree, leaves
-from service.rules.templates import NOW, SET_PREFIX, Audience, Variable, variables_of
+from service.rules.templates import NOW, Audience, Variable, variables_of
 from service.schema.values import Kind
 
 SERVER, CREATE = "server", "create"
@@ -135,9 +135,3 @@ class Rules:
 
     def of(self, collection: str) -> CollectionRules | None:
         return self.users if collection == USERS else self.collections.get(collection)
-
-
-def sets_in(templates: Iterable[Tree]) -> set[str]:
-    """The names of the sets that templates use."""
-    names = {variable.name for template in templates for variable in variables_of(template)}
-    return {name.removeprefix(SET_PREFIX) for name in names if name.startswith(SET_PREFIX)}

@@ -23,7 +23,7 @@ from service.rules.templates import NOW, SET_PREFIX, USER_EMAIL, USER_ID, USER_R
 from service.rules.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.schema.documents import complete
 from service.schema.fields import Fields
-from service.schema.steps import Steps
+from service.schema.steps import Steps, finish
 from service.schema.values import now
 
 ACTIONS = ("read", "create", "update", "delete")
@@ -123,7 +123,7 @@ def _may_create(permissions: Permissions, data: Mapping[str, Any], fields: Field
 
 
 def _may_update(permissions: Permissions, data: Mapping[str, Any], given: Record) -> bool:
-    change = guard_change(permissions, data)
+    change = finish(guard_change(permissions, data))
     try:
         check_unchanged(permissions, change.unchanged, Reading(given))
     except Invalid:

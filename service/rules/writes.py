@@ -9,6 +9,7 @@ from service.query.reading import Reading
 from service.query.tree import Tree, all_of
 from service.rules.permissions import Permissions
 from service.schema.operations import Operations
+from service.schema.steps import Steps
 
 Data = Mapping[str, Any]
 
@@ -46,11 +47,12 @@ def creation_condition(permissions: Permissions, sent: Iterable[str]) -> Tree:
     return all_of((permissions.create, *(permissions.write_rule(name) for name in sent)))
 
 
-def guard_change(permissions: Permissions, changes: Data) -> GuardedChange:
+def guard_change(permissions: Permissions, changes: Data) -> Steps[GuardedChange]:
     """A change of some fields, as the caller may make it."""
     unchanged = {name: value for name, value in changes.items() if permissions.is_fixed(name)}
     fields = {name: value for name, value in changes.items() if name not in unchanged}
-    condition = all_of((permissions.update_condition(fields), stays_as_it_is(permissions, unchanged)))
+    update = yield from permissions.update_condition(fields)
+    condition = all_of((update, stays_as_it_is(permissions, unchanged)))
     return GuardedChange(fields, condition, unchanged)
 
 

@@ -22,6 +22,7 @@ from service.domain.access.caller_values import (
 )
 from service.domain.cache import Cache, moment
 from service.domain.projects.lookup import CACHE_SECONDS, Project
+from service.domain.steps import run_in_steps
 from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unauthorized
 from service.observe.requests import note_refusal
 from service.query.tree import Tree
@@ -29,6 +30,7 @@ from service.rules.compiled import CompiledRules, make_values, read_needs
 from service.rules.permissions import Permissions
 from service.rules.ruleset import SERVER, CollectionRules
 from service.rules.templates import USER_ROLES, Values, bind
+from service.schema.steps import finish
 from service.storage.databases import ProjectDatabase
 from service.storage.rules import find_rules
 from service.storage.users import UserFacts
@@ -93,7 +95,9 @@ class AccessControl:
         rules = compiled.rules.of(name)
         if rules is None or (name == USERS and rules.read is False):
             raise InvalidApiKey if name == USERS else CollectionNotFound
-        needs = compiled.needs_of(name, rules)
+        needs = compiled.known_needs(name)
+        if needs is None:
+            needs = await run_in_steps(caller.project.database, compiled.find_needs(name, rules))
         facts = await self._users.find(caller, compiled.rules.user_fields)
         sets: Sets = {}
         if needs.sets:
@@ -221,7 +225,7 @@ class AccessControl:
         """
         facts = await self._users.find(caller, compiled.rules.user_fields)
         own = own_values(caller, facts) | ({} if roles is None else {USER_ROLES: roles})
-        sets = await self._read_sets(caller, compiled, read_needs(rules, compiled.rules).sets, own)
+        sets = await self._read_sets(caller, compiled, finish(read_needs(rules, compiled.rules)).sets, own)
         return make_values(compiled, present_values(own, sets), is_user=USER_ROLES in own)
 
     async def _read_sets(

@@ -22,6 +22,7 @@ from service.rules.stored_tests import stored_form
 from service.rules.templates import SET_PREFIX, Values, Variable, VariableLeaf, bind
 from service.rules.writes import check_unchanged, creation_condition, creation_data, guard_change
 from service.schema.documents import complete
+from service.schema.steps import finish
 
 USERS = "users"
 ANYONE = "anyone"
@@ -97,7 +98,8 @@ async def explain(project: Project, control: AccessControl, question: Question) 
     )
     because = [entry async for entry in _because(case, question.action)]
     sets = {
-        name: _found_in_set(compiled.rules.sets[name], name, values) for name in read_needs(rules, compiled.rules).sets
+        name: _found_in_set(compiled.rules.sets[name], name, values)
+        for name in finish(read_needs(rules, compiled.rules)).sets
     }
     return Explanation(await _verdict(case, question), because, sets, await _plan(case, shapes, question))
 
@@ -167,7 +169,7 @@ async def _verdict(case: _Case, question: Question) -> bool:
     if question.action != "update":
         tree = case.permissions.delete if question.action == "delete" else case.permissions.read
         return await _holds(case, tree, case.before)
-    change = guard_change(case.permissions, data)
+    change = finish(guard_change(case.permissions, data))
     try:
         check_unchanged(case.permissions, change.unchanged, Reading(case.before))
     except Invalid:

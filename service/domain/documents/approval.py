@@ -100,14 +100,12 @@ class Approval:
         if self.permissions.keeps_fields:
             return await self._approve_kept(id_, change.data, fields)
         completed = complete(change.data, fields)
-        condition = self.permissions.update_condition(completed, whole=True)
+        condition = await run_in_steps(self.database, self.permissions.update_condition(completed, whole=True))
         return ApprovedChange(ReplaceData(completed), await self._guard(id_, condition, completed, whole=True), {})
 
     async def _approve_set(self, id_: str, change: SetFields) -> ApprovedChange:
-        guarded, own = (
-            guard_change(self.permissions, change.data),
-            guard_operations(self.permissions, change.operations),
-        )
+        guarded = await run_in_steps(self.database, guard_change(self.permissions, change.data))
+        own = guard_operations(self.permissions, change.operations)
         names = {operation.field for operation in change.operations}
         if self.permissions.judges_result_of(names):
             return await self._approve_computed(id_, guarded, own, change.operations)
@@ -177,7 +175,7 @@ class Approval:
         image = Reading({**record, "data": dict(new) if whole else {**record["data"], **new}})
         pairs = [
             all_of((await settle(self.database, before, reading), await settle(self.database, after, image)))
-            for before, after in self.permissions.residues(new, whole=whole)
+            for before, after in await run_in_steps(self.database, self.permissions.residues(new, whole=whole))
         ]
         return all_of((await settle(self.database, self.permissions.read, reading), any_of(pairs)))
 
