@@ -38,11 +38,10 @@ from service.domain.confirmations.sign_ins import SignIns
 from service.domain.confirmations.signups import Signups
 from service.domain.confirmations.verification import Verification
 from service.domain.documents.bulk import BulkWrites
-from service.domain.documents.conflicts import ConflictLimit
-from service.domain.documents.documents import Documents
 from service.domain.documents.exports import Exports, make_transfer_shares
 from service.domain.documents.imports import Imports
-from service.domain.documents.permits import DocumentPermits
+from service.domain.documents.reader import Engine
+from service.domain.documents.refusals import ConflictLimit
 from service.domain.events.journal import Journal
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
@@ -150,9 +149,8 @@ class Services:
     collections: Collections
     schema_changes: SchemaChanges
     pattern_judge: PatternJudge
-    documents: Documents
+    documents: Engine
     aggregations: Aggregations
-    permits: DocumentPermits
     exports: Exports
     imports: Imports
     batches: Batches
@@ -205,7 +203,7 @@ def build_services(settings: Settings) -> Services:
     access, made = AccessControl(), MadeFiles(limits)
     signer = UrlSigner(derive_key(settings.secret, FILE_URLS), window=settings.file_url_window)
     protection = FileProtection(access, catalogs, signer)
-    documents = Documents(catalogs, lists, pattern_judge, protection)
+    documents = Engine(catalogs, lists, pattern_judge, protection, access, ConflictLimit(limits))
     transfers, files = make_transfer_shares(), Files(projects, protection)
     journal = Journal(projects)
     store = FlowStore(databases)
@@ -235,7 +233,6 @@ def build_services(settings: Settings) -> Services:
         joining=joining,
         projects=projects,
     )
-    permits = DocumentPermits(documents, access, ConflictLimit(limits))
     return Services(
         base=base,
         databases=databases,
@@ -273,11 +270,10 @@ def build_services(settings: Settings) -> Services:
         pattern_judge=pattern_judge,
         documents=documents,
         aggregations=Aggregations(catalogs, access, protection),
-        exports=Exports(catalogs, lists, transfers),
-        imports=Imports(documents, catalogs, projects, transfers, pattern_judge),
-        permits=permits,
-        batches=Batches(documents, permits, directory),
-        bulk_writes=BulkWrites(catalogs, lists, pattern_judge, transfers),
+        exports=Exports(documents, transfers),
+        imports=Imports(documents, projects, transfers),
+        batches=Batches(documents, directory),
+        bulk_writes=BulkWrites(documents, transfers),
         idempotency=Idempotency(base.secret_box, derive_key(settings.secret, IDEMPOTENCY)),
         files=files,
         file_variants=FileVariants(files, catalogs),

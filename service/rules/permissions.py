@@ -13,7 +13,7 @@ from service.query.matcher import decide
 from service.query.nodes import Match
 from service.query.reading import Reading
 from service.query.tree import All, Leaf, Node, Related, Tree, all_of, any_of, leaves
-from service.rules.ruleset import CREATE, SERVER, CollectionRules, FieldRules
+from service.rules.ruleset import CREATE, SERVER, CollectionRules, FieldRules, Transition
 from service.rules.templates import USER_ID, Values, bind
 from service.schema.steps import Steps
 
@@ -21,7 +21,10 @@ NO_RULES = FieldRules()
 
 
 class Permissions:
-    """The bound rules of a collection. False means: refused, whatever the record. `sets` are those that the rules need."""
+    """The bound rules of a collection. False means: refused, whatever the record. `sets` are those that the rules need.
+
+    With `is_everything` no field is hidden, not even those of users that no rule can name.
+    """
 
     def __init__(
         self,
@@ -30,8 +33,10 @@ class Permissions:
         *,
         is_users: bool = False,
         sets: Mapping[str, object] | None = None,
+        is_everything: bool = False,
     ) -> None:
         self.sets: Mapping[str, object] = sets or {}
+        self.is_everything = is_everything
         self._rules = rules
         self._values = values
         self._is_users = is_users
@@ -72,6 +77,21 @@ class Permissions:
             case "delete":
                 return self.delete
         return self.read
+
+    @cached_property
+    def reads_freely(self) -> bool:
+        """True if the caller may read every document with all its fields."""
+        return self.read is True and not self.readable and not self._is_users
+
+    @cached_property
+    def creates_freely(self) -> bool:
+        """True if the caller may create every document, whatever it has."""
+        return self.create is True and not self._rules.fields
+
+    @cached_property
+    def updates_freely(self) -> bool:
+        """True if the caller may change every document, whatever is sent."""
+        return self.read is True and (True, True) in self.transitions and not self._rules.fields
 
     @property
     def may_update(self) -> bool:
@@ -208,6 +228,13 @@ class Permissions:
     def user_id(self) -> str | None:
         found: str | None = self._values.known.get(USER_ID)
         return found
+
+
+EVERYTHING = Permissions(
+    CollectionRules(read=True, create=True, delete=True, updates=(Transition(before=True, after=True),)),
+    Values({}),
+    is_everything=True,
+)
 
 
 def _field_of(leaf: Node) -> str | None:

@@ -5,7 +5,7 @@ a refusal. In users, whose data is free-form, any name may be queried, so a hidd
 has.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,8 @@ from service.query.tree import Tree
 from service.rules.permissions import Permissions
 
 Record = dict[str, Any]
-Find = Callable[[str], Shape | None]
+# A declared name and its shape → the shape as the caller sees it; None where the caller sees nothing of it.
+Seen = Callable[[str, Shape], Shape | None]
 
 
 class VisibleDocuments:
@@ -100,8 +101,20 @@ class VisibleUsers:
         return self._permissions.make_user_view()
 
 
+def make_seen(known: Mapping[str, Permissions | None]) -> Seen:
+    """Shows shapes by the permissions of their collections; a collection without any is hidden."""
+
+    def seen(name: str, shape: Shape) -> Shape | None:
+        permissions = known.get(name)
+        return None if permissions is None or permissions.read is False else see_shape(shape, permissions)
+
+    return seen
+
+
 def see_shape(shape: Shape, permissions: Permissions) -> Shape:
     """The part of the shape that these permissions let a caller see."""
+    if permissions.is_everything:
+        return shape
     if isinstance(shape, DocumentShape):
         return VisibleDocuments(shape, permissions)
     return VisibleUsers(PROFILES, permissions)

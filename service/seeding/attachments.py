@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.domain.documents.documents import Documents, SetFields
-from service.domain.documents.writes import Create, Update
+from service.domain.documents.documents import Documents
+from service.domain.documents.reader import Engine
 from service.domain.files.files import Files, Submission
 from service.domain.files.intake import DocumentFields
 from service.domain.files.parts import DataPart, FilePart, FormParts
@@ -16,6 +16,7 @@ from service.errors import ConfigurationError
 from service.schema.fields import Fields
 from service.schema.values import Kind
 from service.seeding.stored_files import digest_of, has_bytes, read_pieces
+from service.storage.documents import SetFields
 from service.storage.ids import new_id
 
 # The paths of each field's files, as the row gives them.
@@ -43,7 +44,7 @@ class Attachments:
     """Stores the files of documents. `folder` is the manifest's."""
 
     files: Files
-    documents: Documents
+    documents: Engine
     folder: Path
 
     async def find_changed(self, paths: FilePaths, data: Mapping[str, Any]) -> FilePaths:
@@ -64,17 +65,18 @@ class Attachments:
             raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
 
     async def create(self, project: Project, collection: str, data: Mapping[str, Any], paths: FilePaths) -> None:
-        """Raises what `Documents.write` and `Files.store_files` do."""
+        """Raises what `Documents.create` and `Files.store_files` do."""
         async with self._store(project, collection, new_id(), data, paths) as sent:
-            await self.documents.write(project, collection, Create(sent.data, id=sent.owner, upload=sent.upload))
+            documents = Documents(self.documents.of_server(project, collection))
+            await documents.create(sent.data, id_=sent.owner, upload=sent.upload)
 
     async def change(
         self, project: Project, collection: str, id_: str, data: Mapping[str, Any], paths: FilePaths
     ) -> None:
         """Sets the fields of `data` and of `paths`. Raises as `create`."""
         async with self._store(project, collection, id_, data, paths) as sent:
-            update = Update(id_, SetFields(sent.data), upload=sent.upload)
-            await self.documents.write(project, collection, update)
+            documents = Documents(self.documents.of_server(project, collection))
+            await documents.change(id_, SetFields(sent.data), upload=sent.upload)
 
     @asynccontextmanager
     async def _store(
@@ -89,6 +91,6 @@ class Attachments:
         async def check(_: dict[str, Any]) -> None:
             """The write judges them."""
 
-        fields = DocumentFields(collection, await self.documents.fields(project, collection))
+        fields = DocumentFields(collection, (await self.documents.catalogs.get(project, collection)).fields)
         async with self.files.store_files(project, owner, form(), check, fields) as submission:
             yield submission

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.domain.collections.catalog import Collection
-from service.domain.documents.documents import Document, Documents
+from service.domain.documents.documents import Documents
+from service.domain.documents.reader import Engine
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, ServiceError
 from service.schema.documents import read
@@ -15,6 +16,7 @@ from service.seeding.attachments import Attachments, FilePaths, take_paths
 from service.seeding.changes import find_changes
 from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report
+from service.storage.documents import Document, SetFields
 
 RowData = dict[str, Any]
 UPLOADS_AT_ONCE = 8
@@ -28,7 +30,7 @@ class Destination:
     collection: Collection | None
     name: str
     source: DocumentSource
-    documents: Documents
+    documents: Engine
     attachments: Attachments
     # The fields that take files.
     files: frozenset[str] = frozenset()
@@ -97,18 +99,17 @@ async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Docu
     if target.collection is None or target.project is None or not forms:
         return {}
     values = {name: [form[name] for form in forms] for name in target.source.key}
-    found = await target.documents.find_by_values(target.project, target.name, values)
+    found = await Documents(target.documents.of_server(target.project, target.name)).find_by_values(values)
     return {key_of(document.data, target.source): document for document in found}
 
 
 async def _create(target: Destination, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
     attached = [document for document in new if document.paths]
     plain = [document for document in new if not document.paths]
-    outcomes: Sequence[Document | ServiceError | None] = (
-        [None] * len(plain)
-        if dry_run or not plain or target.project is None
-        else await target.documents.create_each(target.project, target.name, [document.data for document in plain])
-    )
+    outcomes: Sequence[Document | ServiceError | None] = [None] * len(plain)
+    if plain and target.project is not None and not dry_run:
+        documents = Documents(target.documents.of_server(target.project, target.name))
+        outcomes = await documents.create_each([document.data for document in plain])
     _report_created(target, plain, outcomes, report)
     for start in range(0, len(attached), UPLOADS_AT_ONCE):
         some = attached[start : start + UPLOADS_AT_ONCE]
@@ -163,7 +164,7 @@ async def _change(target: Destination, project: Project, id_: str, data: RowData
     if paths:
         await target.attachments.change(project, target.name, id_, data, paths)
     else:
-        await target.documents.merge(project, target.name, id_, data)
+        await Documents(target.documents.of_server(project, target.name)).change(id_, SetFields(data))
 
 
 def reason(error: ServiceError) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.domain.documents.documents import Documents
+from service.domain.documents.reader import Engine
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.keys import ProjectKeys
 from service.domain.projects.lookup import Project
@@ -42,7 +42,7 @@ class Seeder:
     admin: ProjectAdmin
     users: UserSeeder
     schemas: SchemaSeeder
-    documents: Documents
+    documents: Engine
     rules: RulesSeeder
     aggregations: AggregationsSeeder
     files: FileSeeder

@@ -5,7 +5,8 @@ import weakref
 from typing import Any
 
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.batches.steps import GetStep
+from service.domain.batches.steps import Step
+from service.domain.documents.writes import Get
 from service.errors import ConditionFailed, ServiceError, Unavailable
 from service.services import Services
 from tests.conftest import Api
@@ -13,7 +14,7 @@ from tests.conftest import Api
 
 async def test_v4_refused_operations_of_a_batch_keep_no_frames(api: Api, services: Services) -> None:
     """A frame holds the record that was judged, and its values sorted into sets: megabytes for each operation."""
-    steps = [GetStep("users", "0" * 24) for _ in range(3)]
+    steps = [Step("users", Get("0" * 24)) for _ in range(3)]
     outcomes = await services.batches.run_each(SecretKeyCaller(api.project), steps)
     errors = [each for each in outcomes if isinstance(each, ServiceError)]
     assert [each.code for each in errors] == ["user_not_found"] * 3

@@ -1,5 +1,6 @@
 """Bound rules: who may do what, unknown variables, and the two images of an update judged by one condition."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +12,8 @@ from service.errors import Invalid, Unauthorized
 from service.query.matcher import matches
 from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, all_of, any_of, negate
-from service.rules.permissions import Permissions, residue
-from service.rules.ruleset import Rules
+from service.rules.permissions import EVERYTHING, Permissions, residue
+from service.rules.ruleset import CollectionRules, FieldRules, Rules, Transition
 from service.rules.templates import NO_RECORD, NOW, USER_EMAIL, USER_ID, USER_ROLES, Values
 from service.rules.writes import creation_data, guard_change
 from service.schema.steps import finish
@@ -41,6 +42,47 @@ def record(age: timedelta = timedelta(), **data: Any) -> dict[str, Any]:
 
 def may_read(rules: Rules, name: str, values: Values, **data: Any) -> bool:
     return matches(Permissions(rules.collections[name], values).read, record(**data))
+
+
+def freedoms(permissions: Permissions) -> tuple[bool, bool, bool]:
+    return permissions.reads_freely, permissions.creates_freely, permissions.updates_freely
+
+
+def test_everything_is_allowed_whatever_the_record() -> None:
+    assert freedoms(EVERYTHING) == (True, True, True)
+    assert [EVERYTHING.allows(action) for action in ("read", "create", "update", "delete")] == [True] * 4
+    assert finish(EVERYTHING.update_condition({"owner_id": OTHER})) is True
+    assert (EVERYTHING.guard("email"), EVERYTHING.guard("data.anything")) == (True, True)
+    assert creation_data(EVERYTHING, {"owner_id": OTHER}) == {"owner_id": OTHER}
+
+
+OPEN = CollectionRules(read=True, create=True, delete=True, updates=(Transition(before=True, after=True),))
+OWN = Leaf("data.owner_id", "eq", ME)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (OPEN, (True, True, True)),
+        (replace(OPEN, read=OWN), (False, True, False)),
+        (replace(OPEN, create=OWN), (True, False, True)),
+        (replace(OPEN, updates=(Transition(before=True, after=OWN),)), (True, True, False)),
+        (replace(OPEN, updates=()), (True, True, False)),
+        (replace(OPEN, fields={"a": FieldRules(read=OWN)}), (False, False, False)),
+        (replace(OPEN, fields={"a": FieldRules(write="server")}), (True, False, False)),
+        (CollectionRules(), (False, False, False)),
+    ],
+    ids=["open", "read", "create", "after", "no update", "hidden field", "server's field", "none"],
+)
+def test_rules_are_free_where_nothing_is_left_to_judge(
+    rules: CollectionRules, expected: tuple[bool, bool, bool]
+) -> None:
+    assert freedoms(Permissions(rules, user())) == expected
+
+
+def test_of_users_nothing_is_read_freely() -> None:
+    """A field that no rule names is the user's own."""
+    assert not Permissions(OPEN, user(), is_users=True).reads_freely
 
 
 def test_an_owner_reads_his_note_and_nobody_else(rules: Rules) -> None:

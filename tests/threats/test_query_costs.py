@@ -162,7 +162,7 @@ async def test_q7_the_searches_of_a_batch_are_counted_for_each_guard(things: Api
 async def test_q7_a_guard_that_searches_takes_a_place_of_its_projects_lists(
     things: Api, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shares = services.documents._lists._shares  # noqa: SLF001
+    shares = services.documents.lists._shares  # noqa: SLF001
     # However quick the lists of the project were.
     monkeypatch.setattr(shares, "_paces", None)
     id_ = await added(things, {"note": "abc"})

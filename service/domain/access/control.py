@@ -3,14 +3,14 @@
 Rules, users and sets are remembered by a worker for at most five seconds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from service.bounds import MAX_KNOWN_PERMISSIONS, MAX_KNOWN_RULES
 from service.domain.access.agreement import compile_rules
-from service.domain.access.caller import ProjectCaller, UserCaller
+from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
 from service.domain.access.caller_values import (
     KnownSets,
     KnownUsers,
@@ -27,15 +27,19 @@ from service.errors import CollectionNotFound, Forbidden, InvalidApiKey, Unautho
 from service.observe.requests import note_refusal
 from service.query.tree import Tree
 from service.rules.compiled import CompiledRules, make_values, read_needs
-from service.rules.permissions import Permissions
+from service.rules.permissions import EVERYTHING, Permissions
 from service.rules.ruleset import SERVER, CollectionRules
 from service.rules.templates import USER_ROLES, Values, bind
+from service.rules.visible import Seen, make_seen
 from service.schema.steps import finish
 from service.storage.databases import ProjectDatabase
 from service.storage.rules import find_rules
 from service.storage.users import UserFacts
 
 USERS = "users"
+ACTIONS = ("read", "create", "update", "delete")
+# Prepares `Seen` for the declared names that a query can reach.
+See = Callable[[Sequence[str]], Awaitable[Seen]]
 # A version never changes, so what was compiled of one is of use as long as the version is in force.
 COMPILED_SECONDS = 3_600
 # Bytes in memory, as measured: of compiled rules for each letter of their text, and of a condition with a caller's values.
@@ -88,7 +92,10 @@ class AccessControl:
         Sets that were read before `since` are read again, as far as `KnownSets.find` does. Raises InvalidApiKey in a project
         without rules, where the documents are for the secret key alone; CollectionNotFound for a collection that the rules
         do not name, be it there or not; InvalidToken for a user who is gone.
+        A secret key has the same permissions in every project.
         """
+        if isinstance(caller, SecretKeyCaller):
+            return EVERYTHING
         compiled = await self.rules(caller.project)
         if not compiled.rules.exist:
             raise InvalidApiKey
@@ -119,6 +126,19 @@ class AccessControl:
                 note_refusal(name_rule(name, action))
             require(permissions.allows(action), caller)
         return permissions
+
+    async def require_any(self, caller: ProjectCaller) -> None:
+        """Refuses a guest to whom the rules give nothing, whatever will be asked. Raises InvalidApiKey, Unauthorized."""
+        if not isinstance(caller, PublishableKeyCaller):
+            return
+        rules = (await self.rules(caller.project)).rules
+        if not rules.exist:
+            raise InvalidApiKey
+        for name in (*rules.collections, USERS):
+            permissions = await self.find_permissions(caller, name)
+            if permissions and any(permissions.allows(each) is not False for each in ACTIONS):
+                return
+        raise Unauthorized
 
     async def renew(
         self, caller: ProjectCaller, name: str, permissions: Permissions, *, since: float
@@ -156,6 +176,18 @@ class AccessControl:
         except (CollectionNotFound, InvalidApiKey):
             return None
 
+    def make_see(self, caller: ProjectCaller, name: str, permissions: Permissions, *, since: float = -inf) -> See:
+        """Shows the shapes of collections to a caller who has these permissions of the collection `name`."""
+
+        async def see(names: Sequence[str]) -> Seen:
+            known: dict[str, Permissions | None] = {name: permissions}
+            for other in names:
+                if other not in known:
+                    known[other] = await self.find_permissions(caller, other, since=since)
+            return make_seen(known)
+
+        return see
+
     async def server_fields(self, project: Project) -> frozenset[str]:
         """The fields of users' data that only servers write."""
         users = (await self.rules(project)).rules.users
@@ -188,8 +220,10 @@ class AccessControl:
     async def note_write(self, caller: ProjectCaller, database: ProjectDatabase, name: str) -> None:
         """The caller wrote into a collection. Its rules see that at once, where sets take their values from there.
 
-        Within a transaction the rest of that sees it, and everything once it is committed.
+        Within a transaction the rest of that sees it, and everything once it is committed. A secret key has no sets.
         """
+        if isinstance(caller, SecretKeyCaller):
+            return
         compiled = await self.rules(caller.project)
         source = compiled.collections.get(name)
         if source is None or source not in compiled.rules.sources:

@@ -3,12 +3,11 @@
 `run` is `"anyone"`, `"users"`, or a rule on the caller alone.
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl, require
-from service.domain.collections.catalog import Catalogs, See, Seen
+from service.domain.collections.catalog import Catalogs
 from service.domain.projects.lookup import Project
 from service.errors import AggregationNotFound, Invalid, Location
 from service.query.account_shape import ACCOUNTS
@@ -17,7 +16,6 @@ from service.query.nodes import ListQuery
 from service.query.shapes import USERS, Shape
 from service.query.tree import Tree
 from service.rules.grammar import Scope, read_rule
-from service.rules.permissions import Permissions
 from service.rules.ruleset import CollectionRules
 from service.rules.templates import SET_PREFIX, VARIABLE_KINDS, bind
 from service.rules.visible import see_shape
@@ -61,32 +59,11 @@ async def find_shape(
 
     Raises CollectionNotFound; and what `AccessControl.permissions` raises, Unauthorized and Forbidden.
     """
-    if isinstance(caller, SecretKeyCaller):
-        see = None
-    else:
-        permissions = await access.permit(caller, name)
-        if name == USERS.collection:
-            return see_shape(USERS, permissions)
-        see = _see(access, caller, {name: permissions})
+    permissions = await access.permit(caller, name)
     if name == USERS.collection:
-        return ACCOUNTS
+        return see_shape(ACCOUNTS, permissions)
+    see = access.make_see(caller, name, permissions)
     return await catalogs.shape(caller.project, name, _reach(aggregation), see)
-
-
-def _see(access: AccessControl, caller: ProjectCaller, own: Mapping[str, Permissions]) -> See:
-    async def see(names: Sequence[str]) -> Seen:
-        known: dict[str, Permissions | None] = {**own}
-        for name in names:
-            if name not in known:
-                known[name] = await access.find_permissions(caller, name)
-
-        def seen(name: str, shape: Shape) -> Shape | None:
-            permissions = known.get(name)
-            return None if permissions is None or permissions.read is False else see_shape(shape, permissions)
-
-        return seen
-
-    return see
 
 
 def _reach(aggregation: AskedAggregation) -> ListQuery:

@@ -5,19 +5,18 @@ that meets another writer can be run again as it is.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 
-from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.caller import ProjectCaller
 from service.domain.accounts.directory import Directory
-from service.domain.batches.room import Room
-from service.domain.batches.steps import ChangeStep, CreateStep, DeleteStep, Done, GetStep, Kept, Step, UpsertStep
+from service.domain.batches.steps import Done, Kept, Room, Step
 from service.domain.batches.users import do_user_step, read_user_again
 from service.domain.cache import moment
-from service.domain.documents.changes import Misfit
-from service.domain.documents.documents import Create, Documents
-from service.domain.documents.permits import CallersDocuments, DocumentPermits
-from service.domain.documents.permitted import HiddenDocument
+from service.domain.documents.documents import Documents
+from service.domain.documents.reader import Engine
+from service.domain.documents.writes import Create, Delete, Get, HiddenDocument, Operation, Update, Upsert
+from service.domain.documents.writing import Misfit, as_client_error, look_again
 from service.domain.idempotency import Keep
 from service.errors import RejectedByValidator, ServiceError, Unavailable
 from service.schema.fields import USERS
@@ -26,7 +25,7 @@ from service.storage.databases import ProjectDatabase
 
 BATCH_SECONDS = 5.0
 TOO_LONG = f"The batch took longer than {BATCH_SECONDS:.0f} seconds"
-ACTIONS = {CreateStep: "create", UpsertStep: "create", ChangeStep: "update", DeleteStep: "delete", GetStep: "read"}
+ACTIONS = {Create: "create", Upsert: "create", Update: "update", Delete: "delete", Get: "read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +34,14 @@ class Permitted:
 
     position: int
     step: Step
-    documents: CallersDocuments | None
+    documents: Documents | None
 
 
 class Batches:
     """What callers do many at a time."""
 
-    def __init__(self, documents: Documents, permits: DocumentPermits, directory: Directory) -> None:
-        self._documents = documents
-        self._permits = permits
+    def __init__(self, engine: Engine, directory: Directory) -> None:
+        self._engine = engine
         self._directory = directory
 
     async def run_together(
@@ -58,7 +56,7 @@ class Batches:
 
         async def work(database: ProjectDatabase) -> list[Done]:
             done, room = list[Done](), Room()
-            for run in split_runs(caller, permitted):
+            for run in split_runs(permitted):
                 room.check(run[0].position)
                 some = await self._do_run(caller, run, database)
                 room.take(some)
@@ -71,11 +69,11 @@ class Batches:
             try:
                 return await caller.project.database.in_transaction(work)
             except (Misfit, RejectedByValidator) as refusal:
-                await self._look_again(caller, steps, refusal)
+                await _look_again(permitted, refusal)
             try:
                 return await caller.project.database.in_transaction(work)
             except (Misfit, RejectedByValidator) as refusal:
-                raise _located(self._documents.explain(refusal), refusal.operation or 0) from None
+                raise _located(as_client_error(refusal), refusal.operation or 0) from None
 
     async def read_again(self, caller: ProjectCaller, steps: Sequence[Step], kept: Sequence[Kept]) -> list[Done]:
         """The results `kept` of earlier `steps`, with their documents as they are now and as the caller may read them.
@@ -128,20 +126,21 @@ class Batches:
     async def _permit(self, caller: ProjectCaller, position: int, step: Step, began: float) -> Permitted:
         if step.collection == USERS:
             return Permitted(position, step, None)
-        action = ACTIONS[type(step)]
+        action = ACTIONS[type(step.operation)]
         try:
-            return Permitted(position, step, await self._permits.permit(caller, step.collection, action, began=began))
+            reader = await self._engine.permit(caller, step.collection, action, began=began)
         except ServiceError as error:
             raise _located(error, position) from None
+        return Permitted(position, step, Documents(reader))
 
     async def _do_run(self, caller: ProjectCaller, run: Sequence[Permitted], database: ProjectDatabase) -> list[Done]:
-        """Creations of servers in one collection are one command."""
-        if len(run) == 1:
+        """Creations in one collection by a caller who may create everything there are one command."""
+        first = run[0].documents
+        if len(run) == 1 or first is None:
             return [await self._do(caller, run[0], database)]
-        creates = [Create(each.step.data, id=each.step.id) for each in run if isinstance(each.step, CreateStep)]
-        project = replace(caller.project, database=database)
+        creates = [create for each in run if isinstance(create := each.step.operation, Create)]
         try:
-            documents = await self._documents.create_all(project, run[0].step.collection, creates)
+            documents = await (await first.within(database)).create_all(creates)
         except (ServiceError, Misfit) as error:
             raise _located(error, run[error.operation or 0].position) from error.__cause__
         return [Done(201, document) for document in documents]
@@ -150,43 +149,44 @@ class Batches:
         try:
             if permitted.documents is None:
                 return await do_user_step(self._directory, caller, permitted.step, database)
-            project = replace(caller.project, database=database)
-            return await do_step(await permitted.documents.within(project), permitted.step)
+            return await do_operation(await permitted.documents.within(database), permitted.step.operation)
         except (ServiceError, Misfit) as error:
             raise _located(error, permitted.position) from error.__cause__
 
-    async def _look_again(
-        self, caller: ProjectCaller, steps: Sequence[Step], refusal: Misfit | RejectedByValidator
-    ) -> None:
-        """Raises what the client is told, unless the definition that refused a step was an old one."""
-        position = refusal.operation or 0
-        try:
-            await self._documents.look_again(caller.project, steps[position].collection, refusal)
-        except ServiceError as error:
-            raise _located(error, position) from None
+
+async def _look_again(permitted: Sequence[Permitted], refusal: Misfit | RejectedByValidator) -> None:
+    """Raises the client's error, unless the definition that refused a step was an old one."""
+    position = refusal.operation or 0
+    documents = permitted[position].documents
+    try:
+        if documents is None:
+            raise as_client_error(refusal)
+        await look_again(await documents.reader.target(), refusal)
+    except ServiceError as error:
+        raise _located(error, position) from None
 
 
-async def do_step(documents: CallersDocuments, step: Step) -> Done:
-    match step:
-        case CreateStep(_, data, id_):
+async def do_operation(documents: Documents, operation: Operation) -> Done:
+    match operation:
+        case Create(data, id=id_):
             return Done(201, await documents.create(data, id_=id_))
-        case ChangeStep(_, id_, change, precondition):
+        case Update(id_, change, precondition):
             return Done(200, await documents.change(id_, change, precondition))
-        case UpsertStep(_, upsert):
-            upserted = await documents.upsert(upsert)
+        case Upsert():
+            upserted = await documents.upsert(operation)
             return Done(201 if upserted.is_created else 200, upserted.document)
-        case DeleteStep(_, id_, versions):
+        case Delete(id_, versions):
             await documents.delete(id_, versions)
             return Done(204)
-        case GetStep(_, id_):
+        case Get(id_):
             return Done(200, await documents.get(id_))
 
 
-def split_runs(caller: ProjectCaller, permitted: Sequence[Permitted]) -> list[list[Permitted]]:
+def split_runs(permitted: Sequence[Permitted]) -> list[list[Permitted]]:
     """The steps in their order, with creations that can be one command together; none of those names another one's id."""
     runs: list[list[Permitted]] = []
     for each in permitted:
-        if runs and isinstance(caller, SecretKeyCaller) and _may_follow(runs[-1], each.step):
+        if runs and _may_follow(runs[-1], each.step):
             runs[-1].append(each)
         else:
             runs.append([each])
@@ -194,12 +194,12 @@ def split_runs(caller: ProjectCaller, permitted: Sequence[Permitted]) -> list[li
 
 
 def _may_follow(run: Sequence[Permitted], step: Step) -> bool:
-    first = run[0].step
-    if not isinstance(first, CreateStep) or not isinstance(step, CreateStep) or first.collection != step.collection:
+    first, documents = run[0].step, run[0].documents
+    if documents is None or not documents.permissions.creates_freely:
         return False
-    return not step.refers_to or step.refers_to.isdisjoint(
-        each.step.id for each in run if isinstance(each.step, CreateStep)
-    )
+    if not isinstance(first.operation, Create) or not isinstance(step.operation, Create):
+        return False
+    return first.collection == step.collection and step.refers_to.isdisjoint(each.step.operation.id for each in run)
 
 
 def _located(error: ServiceError | Misfit, position: int) -> ServiceError | Misfit:

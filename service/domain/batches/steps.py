@@ -1,56 +1,26 @@
-"""The operations of a batch, as values, and what comes of each."""
+"""The operations of a batch, their results, and the room that those have in its answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from service.domain.documents.permitted import Written
-from service.domain.documents.preconditions import Precondition
-from service.domain.documents.writes import Change, Upsert
+import orjson
+
+from service.bounds import MAX_BATCH_ANSWER_BYTES
+from service.domain.documents.writes import Operation, Written
+from service.errors import TooLarge
 from service.query.populate import Row
-from service.schema.versions import Versions
+from service.storage.documents import Document
+
+FULL = f"The records before this operation are more than {MAX_BATCH_ANSWER_BYTES:,} bytes together"
 
 
 @dataclass(frozen=True, slots=True)
-class CreateStep:
-    """`id` is made beforehand, so that later steps can name it; `refers_to` are those of earlier ones that it names."""
+class Step:
+    """One operation on a collection, or on `users`. `refers_to` are the ids of earlier steps' documents that it names."""
 
     collection: str
-    data: Mapping[str, Any]
-    id: str
+    operation: Operation
     refers_to: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeStep:
-    """A change, or a replacement."""
-
-    collection: str
-    id: str
-    change: Change
-    precondition: Precondition
-
-
-@dataclass(frozen=True, slots=True)
-class UpsertStep:
-    collection: str
-    upsert: Upsert
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteStep:
-    collection: str
-    id: str
-    versions: Versions = None
-
-
-@dataclass(frozen=True, slots=True)
-class GetStep:
-    collection: str
-    id: str
-
-
-Step = CreateStep | ChangeStep | UpsertStep | DeleteStep | GetStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +39,27 @@ class Kept:
     status: int
     id: str | None
     was_shown: bool
+
+
+class Room:
+    """The bytes that are left for the records of a batch's answer: each operation returns a whole one."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = int(MAX_BATCH_ANSWER_BYTES)
+
+    def check(self, position: int) -> None:
+        """Raises TooLarge, at the operation that would be next, where nothing is left."""
+        if self._left <= 0:
+            raise TooLarge(FULL).at(position)
+
+    def take(self, done: Iterable[Done]) -> None:
+        self._left -= sum(map(_size_of, done))
+
+
+def _size_of(done: Done) -> int:
+    """In bytes of JSON."""
+    if done.user is not None:
+        return len(orjson.dumps(done.user, default=str))
+    return len(orjson.dumps(done.document.data, default=str)) if isinstance(done.document, Document) else 0

@@ -6,10 +6,9 @@ from typing import Any
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.accounts.directory import Directory
 from service.domain.accounts.users import RESERVED, check_profile
-from service.domain.batches.steps import ChangeStep, Done, GetStep, Step
-from service.domain.documents.approval import CHANGED
+from service.domain.batches.steps import Done, Step
 from service.domain.documents.changes import ATTEMPTS
-from service.domain.documents.preconditions import check_record
+from service.domain.documents.writes import CHANGED, Get, Update, check_record
 from service.domain.steps import run_in_steps
 from service.errors import (
     Forbidden,
@@ -37,22 +36,23 @@ NAMES = (*RESERVED, "password", "email")
 async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, database: ProjectDatabase) -> Done:
     """Raises UserNotFound, VersionConflict, ConditionFailed, Invalid, Forbidden, Unauthorized."""
     bound = replace(caller, project=replace(caller.project, database=database))
-    if isinstance(step, GetStep):
-        return Done(200, user=await directory.find(bound, step.id))
-    if not isinstance(step, ChangeStep) or not isinstance(step.change, SetFields):
+    asked = step.operation
+    if isinstance(asked, Get):
+        return Done(200, user=await directory.find(bound, asked.id))
+    if not isinstance(asked, Update) or not isinstance(asked.change, SetFields):
         raise Invalid.one(("body", "op"), "Users take update and get", type_="value_error")
-    _check_writer(caller, step.id)
-    where = _bind_where(caller, step)
-    await _check_names(directory, caller, step.change)
+    _check_writer(caller, asked.id)
+    where = _bind_where(caller, asked)
+    await _check_names(directory, caller, asked.change)
     for _ in range(ATTEMPTS):
-        record = await bound.project.users.find_record(step.id)
+        record = await bound.project.users.find_record(asked.id)
         if record is None:
             raise UserNotFound
         user = read_user(database, record)
         if isinstance(caller, UserCaller) and not caller.is_in_force(user):
             raise InvalidToken
-        await check_record(database, record, step.precondition.versions, where)
-        data = await _change_data(database, user, step.change)
+        await check_record(database, record, asked.precondition.versions, where)
+        data = await _change_data(database, user, asked.change)
         update = ProfileUpdate(user.id, user.version, data, None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:
             await directory.note_write(bound)
@@ -63,7 +63,7 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
 async def read_user_again(directory: Directory, caller: ProjectCaller, step: Step, user_id: str) -> Row:
     """The user that a step was answered with, as the caller may read it now; `{_id}` where it is gone or hidden."""
     try:
-        if isinstance(step, GetStep) or isinstance(caller, SecretKeyCaller):
+        if isinstance(step.operation, Get) or isinstance(caller, SecretKeyCaller):
             return await directory.find(caller, user_id)
         user = await caller.project.users.find_profile(user_id)
         return {"_id": user_id} if user is None else await directory.row_of(caller.project, user)
@@ -80,10 +80,10 @@ def _check_writer(caller: ProjectCaller, user_id: str) -> None:
         raise Forbidden
 
 
-def _bind_where(caller: ProjectCaller, step: ChangeStep) -> Tree:
+def _bind_where(caller: ProjectCaller, update: Update) -> Tree:
     violations = list[Violation]()
     shape = ACCOUNTS if isinstance(caller, SecretKeyCaller) else PROFILES
-    tree = bind_where(step.precondition.where, shape, violations)
+    tree = bind_where(update.precondition.where, shape, violations)
     if violations:
         raise Invalid(violations)
     if has_relations(tree):

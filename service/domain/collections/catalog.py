@@ -5,13 +5,14 @@ An old definition can do little harm: the validator in the database judges every
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from service.bounds import MAX_KNOWN_COLLECTIONS, MAX_RELATION_DEPTH
+from service.domain.access.control import See
 from service.domain.cache import Cache
 from service.domain.collections.reconcile import reconcile
 from service.domain.projects.lookup import CACHE_SECONDS, Project
@@ -20,6 +21,7 @@ from service.query.account_shape import ACCOUNTS
 from service.query.document_shape import DocumentShape
 from service.query.nodes import ListQuery
 from service.query.shapes import Shape
+from service.rules.visible import Seen
 from service.schema.fields import USERS, Fields, build, files_of, references
 from service.schema.json_schema import validator
 from service.schema.options import COLLECTION_NAME
@@ -29,10 +31,6 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_changing, is_live, is_visible
 
 FindShape = Callable[[str], Shape | None]
-# A declared name and its shape → the shape visible to a caller; None if the caller sees nothing of it.
-Seen = Callable[[str, Shape], Shape | None]
-# Prepares that for the declared names that a query can reach.
-See = Callable[[Sequence[str]], Awaitable[Seen]]
 # Bytes in memory, as measured, of a parsed collection for each letter of its schema, and beside.
 BYTES_OF_LETTER = 12
 BYTES_OF_COLLECTION = 2_000
@@ -54,13 +52,14 @@ class Collection(Declaration):
     """A declaration with its parsed form: `fields`, and those of them that have patterns.
 
     `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the
-    definitions of files in the fields that hold them.
+    definitions of files in the fields that hold them. `unique` are the names of the fields whose values are unique.
     """
 
     fields: Fields
     patterned: Fields
     targets: Mapping[str, str]
     files: Fields
+    unique: frozenset[str]
 
     @property
     def validator(self) -> dict[str, Any]:
@@ -173,6 +172,7 @@ def read_collection(record: Mapping[str, Any]) -> Collection:
         patterned=patterned(fields),
         targets=_targets(fields),
         files=files_of(fields),
+        unique=frozenset(name for name, field in fields.items() if field.unique),
     )
 
 

@@ -1,10 +1,12 @@
-"""What rules say of one caller's writes: asked along the one way of every write, before the database is."""
+"""The rules of a collection on one caller's writes: they are asked before the database is."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from service.domain.access.relations import readable_ids, settle
+from service.domain.access.relations import settle
+from service.domain.documents.reader import Reader, as_record
+from service.domain.documents.writes import CHANGED, Change, Data, Record
 from service.domain.steps import judge, run_in_steps
 from service.errors import DocumentNotFound, Invalid, ServiceError, Unavailable
 from service.query.images import apply_operations
@@ -25,12 +27,6 @@ from service.schema.operations import FieldOperation, Operations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, Guard, ReplaceData, SetFields
 from service.storage.records import match_versions
-
-Data = Mapping[str, Any]
-Record = Mapping[str, Any]
-FindPermissions = Callable[[str], Awaitable[Permissions | None]]
-Renew = Callable[[str, Permissions], Awaitable[Permissions | None]]
-CHANGED = "The document was changed at the same time; try again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,40 +57,35 @@ class ApprovedChange:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The rules of one collection for one caller.
+    """The rules of one collection on the writes of one caller, who reads it by `reader`."""
 
-    `find` gives the record with an id, if the caller may read it, with all its fields; `find_permissions` those of another
-    collection, None where nobody but servers may read it; `renew` those by newer sets, None where there are no others;
-    `refusal` makes the error of what the rules do not allow.
-    """
+    reader: Reader
 
-    database: ProjectDatabase
-    permissions: Permissions
-    find: Callable[[str], Awaitable[Record | None]]
-    find_permissions: FindPermissions
-    renew: Renew
-    refusal: Callable[[], ServiceError]
+    @property
+    def permissions(self) -> Permissions:
+        return self.reader.permissions
 
-    def readable_fields(self, fields: Fields) -> Fields:
-        """Those that the caller may read in some record."""
-        hidden = {name for name, tree in self.permissions.readable.items() if tree is False}
-        return {name: field for name, field in fields.items() if name not in hidden} if hidden else fields
+    @property
+    def database(self) -> ProjectDatabase:
+        return self.reader.database
 
     @property
     def _hidden(self) -> frozenset[str]:
         return frozenset(self.permissions.readable)
 
     async def approve_creation(self, document: Document, sent: Data) -> None:
-        """Raises `refusal` where the completed document may not be created."""
+        """Raises Forbidden or Unauthorized where the completed document may not be created."""
         condition = creation_condition(self.permissions, sent)
-        if not await self._holds(condition, Reading(as_record(document))):
-            raise self.refusal()
+        if condition is not True and not await self.reader.holds(condition, Reading(as_record(document))):
+            raise self.reader.refusal()
 
-    async def approve_change(self, id_: str, change: ReplaceData | SetFields, fields: Fields) -> ApprovedChange:
+    async def approve_change(self, id_: str, change: Change, fields: Fields) -> ApprovedChange:
         """A change of some fields, whose values are read; or of all, as they were sent, to be read as `fields` say.
 
-        Raises DocumentNotFound, Invalid, `refusal`.
+        Raises DocumentNotFound, Invalid, Forbidden, Unauthorized.
         """
+        if self.permissions.updates_freely:
+            return ApprovedChange(_completed(change, fields), None, {})
         if isinstance(change, SetFields):
             return await self._approve_set(id_, change)
         if self.permissions.keeps_fields:
@@ -131,7 +122,7 @@ class Approval:
         `more` is what it has besides the rules of the record, for writing `new`, and by operators the fields `names`.
         """
         if has_relations(condition):
-            reading = await self._read(id_)
+            reading = await self.reader.read(id_)
             settled = await self._settled(reading, new, whole=whole)
             more = await settle(self.database, more, reading)
             condition = all_of((settled, more, *_pins(self.permissions, reading, (*new, *names))))
@@ -144,18 +135,18 @@ class Approval:
 
         What was judged is what is written, if the document is still the same then.
         """
-        reading = await self._read(id_)
+        reading = await self.reader.read(id_)
         record = reading.record
         check_unchanged(self.permissions, guarded.unchanged, reading)
-        if not await self._holds(own, reading):
-            raise self.refusal()
+        if not await self.reader.holds(own, reading):
+            raise self.reader.refusal()
         before = {**record["data"], **guarded.fields}
         image, violations = await run_in_steps(self.database, apply_operations(before, operations))
         if violations:
             raise Invalid(violations)
         writes = [await self._may_write(name, value, reading) for name, value in guarded.fields.items()]
-        if not all(writes) or not await self._judge(await self._images(reading, image, whole=True), reading):
-            raise self.refusal()
+        if not all(writes) or not await judge(self.database, await self._images(reading, image, whole=True), reading):
+            raise self.reader.refusal()
         names = dict.fromkeys(operation.field for operation in operations)
         gone = tuple(FieldOperation("unset", (name,)) for name in names if name not in image)
         changed = {name: image[name] for name in names if name in image}
@@ -180,11 +171,11 @@ class Approval:
         return all_of((await settle(self.database, self.permissions.read, reading), any_of(pairs)))
 
     async def _approve_kept(self, id_: str, sent: Data, fields: Fields) -> ApprovedChange:
-        """A whole new `data` by somebody who cannot write or see all of it: what he left out of that stays.
+        """A whole new `data` of a caller who cannot write or see all of it: a field of that kind which is left out stays.
 
         All is judged in memory, and the document must be what it was judged as when it is written.
         """
-        reading = await self._read(id_)
+        reading = await self.reader.read(id_)
         record = reading.record
         fixed = {name: value for name, value in read(sent, fields).items() if self.permissions.is_fixed(name)}
         check_unchanged(self.permissions, fixed, reading)
@@ -195,39 +186,36 @@ class Approval:
             if name not in own and not await self._may_lose(name, reading)
         }
         whole = complete({**own, **kept}, fields)
-        # A default is written by whoever sends the document: where he cannot write, nothing is filled in.
+        # A default is written by the caller who sends the document: where that cannot write, nothing is filled in.
         completed = {
             name: value
             for name, value in whole.items()
             if name in own or name in kept or await self._may_lose(name, reading)
         }
         writes = [await self._may_write(name, value, reading) for name, value in completed.items() if name not in kept]
-        if not all(writes) or not await self._judge(await self._images(reading, completed, whole=True), reading):
-            raise self.refusal()
+        if not all(writes) or not await judge(
+            self.database, await self._images(reading, completed, whole=True), reading
+        ):
+            raise self.reader.refusal()
         pin = Guard({"data": {"$eq": record["data"]}})
         return ApprovedChange(ReplaceData(completed), pin, {}, kept, is_computed=True)
 
     async def _may_lose(self, name: str, reading: Reading) -> bool:
         """Whether leaving a field out of a whole new `data` removes it."""
-        if self.permissions.is_fixed(name) or not await self._judge(self.permissions.readable.get(name, True), reading):
+        if self.permissions.is_fixed(name) or not await judge(
+            self.database, self.permissions.readable.get(name, True), reading
+        ):
             return False
-        return await self._holds(self.permissions.write_rule(name), reading)
+        return await self.reader.holds(self.permissions.write_rule(name), reading)
 
     async def _may_write(self, name: str, value: Any, reading: Reading) -> bool:
-        return await self._holds(self.permissions.write_condition(name, value), reading)
-
-    async def _holds(self, tree: Tree, reading: Reading) -> bool:
-        """Whether the record satisfies `tree`, its relations as they are."""
-        return await self._judge(await settle(self.database, tree, reading), reading)
-
-    async def _judge(self, tree: Tree, reading: Reading) -> bool:
-        return await judge(self.database, tree, reading)
+        return await self.reader.holds(self.permissions.write_condition(name, value), reading)
 
     async def deletion_guard(self, id_: str) -> Guard | None:
         """The condition under which the document may be deleted. Raises DocumentNotFound."""
         condition = self.permissions.delete
         if has_relations(condition):
-            reading = await self._read(id_)
+            reading = await self.reader.read(id_)
             condition = all_of((await settle(self.database, condition, reading), *_pins(self.permissions, reading)))
         return _as_guard(condition)
 
@@ -240,56 +228,19 @@ class Approval:
         check_unchanged(self.permissions, approved.unchanged, reading)
         now = await self._settled(reading, approved.change.data, whole=approved.is_whole)
         own = await settle(self.database, approved.own, reading)
-        return None if await self._judge(all_of((now, own)), reading) else self.refusal()
+        return None if await judge(self.database, all_of((now, own)), reading) else self.reader.refusal()
 
     async def explain_refused_deletion(self, id_: str) -> ServiceError:
         """Why no document passed the guard of a deletion."""
-        record = await self.find(id_)
+        record = await self.reader.find_record(id_)
         if record is None:
             return DocumentNotFound()
-        holds = await self._holds(self.permissions.delete, Reading(record))
-        return Unavailable(CHANGED) if holds else self.refusal()
-
-    async def _read(self, id_: str) -> Reading:
-        """Raises DocumentNotFound where the caller may not read the document."""
-        record = await self.find(id_)
-        if record is None:
-            raise DocumentNotFound
-        return Reading(record)
-
-    async def hidden_references(self, wanted: Mapping[str, set[str]], names: Mapping[str, str]) -> set[tuple[str, str]]:
-        """Those (collection, id) of {collection: ids} that the caller may not read, so that they are not there for him.
-
-        `names` has the declared name of each MongoDB collection. A reference to oneself is nobody else's business.
-        """
-        hidden: set[tuple[str, str]] = set()
-        for collection, ids in wanted.items():
-            others = ids - {self.permissions.user_id()} if names[collection] == "users" else ids
-            if others:
-                found = await self._readable(names[collection], collection, others)
-                hidden |= {(collection, each) for each in others - found}
-        return hidden
-
-    async def _readable(self, name: str, collection: str, ids: set[str]) -> set[str]:
-        """Those of `ids` that the caller may read; by newer sets, if there are, where that is not all of them."""
-        permissions = await self.find_permissions(name)
-        tree: Tree = permissions.read if permissions is not None else False
-        found = await readable_ids(self.database, collection, tree, ids)
-        if permissions is not None and found < ids and (newer := await self.renew(name, permissions)) is not None:
-            found = await readable_ids(self.database, collection, newer.read, ids)
-        return found
-
-    async def visible(self, document: Document) -> Document | None:
-        """The document with what the caller may read of it; None where he may not read it any more."""
-        reading = Reading(as_record(document))
-        if not await self._holds(self.permissions.read, reading):
-            return None
-        return document._replace(data=self.permissions.visible(reading))
+        holds = await self.reader.holds(self.permissions.delete, Reading(record))
+        return Unavailable(CHANGED) if holds else self.reader.refusal()
 
 
-def as_record(document: Document) -> Record:
-    times = {"created_at": document.created_at, "updated_at": document.updated_at}
-    return {"_id": document.id, "data": document.data, **times, "version": document.version}
+def _completed(change: Change, fields: Fields) -> Change:
+    return ReplaceData(complete(change.data, fields)) if isinstance(change, ReplaceData) else change
 
 
 def _as_guard(condition: Tree) -> Guard | None:

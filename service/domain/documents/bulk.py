@@ -9,19 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from service.bounds import MAX_BULK
-from service.domain.collections.catalog import Catalogs
-from service.domain.collections.pattern_judge import PatternJudge
-from service.domain.documents.approval import CHANGED
-from service.domain.documents.changes import Misfit, explain_misfit, fields_of, operations_of, prepare_change
-from service.domain.documents.documents import as_client_error, lacks_version
+from service.domain.documents.changes import explain_misfit, fields_of, operations_of, prepare_change
 from service.domain.documents.file_changes import settle_files, touches_files
-from service.domain.documents.references import Target
-from service.domain.documents.writes import Change, Update
-from service.domain.lists import Lists
+from service.domain.documents.reader import Engine, Target
+from service.domain.documents.writes import CHANGED, Change, Update
+from service.domain.documents.writing import Misfit, as_client_error, lacks_version
 from service.domain.projects.lookup import Project
 from service.domain.shares import Shares
 from service.errors import CountChanged, Invalid, RejectedByValidator, ServiceError, TooLarge, Unavailable, Violation
-from service.query.bind import bind
 from service.query.commands import page
 from service.query.cursor import write_cursor
 from service.query.nodes import BoundQuery, Count, ListQuery
@@ -77,16 +72,13 @@ class _Run:
 class BulkWrites:
     """The bulk writes of all projects, by their servers."""
 
-    def __init__(self, catalogs: Catalogs, lists: Lists, judge: PatternJudge, shares: Shares) -> None:
-        self._catalogs = catalogs
-        self._lists = lists
-        self._judge = judge
+    def __init__(self, engine: Engine, shares: Shares) -> None:
+        self._engine = engine
         self._shares = shares
 
     async def preview(self, project: Project, name: str, write: BulkWrite) -> Preview:
         """Changes nothing. Raises as `run`, of all but the writes."""
-        run = await self._prepare(project, name, write)
-        return await self._count(run)
+        return await _count(await self._prepare(project, name, write))
 
     async def run(self, project: Project, name: str, write: BulkWrite, *, expect: int) -> BulkResult:
         """At most MAX_BULK documents; what chunks before changed stays changed, whatever is raised.
@@ -95,52 +87,54 @@ class BulkWrites:
         """
         async with self._shares.take(project.id):
             run = await self._prepare(project, name, write)
-            matched = (await self._count(run)).matched
+            matched = (await _count(run)).matched
             if write.query.cursor is None and matched != expect:
                 raise CountChanged(matched)
-            return await self._run(run, matched, write.fingerprint)
+            return await _write_chunks(run, matched, write.fingerprint)
 
     async def _prepare(self, project: Project, name: str, write: BulkWrite) -> _Run:
         """By the definition as it is stored now; the related records as they are now."""
-        collection = await self._catalogs.refresh(project, name)
-        target = Target(project, collection, DocumentStore(project.database, name))
+        reader = self._engine.of_server(project, name)
+        target = await reader.newest_target()
         change = write.change
         if change is not None:
             try:
-                change = (await prepare_change(target, Update("", change), self._judge, where=True)).change
+                change = (await prepare_change(target, Update("", change))).change
             except Misfit as misfit:
                 raise as_client_error(misfit) from None
-        bound = bind(write.query, await self._catalogs.shape(project, name, write.query))
-        return _Run(target, _plain(await self._lists.resolve(project.database, bound)), change)
+        return _Run(target, _plain(await reader.resolve(await reader.bind(write.query))), change)
 
-    async def _count(self, run: _Run) -> Preview:
-        query = replace(run.query, limit=SAMPLE, count=Count.EXACT)
-        found = await self._lists.read(run.target.project.database, query)
-        return Preview(found.total or 0, [row["_id"] for row in found.rows])
 
-    async def _run(self, run: _Run, matched: int, fingerprint: str) -> BulkResult:
-        changed, last, until = 0, "", time.monotonic() + CALL_SECONDS
-        more = matched > 0
-        while more and changed + CHUNK <= MAX_BULK and time.monotonic() < until:
-            ids = await self._renewing(run, partial(_write_chunk, run, _behind(run.query, last)))
-            more = len(ids) > CHUNK
-            changed += len(ids[:CHUNK])
-            last = ids[:CHUNK][-1] if ids else last
-        next_ = write_cursor(fingerprint, run.query.sort, {"_id": last}) if more else None
-        return BulkResult(matched, changed, next_)
+async def _count(run: _Run) -> Preview:
+    reader, query = run.target.reader, replace(run.query, limit=SAMPLE, count=Count.EXACT)
+    found = await reader.engine.lists.read(reader.database, query)
+    return Preview(found.total or 0, [row["_id"] for row in found.rows])
 
-    async def _renewing(self, run: _Run, write: Callable[[], Awaitable[list[str]]]) -> list[str]:
-        """What `write` returns; once more where the validator was of an older form. Raises what the client is told."""
-        try:
-            return await write()
-        except RejectedByValidator as refusal:
-            target = run.target
-            if not lacks_version(refusal) or not await renew_validator(target.project.database, target.collection.name):
-                raise as_client_error(refusal) from None
-        try:
-            return await write()
-        except RejectedByValidator as refusal:
+
+async def _write_chunks(run: _Run, matched: int, fingerprint: str) -> BulkResult:
+    changed, last, until = 0, "", time.monotonic() + CALL_SECONDS
+    more = matched > 0
+    while more and changed + CHUNK <= MAX_BULK and time.monotonic() < until:
+        ids = await _renewing(run, partial(_write_chunk, run, _behind(run.query, last)))
+        more = len(ids) > CHUNK
+        changed += len(ids[:CHUNK])
+        last = ids[:CHUNK][-1] if ids else last
+    next_ = write_cursor(fingerprint, run.query.sort, {"_id": last}) if more else None
+    return BulkResult(matched, changed, next_)
+
+
+async def _renewing(run: _Run, write: Callable[[], Awaitable[list[str]]]) -> list[str]:
+    """The ids that `write` returns, at its second attempt where the validator was of an older form."""
+    try:
+        return await write()
+    except RejectedByValidator as refusal:
+        target = run.target
+        if not lacks_version(refusal) or not await renew_validator(target.database, target.collection.name):
             raise as_client_error(refusal) from None
+    try:
+        return await write()
+    except RejectedByValidator as refusal:
+        raise as_client_error(refusal) from None
 
 
 def _plain(query: BoundQuery) -> BoundQuery:
@@ -166,7 +160,7 @@ async def _write_chunk(run: _Run, query: BoundQuery) -> list[str]:
         await _write_with_files(run, database, ids[:CHUNK])
 
     try:
-        await run.target.project.database.in_transaction(write)
+        await run.target.database.in_transaction(write)
     except OperatorRefused:
         raise await _explain(run, ids[:CHUNK]) from None
     return ids

@@ -7,11 +7,9 @@ from functools import partial
 from typing import Any
 
 from service.bounds import MAX_TRANSFERS
-from service.domain.collections.catalog import Catalogs
-from service.domain.lists import Lists
+from service.domain.documents.reader import Engine
 from service.domain.projects.lookup import Project
 from service.domain.shares import Shares
-from service.query.bind import bind
 from service.query.commands import stages_of_all
 from service.query.matching import is_streamed, whole_filter
 from service.query.nodes import BoundQuery, ListQuery
@@ -40,9 +38,8 @@ class Export:
 class Exports:
     """The exports of all projects."""
 
-    def __init__(self, catalogs: Catalogs, lists: Lists, shares: Shares) -> None:
-        self._catalogs = catalogs
-        self._lists = lists
+    def __init__(self, engine: Engine, shares: Shares) -> None:
+        self._engine = engine
         self._shares = shares
 
     async def open(self, project: Project, name: str, query: ListQuery) -> Export:
@@ -50,12 +47,13 @@ class Exports:
 
         Raises CollectionNotFound, Invalid, Busy, QueryTooSlow, Unavailable.
         """
-        collection = await self._catalogs.get(project, name)
+        reader = self._engine.of_server(project, name)
+        collection = await reader.collection()
         show = partial(project.database.file_urls.show_fields, fields=collection.files)
-        bound = bind(query, await self._catalogs.shape(project, name, query))
+        bound = await reader.bind(query)
         async with AsyncExitStack() as held:
             await held.enter_async_context(self._shares.take(project.id))
-            resolved = await self._lists.resolve(project.database, bound)
+            resolved = await reader.resolve(bound)
             snapshot = Snapshot(project.database, bound.collection)
             held.push_async_callback(snapshot.close)
             await _begin(snapshot, resolved)

@@ -1,18 +1,20 @@
-"""What a write does to the files of documents: new ones come with it, those that are named stay, and the others go.
+"""The files of documents that are written or deleted: new ones come with a write, named ones stay, and the others go.
 
-A client can send back the URL of a file that is in a field already, and no other: whoever could name any file would make it
-the document's, to be shown signed, and to be removed with it.
+A client can send back the URL of a file that is in a field already, and no other: a client that could name any file would
+make it the document's, to be shown signed, and to be removed with it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from service.bounds import MAX_FIELD_FILES
 from service.domain.collections.catalog import Collection
+from service.domain.documents.reader import Target
 from service.domain.documents.writes import Create, Data, Update, Upsert, Write
 from service.errors import Invalid, Location, Violation
 from service.schema.fields import Fields
+from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, DocumentStore, ReplaceData
+from service.storage.documents import Document, DocumentStore, Guard, ReplaceData
 from service.storage.files.of_documents import Place, adopt, condemn_lost
 
 LOC: Location = ("body", "data")
@@ -64,8 +66,9 @@ def touches_files(write: Write, files: Fields) -> bool:
         return write.upload is not None
     if isinstance(write, Create):
         return False
-    is_whole = isinstance(write, Upsert) or isinstance(write.change, ReplaceData)
-    return is_whole or any(name in files for name in write.names)
+    if isinstance(write, Upsert) or isinstance(write.change, ReplaceData):
+        return True
+    return any(name in files for name in write.names)
 
 
 async def find_before(database: ProjectDatabase, collection: Collection, write: Write) -> Mapping[str, Data]:
@@ -119,3 +122,20 @@ async def settle_files(
             lost[id_] = gone
     if lost:
         await condemn_lost(database, collection.name, lost)
+
+
+async def delete_document(target: Target, id_: str, guard: Guard | None, versions: Versions) -> bool:
+    """Whether there was a document to delete that has one of `versions` and that `guard` let pass. Its files go with it."""
+    collection = target.collection
+    if not collection.files:
+        return await target.store.delete(id_, guard=guard, versions=versions)
+
+    async def delete(database: ProjectDatabase) -> bool:
+        store = DocumentStore(database, collection.name)
+        before = await store.read_fields({"_id": id_}, collection.files, limit=1)
+        is_deleted = await store.delete(id_, guard=guard, versions=versions)
+        if is_deleted:
+            await settle_files(database, collection, before, {})
+        return is_deleted
+
+    return await target.database.in_transaction(delete)

@@ -1,16 +1,19 @@
-"""The body of an import, NDJSON or CSV, as rows: the `data` of a document each, or why a line is none."""
+"""The rows of an import: read from its body, NDJSON or CSV, and the document that each of them means."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 from urllib.parse import quote
 
 from service.bounds import MAX_IMPORT_BYTES, MAX_ROW_BYTES, MAX_VALUES
-from service.errors import Invalid, Location, TooLarge, Violation
+from service.domain.collections.catalog import Collection
+from service.domain.documents.documents import Documents
+from service.errors import DuplicateValue, Invalid, Location, ServiceError, TooLarge, Violation
 from service.schema.csv_text import COMMA, QUOTED_CELLS, BadRecord, parse_record, read_cells
+from service.schema.documents import read
 from service.schema.fields import Fields
 from service.schema.lines import LineCutter, RecordJoiner, TextLine
 from service.schema.strict_json import loads
@@ -175,3 +178,49 @@ def _cells(record: TextLine, delimiter: str) -> list[str]:
 
 def _refused(line: TextLine, loc: Location, msg: str, type_: str) -> ImportRow:
     return ImportRow(line.number, {}, [Violation(loc, msg, type_)])
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """Where rows go: each is a new document, or with a unique field `by` takes the place of the one with its value."""
+
+    documents: Documents
+    collection: Collection
+    by: str | None
+
+    def key_of(self, row: ImportRow) -> Any:
+        """The key of the document that the row means."""
+        by = self.by or ""
+        return key(read({by: row.data[by]}, self.collection.fields)[by])
+
+    def find_key_fault(self, row: ImportRow) -> Violation | None:
+        """The reason why no document can be found by the row's value."""
+        by = self.by or ""
+        value = row.data.get(by)
+        if value is None:
+            return Violation(("body", "data", by), "Field required", "missing")
+        if isinstance(value, dict | list):
+            return Violation(("body", "data", by), "Must be one value, for the document is found by it", "value_error")
+        return None
+
+
+async def find_ids(target: ImportTarget, rows: Sequence[ImportRow]) -> dict[Any, str]:
+    """Key → the id of the document that is there, for those that the rows mean."""
+    by = target.by or ""
+    values = [read({by: row.data[by]}, target.collection.fields)[by] for row in rows]
+    found = await target.documents.find_by_values({by: values})
+    return {key(document.data.get(by)): document.id for document in found}
+
+
+def key(value: Any) -> Any:
+    """What stands for a value in a dict: MongoDB's unique index has 1 and 1.0 as one, and true as another."""
+    return (isinstance(value, bool), value) if isinstance(value, int | float) else repr(value)
+
+
+def violations_of(error: ServiceError) -> list[Violation]:
+    """The error of a single write, as the violations of a line."""
+    if isinstance(error, Invalid):
+        return error.violations
+    if isinstance(error, DuplicateValue):
+        return [Violation(("body", *error.field.split(".")), error.detail, error.code)]
+    return [Violation(("body",), error.detail, error.code)]

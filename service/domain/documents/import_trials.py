@@ -1,21 +1,20 @@
-"""A dry run of an import: rows are judged as a write would judge them, and nothing is stored.
+"""The report of an import, and its dry run: rows are judged as a write would judge them, and nothing is stored.
 
 MongoDB judges writes only, so `schema.conformance` judges in its place. Rows are compared with the documents that are
 there and with the rows of their batch: a unique value that stands twice in the file, far apart, is found by the import, and
 one that an earlier row frees still counts as taken.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from service.domain.collections.pattern_judge import PatternJudge
-from service.domain.documents.documents import Documents
+from service.bounds import MAX_ERROR_GROUPS, MAX_LINE_ERRORS, MAX_VIOLATIONS
 from service.domain.documents.file_changes import list_foreign
-from service.domain.documents.import_report import ImportReport
-from service.domain.documents.import_rows import ImportRow
-from service.domain.documents.import_target import ImportTarget, find_ids, key, violations_of
-from service.domain.documents.references import LOC, Target, faults_of, map_in_turns
-from service.errors import DuplicateValue, Violation
+from service.domain.documents.import_rows import ImportRow, ImportTarget, find_ids, key, violations_of
+from service.domain.documents.reader import Target
+from service.domain.documents.writing import LOC, faults_of, map_in_turns
+from service.errors import DuplicateValue, Location, Violation
 from service.schema.conformance import Rule, find_broken_rules
 from service.schema.documents import try_complete
 from service.schema.indexes import Index, indexes
@@ -23,19 +22,72 @@ from service.schema.json_schema import JSON_SCHEMA, JsonSchema, validator
 from service.schema.violations import translate_rules
 from service.storage.documents import DocumentStore
 
+# A line of the report lists so many of its violations.
+LISTED_VIOLATIONS = 10
 Data = dict[str, Any]
 Refused = dict[int, list[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class LineErrors:
+    line: int
+    violations: list[Violation]
+
+
+@dataclass(slots=True)
+class ErrorGroup:
+    """An error of `count` lines, as the first of them has it."""
+
+    violation: Violation
+    line: int
+    count: int = 0
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """What became of the lines so far. The first refused ones are listed in the order of lines."""
+
+    created: int = 0
+    updated: int = 0
+    refused: int = 0
+    errors: list[LineErrors] = field(default_factory=list)
+    _groups: dict[tuple[Location, str], ErrorGroup] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> list[ErrorGroup]:
+        """The kinds of errors, the most frequent first."""
+        return sorted(self._groups.values(), key=lambda group: -group.count)
+
+    def refuse(self, refused: Mapping[int, list[Violation]]) -> None:
+        """Line → what is wrong with it, of one batch."""
+        self.refused += len(refused)
+        lines = sorted(refused)
+        for line in lines[: max(0, MAX_LINE_ERRORS - len(self.errors))]:
+            self.errors.append(LineErrors(line, refused[line][:LISTED_VIOLATIONS]))
+        for line in lines:
+            self._group(line, refused[line][:MAX_VIOLATIONS])
+
+    def _group(self, line: int, violations: list[Violation]) -> None:
+        """Counts each kind once: errors of one type at one place, whatever the position in an array."""
+        for kind, violation in {_kind(violation): violation for violation in reversed(violations)}.items():
+            if kind not in self._groups and len(self._groups) < MAX_ERROR_GROUPS:
+                self._groups[kind] = ErrorGroup(violation, line)
+            if kind in self._groups:
+                self._groups[kind].count += 1
+
+
+def _kind(violation: Violation) -> tuple[Location, str]:
+    return tuple(part for part in violation.loc if isinstance(part, str)), violation.type
 
 
 class Trial:
     """The dry run of one import; it counts in `report` as the import would."""
 
-    def __init__(self, documents: Documents, target: ImportTarget, judge: PatternJudge, report: ImportReport) -> None:
-        store = DocumentStore(target.project.database, target.name)
-        self._documents = documents
+    def __init__(self, target: ImportTarget, report: ImportReport) -> None:
+        reader = target.documents.reader
         self._import = target
-        self._target = Target(target.project, target.collection, store)
-        self._judge = judge
+        self._target = Target(reader, target.collection, DocumentStore(reader.database, reader.name))
+        self._judge = reader.engine.judge
         self._report = report
         self._schema: JsonSchema = validator(target.collection.fields)[JSON_SCHEMA]["properties"]["data"]
         self._unique = [each for each in indexes(target.collection.fields) if each.unique and each.field != target.by]
@@ -48,7 +100,7 @@ class Trial:
         if self._import.by is not None:
             refused |= {row.line: [fault] for row in left if (fault := self._import.find_key_fault(row)) is not None}
             left = [row for row in left if row.line not in refused]
-            ids = await find_ids(self._documents, self._import, left) if left else {}
+            ids = await find_ids(self._import, left) if left else {}
         holders = [ids.get(self._import.key_of(row)) if self._import.by is not None else None for row in left]
         faults = await self._judge_rows(left, holders) if left else []
         self._count(left, faults, ids)
@@ -71,7 +123,7 @@ class Trial:
         collection = self._target.collection
         drafts = await map_in_turns(lambda row: try_complete(row.data, collection.fields), rows)
         completed = [data for data, _ in drafts]
-        faults = await faults_of(self._target, [row.data for row in rows], completed, self._judge)
+        faults = await faults_of(self._target, [row.data for row in rows], completed)
         broken = await self._judge.run(self._target.project.id, _judge_all(completed, self._schema))
         for position, data in enumerate(completed):
             faults[position] = drafts[position][1] or faults[position]

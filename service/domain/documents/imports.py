@@ -4,17 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from service.domain.collections.catalog import Catalogs
-from service.domain.collections.pattern_judge import PatternJudge
-from service.domain.documents.documents import CreateResult, Documents, ReplaceData, Update
-from service.domain.documents.import_report import ImportReport
-from service.domain.documents.import_rows import ImportRow, Layout, read_rows
-from service.domain.documents.import_target import ImportTarget, find_ids, violations_of
-from service.domain.documents.import_trials import Trial
+from service.domain.documents.creation import CreateResult
+from service.domain.documents.documents import Documents
+from service.domain.documents.import_rows import ImportRow, ImportTarget, Layout, find_ids, read_rows, violations_of
+from service.domain.documents.import_trials import ImportReport, Trial
+from service.domain.documents.reader import Engine
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
 from service.errors import Busy, DocumentNotFound, DuplicateValue, Invalid, ServiceError, Unavailable, Violation
 from service.schema.fields import Fields
+from service.storage.documents import ReplaceData
 
 BATCH = 500
 # A batch ends with the row that makes it so large.
@@ -29,12 +28,8 @@ CHANGED = "Another record took or left this value at the same time; try again"
 class Imports:
     """The imports of all projects."""
 
-    def __init__(
-        self, documents: Documents, catalogs: Catalogs, projects: Projects, shares: Shares, judge: PatternJudge
-    ) -> None:
-        self._documents = documents
-        self._judge = judge
-        self._catalogs = catalogs
+    def __init__(self, engine: Engine, projects: Projects, shares: Shares) -> None:
+        self._engine = engine
         self._projects = projects
         self._shares = shares
 
@@ -53,11 +48,12 @@ class Imports:
         Batches that were stored stay stored, whatever is raised later. A dry run stores nothing.
         """
         async with self._shares.take(project.id):
-            collection = await self._catalogs.refresh(project, name)
+            documents = Documents(self._engine.of_server(project, name))
+            collection = (await documents.reader.newest_target()).collection
             if by is not None:
                 _check_unique(by, collection.fields)
-            target, report = ImportTarget(project, collection, by), ImportReport()
-            trial = Trial(self._documents, target, self._judge, report) if dry_run else None
+            target, report = ImportTarget(documents, collection, by), ImportReport()
+            trial = Trial(target, report) if dry_run else None
             async for rows in _batches(read_rows(stream, layout, collection.fields)):
                 # The project may be gone by now: clients may be slow.
                 await self._projects.by_id(project.id)
@@ -96,7 +92,7 @@ class Imports:
     ) -> list[tuple[ImportRow, CreateResult]]:
         if not rows:
             return []
-        outcomes = await self._documents.create_each(target.project, target.name, [row.data for row in rows])
+        outcomes = await target.documents.create_each([row.data for row in rows])
         return list(zip(rows, outcomes, strict=True))
 
     async def _upsert(
@@ -104,7 +100,7 @@ class Imports:
     ) -> tuple[list[ImportRow], dict[int, list[Violation]]]:
         """The rows to try again, because another came between, and the lines that were refused. No two have one value."""
         by, refused, again = target.by or "", dict[int, list[Violation]](), list[ImportRow]()
-        ids = await find_ids(self._documents, target, rows)
+        ids = await find_ids(target, rows)
         new = [row for row in rows if target.key_of(row) not in ids]
         there = [(ids[key], row) for row in rows if (key := target.key_of(row)) in ids]
         for row, error in await self._replace_each(target, there):
@@ -140,7 +136,7 @@ class Imports:
     async def _replace(self, target: ImportTarget, id_: str, row: ImportRow) -> ServiceError | None:
         """Why the document was not replaced."""
         try:
-            await self._documents.write(target.project, target.name, Update(id_, ReplaceData(row.data)))
+            await target.documents.change(id_, ReplaceData(row.data))
         except ServiceError as error:
             return error
         return None

@@ -1,39 +1,52 @@
-"""What is asked of documents, as values: a new one, or a change of one that is there."""
+"""Writes of documents as values: a new document, or a change of one that is there, and what it must be for that."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from service.domain.documents.approval import Approval
-from service.domain.documents.preconditions import NO_PRECONDITION, Precondition
 from service.domain.idempotency import Keep
+from service.domain.steps import judge
+from service.errors import ConditionFailed, DocumentNotFound, VersionConflict
+from service.query.nodes import Where
+from service.query.reading import Reading
+from service.query.tree import Tree
+from service.schema.versions import Versions, is_one_of, version_tag
+from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields
 from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 
-Outcome = TypeVar("Outcome")
 Data = Mapping[str, Any]
+Record = Mapping[str, Any]
 Change = ReplaceData | SetFields
+NO_CONDITIONS = Where()
+CHANGED = "The document was changed at the same time; try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """The document has one of `versions`, and `where`, as it was sent, holds of it."""
+
+    versions: Versions = None
+    where: Where = NO_CONDITIONS
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.versions is None and self.where == NO_CONDITIONS
+
+
+NO_PRECONDITION = Precondition()
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A new document; with an `approval`, of a caller who is under rules. `keep` is called in the write's transaction.
-
-    `upload` has the files that come with a write.
-    """
+    """A new document. `keep` is called in the write's transaction. `upload` has the files that come with a write."""
 
     data: Data
-    approval: Approval | None = None
     keep: Keep[Document] | None = None
     id: str = field(default_factory=new_id)
     upload: Upload | None = None
-
-    @property
-    def names(self) -> Iterable[str]:
-        """The top-level fields that are written."""
-        return self.data
 
 
 class OnConflict(Enum):
@@ -59,17 +72,22 @@ class Upsert:
     upload: Upload | None = None
     key: Any = None
 
-    @property
-    def names(self) -> Iterable[str]:
-        """The top-level fields that are written."""
-        return self.data
+
+@dataclass(frozen=True, slots=True)
+class HiddenDocument:
+    """A document that was written, and that its writer may not read."""
+
+    id: str
+
+
+Written = Document | HiddenDocument
 
 
 @dataclass(frozen=True, slots=True)
-class Upserted(Generic[Outcome]):
-    """What came of an upsert."""
+class Upserted:
+    """A document that an upsert created or changed."""
 
-    document: Outcome
+    document: Written
     is_created: bool
 
 
@@ -77,13 +95,11 @@ class Upserted(Generic[Outcome]):
 class Update:
     """A change of the document `id`, if it satisfies `precondition`. Its values are as they were sent.
 
-    With an `approval`, of a caller who is under rules, those say of which documents it may be one. `keep` is called in the
-    write's transaction.
+    `keep` is called in the write's transaction.
     """
 
     id: str
     change: Change
-    approval: Approval | None = None
     precondition: Precondition = NO_PRECONDITION
     keep: Keep[Document] | None = None
     upload: Upload | None = None
@@ -99,4 +115,35 @@ class Update:
         return [*self.data, *(operation.field for operation in operations)]
 
 
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The end of the document `id`, if it has one of `versions`."""
+
+    id: str
+    versions: Versions = None
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """A read of the document `id`."""
+
+    id: str
+
+
 Write = Create | Update | Upsert
+Operation = Write | Delete | Get
+
+
+async def check_record(
+    database: ProjectDatabase, record: Record | None, versions: Versions, where: Tree = True
+) -> None:
+    """Raises DocumentNotFound where there is no record; VersionConflict; ConditionFailed where `where` does not hold.
+
+    They come before all other faults of a write, which are of no use to a client who went by another document.
+    """
+    if record is None:
+        raise DocumentNotFound
+    if not is_one_of(record["version"], versions):
+        raise VersionConflict(version_tag(record["version"]))
+    if not await judge(database, where, Reading(record)):
+        raise ConditionFailed

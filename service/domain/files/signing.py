@@ -6,7 +6,7 @@ from typing import Any
 
 from service.domain.access.caller import SecretKeyCaller, UserCaller
 from service.domain.access.control import AccessControl
-from service.domain.collections.catalog import Catalogs, Seen
+from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
@@ -14,7 +14,7 @@ from service.errors import CollectionNotFound, FileNotFound, InvalidApiKey, Inva
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.shapes import USERS, Shape
 from service.rules.permissions import Permissions
-from service.rules.visible import see_shape
+from service.rules.visible import Seen, see_shape
 from service.storage.files.stored import StoredFile, find_files
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.caller import ProjectCaller
 from service.domain.access.control import AccessControl
-from service.domain.collections.catalog import Catalogs, Seen
+from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
 from service.domain.realtime.channels import Channel
@@ -20,12 +20,12 @@ from service.query.commands import page
 from service.query.live import find_reason, find_reason_of_rule
 from service.query.nodes import BoundQuery, Count, ListQuery
 from service.query.populate import ShowRow
-from service.query.shapes import NESTED, USERS, Shape
+from service.query.shapes import NESTED, USERS
 from service.query.tree import Filter, Tree, all_of, at_path, to_filter
 from service.rules.compiled import CompiledRules
 from service.rules.permissions import Permissions
 from service.rules.templates import NOW, variables_of
-from service.rules.visible import see_shape
+from service.rules.visible import Seen, see_shape
 from service.storage.change_feed import Namespace
 from service.storage.databases import ProjectDatabase
 
@@ -75,9 +75,7 @@ class Binder:
 
     async def bind(self, caller: ProjectCaller, name: str, parse: Parse) -> Bound:
         """Raises what a list raises for the same caller, collection and query; and NotLive."""
-        permissions = None
-        if not isinstance(caller, SecretKeyCaller):
-            permissions = await self._access.permit(caller, name)
+        permissions = await self._access.permit(caller, name)
         if name == USERS.collection:
             return await self._bind_users(caller, parse, permissions)
         collection = await self._catalogs.get(caller.project, name)
@@ -86,7 +84,7 @@ class Binder:
             collection = await self._catalogs.refresh(caller.project, name)
 
         async def see(_names: Sequence[str]) -> Seen:
-            return lambda _name, shape: _seen(shape, permissions)
+            return lambda _name, shape: see_shape(shape, permissions)
 
         bound = bind(query, await self._catalogs.shape(caller.project, collection.name, query, see))
         if not collection.realtime:
@@ -96,16 +94,16 @@ class Binder:
         said = (collection.created_at, files)
         return await self._bound(caller, name, bound, permissions, form=FORM_OF_DOCUMENTS, said=said)
 
-    async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions | None) -> Bound:
+    async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions) -> Bound:
         """Each user sees their own record beyond the rules, so no two users share a key."""
-        query = bind(_read(parse, ACCOUNTS.nested), _seen(ACCOUNTS, permissions))
+        query = bind(_read(parse, ACCOUNTS.nested), see_shape(ACCOUNTS, permissions))
         # The caller's project is as it was when the socket was opened.
         project = await self._projects.by_id(caller.project.id)
         if not project.settings.realtime_users:
             raise NotLive(NOT_SET)
         protected = sorted(await self._access.protected_fields(project))
-        said = (protected, permissions.user_id() if permissions is not None else "server")
-        form = FORM_OF_ACCOUNTS if permissions is None else FORM_OF_USERS
+        said = (protected, "server" if permissions.is_everything else permissions.user_id())
+        form = FORM_OF_ACCOUNTS if permissions.is_everything else FORM_OF_USERS
         return await self._bound(caller, USERS.collection, query, permissions, form=form, said=said)
 
     async def _bound(
@@ -113,7 +111,7 @@ class Binder:
         caller: ProjectCaller,
         name: str,
         query: BoundQuery,
-        permissions: Permissions | None,
+        permissions: Permissions,
         *,
         form: Form,
         said: object,
@@ -121,13 +119,14 @@ class Binder:
         """`said` is what decides about the form beside the rules. Raises NotLive."""
         database, tree = caller.project.database, all_of(query.match.trees)
         namespace, sets = (database.database.name, query.collection), list[WatchedSet]()
-        readable: Mapping[str, Tree] = {}
-        if permissions is not None:
-            compiled, readable = await self._access.rules(caller.project), permissions.readable
+        if not permissions.is_everything:
+            compiled = await self._access.rules(caller.project)
             _check_rules(compiled, name, permissions)
             sets = await self._sets(caller, compiled, name)
         show = (await self._protection.show(caller.project, [query.collection]))(query.collection)
-        return Bound(namespace, database, tree, query, form, show, _key(namespace, tree, readable, said), sets)
+        return Bound(
+            namespace, database, tree, query, form, show, _key(namespace, tree, permissions.readable, said), sets
+        )
 
     async def _sets(self, caller: ProjectCaller, compiled: CompiledRules, name: str) -> list[WatchedSet]:
         rules = compiled.rules.of(name)
@@ -139,10 +138,6 @@ class Binder:
             for each in compiled.needs_of(name, rules).sets
             if (where := await self._access.set_condition(caller, compiled, each)) is not False
         ]
-
-
-def _seen(shape: Shape, permissions: Permissions | None) -> Shape:
-    return shape if permissions is None else see_shape(shape, permissions)
 
 
 def _check_rules(compiled: CompiledRules, name: str, permissions: Permissions) -> None:

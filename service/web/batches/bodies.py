@@ -9,25 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_BATCH
-from service.domain.batches.steps import (
-    ChangeStep,
-    CreateStep,
-    DeleteStep,
-    Done,
-    GetStep,
-    Kept,
-    Step,
-    UpsertStep,
-)
-from service.domain.documents.documents import ReplaceData
-from service.domain.documents.preconditions import Precondition
-from service.domain.documents.writes import OnConflict, Upsert
+from service.domain.batches.steps import Done, Kept, Step
+from service.domain.documents.writes import Create, Delete, Get, OnConflict, Operation, Precondition, Update, Upsert
 from service.errors import Invalid, ServiceError, Violation
 from service.query.populate import Row
 from service.schema.fields import USERS
 from service.schema.operations import ORDER
 from service.schema.steps import Steps
 from service.schema.versions import Versions
+from service.storage.documents import ReplaceData
 from service.storage.ids import new_id
 from service.web.batches.references import Created, resolve
 from service.web.documents.bodies import (
@@ -114,7 +104,7 @@ class Batch:
     @property
     def writes(self) -> bool:
         """True where a step is more than a read."""
-        return not all(isinstance(step, GetStep) for step in self.steps)
+        return not all(isinstance(step.operation, Get) for step in self.steps)
 
     @property
     def users(self) -> int:
@@ -153,22 +143,25 @@ def _read_step(sent: dict[str, Any], created: Created) -> Step:
     resolved, used = resolve(sent, created)
     if "as" in sent:
         created.name(_checked_name(sent["as"], created), id_)
-    collection = _text(resolved, "collection")
-    match sent["op"]:
+    return Step(_text(resolved, "collection"), _read_operation(sent["op"], resolved, id_), used)
+
+
+def _read_operation(op: str, sent: Mapping[str, Any], id_: str) -> Operation:
+    """The operation; a new document gets the id. Raises Invalid."""
+    match op:
         case "create":
-            return CreateStep(collection, _data(resolved), id_, used)
+            return Create(_data(sent), id=id_)
         case "replace":
-            change = ReplaceData(_data(resolved))
-            return ChangeStep(collection, _text(resolved, "id"), change, Precondition(_versions(resolved)))
+            change = ReplaceData(_data(sent))
+            return Update(_text(sent, "id"), change, Precondition(_versions(sent)))
         case "update":
-            wanted = read_change({name: value for name, value in resolved.items() if name in CHANGE})
-            precondition = Precondition(_versions(resolved), wanted.where)
-            return ChangeStep(collection, _text(resolved, "id"), wanted.change, precondition)
+            wanted = read_change({name: value for name, value in sent.items() if name in CHANGE})
+            return Update(_text(sent, "id"), wanted.change, Precondition(_versions(sent), wanted.where))
         case "upsert":
-            return UpsertStep(collection, _upsert(resolved, id_))
+            return _upsert(sent, id_)
         case "delete":
-            return DeleteStep(collection, _text(resolved, "id"), _versions(resolved))
-    return GetStep(collection, _text(resolved, "id"))
+            return Delete(_text(sent, "id"), _versions(sent))
+    return Get(_text(sent, "id"))
 
 
 def _check_keys(sent: Mapping[str, Any]) -> None:

@@ -22,7 +22,7 @@ Outcomes = list[Done] | list[Done | ServiceError]
 
 async def run_batch(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Do many operations, all of them or each for itself."""
-    await services.permits.require_any(caller)
+    await services.access.require_any(caller)
     writes = False
 
     async def run(sent: Sent, keep: "Keep[Outcomes] | None") -> Outcomes:

@@ -8,16 +8,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_ERROR_GROUPS, MAX_LINE_ERRORS
-from service.domain.documents.documents import Document as StoredDocument
-from service.domain.documents.documents import Page, SetFields
-from service.domain.documents.import_report import ImportReport
-from service.domain.documents.permitted import HiddenDocument, Written
-from service.domain.documents.preconditions import NO_CONDITIONS
-from service.domain.documents.writes import OnConflict
+from service.domain.documents.documents import Page
+from service.domain.documents.import_trials import ImportReport
+from service.domain.documents.writes import NO_CONDITIONS, HiddenDocument, OnConflict, Written
 from service.errors import Invalid, Violation
 from service.query.nodes import Where as Conditions
 from service.query.where import read_filter
 from service.schema.operations import OPERATORS, ORDER, read_operations
+from service.storage.documents import Document as StoredDocument
+from service.storage.documents import SetFields
 from service.web.http.json_body import validated
 from service.web.http.list_body import Where
 from service.web.http.violations import Refusals

@@ -7,14 +7,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.documents.documents import ReplaceData, SetFields
-from service.domain.documents.permits import CallersDocuments
-from service.domain.documents.permitted import Written
-from service.domain.documents.preconditions import Precondition
-from service.domain.documents.writes import Upsert, Upserted
+from service.domain.documents.documents import Documents
+from service.domain.documents.writes import Precondition, Upsert, Upserted, Written
 from service.domain.idempotency import Keep
 from service.query.parse import parse_distinct, parse_pairs, parse_query
 from service.services import Services
+from service.storage.documents import ReplaceData, SetFields
 from service.storage.ids import new_id
 from service.web.documents.bodies import (
     DocumentForm,
@@ -70,15 +68,19 @@ async def query_documents(request: Request, caller: ProjectCaller, services: Ser
 async def distinct_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """List the values of a field of documents."""
     path, query = parse_distinct(request.scope["query_string"])
-    values = await services.documents.distinct(caller.project, request.path_params["name"], path, query)
-    return json_response(distinct_view(values))
+    documents = await _permitted(request, caller, services, "read")
+    return json_response(distinct_view(await documents.distinct(path, query)))
 
 
 async def get_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
     """Get one document."""
     documents = await _permitted(request, caller, services, "read")
     document = await documents.get(request.path_params["id"])
-    asks = "if-none-match" in request.headers and documents.shows_by_version and not document.has_signed_urls
+    asks = (
+        "if-none-match" in request.headers
+        and not documents.permissions.has_field_rules
+        and not document.has_signed_urls
+    )
     found = find_known(request.headers, document.version) if asks else None
     return found or tagged_response(document_view(document), document.version)
 
@@ -129,11 +131,11 @@ async def delete_document(request: Request, caller: ProjectCaller, services: Ser
     return Response(status_code=204)
 
 
-async def _permitted(request: Request, caller: ProjectCaller, services: Services, action: str) -> CallersDocuments:
-    return await services.permits.permit(caller, request.path_params["name"], action)
+async def _permitted(request: Request, caller: ProjectCaller, services: Services, action: str) -> Documents:
+    return Documents(await services.documents.permit(caller, request.path_params["name"], action))
 
 
-def _review(documents: CallersDocuments) -> Review:
+def _review(documents: Documents) -> Review:
     async def review(_: Sent, kept: Sent) -> Any:
         if is_reference(kept):
             return written_view(await documents.read_again(kept["id"]))
@@ -149,7 +151,7 @@ def _answer(written: Written, status: int = 200) -> Response:
     return tagged_response(written_view(written), written_version(written), status)
 
 
-def _answer_upsert(upserted: Upserted[Written]) -> Response:
+def _answer_upsert(upserted: Upserted) -> Response:
     return _answer(upserted.document, 201 if upserted.is_created else 200)
 
 

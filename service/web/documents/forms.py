@@ -27,7 +27,7 @@ async def read_document_form(
     if find_key(request) is not None:
         refuse_form(request)
     name = request.path_params["name"]
-    fields = DocumentFields(name, await services.documents.fields(caller.project, name))
+    fields = DocumentFields(name, (await services.documents.catalogs.get(caller.project, name)).fields)
     async with read_submission(request, services.files, caller.project, owner, _check, fields) as submission:
         yield submission
 

@@ -9,7 +9,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.documents.documents import Document
 from service.domain.documents.exports import Export
 from service.domain.documents.import_rows import FileFormat, Layout
 from service.errors import Invalid, UnsupportedMedia, Violation
@@ -17,6 +16,7 @@ from service.query.nodes import Count, ListQuery, SortKey
 from service.query.parse import parse_filters, parse_pairs
 from service.schema.csv_text import write_record
 from service.services import Services
+from service.storage.documents import Document
 from service.web.asgi.streaming import Streamed
 from service.web.auth.client_address import find_client_address
 from service.web.documents.bodies import document_view, import_view

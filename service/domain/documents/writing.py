@@ -1,0 +1,218 @@
+"""The steps that every write of documents shares: checked beyond the validator, stored at once, tried again where it may help.
+
+The database's validator judges most of a write. Names, depth, patterns and references are judged here.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
+
+from service.domain.access.control import USERS
+from service.domain.access.relations import readable_ids
+from service.domain.documents.file_changes import find_before, settle_write, touches_files
+from service.domain.documents.reader import Reader, Target
+from service.domain.documents.writes import Data, Write
+from service.errors import Invalid, Location, RejectedByValidator, ServiceError, Unavailable, Violation
+from service.rules.permissions import Permissions
+from service.schema.values import check_data
+from service.schema.violations import is_verdict, may_lack_version, translate
+from service.storage.collections import mongo_collection_name
+from service.storage.databases import ProjectDatabase
+from service.storage.documents import Document, DocumentStore
+from service.storage.references import Reference
+from service.storage.references import missing as find_missing
+from service.storage.validator_migrations import renew_validator
+
+LOC: Location = ("body", "data")
+CHANGING = "The schema of this collection is being changed; try again"
+AT_ONCE = 50
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Sent = TypeVar("Sent", bound=Write)
+
+
+class Misfit(Exception):
+    """Operators that do not fit the fields as they are declared, by the definition that is known."""
+
+    def __init__(self, violations: list[Violation]) -> None:
+        self.violations = violations
+        self.operation: int | None = None
+        super().__init__()
+
+
+class _NoDocument(Exception):
+    """No document took the change; raised so that the transaction is undone."""
+
+
+async def write_document(
+    target: Target, attempt: Callable[[Target, Sent], Awaitable[Document]], write: Sent
+) -> Document:
+    """The document after `attempt`, by the definition that is known; if that was old and refused it, by the newest.
+
+    Raises as `attempt`; in a transaction, which a refusal ends, also Misfit and RejectedByValidator.
+    """
+    if target.database.session is not None:
+        return await attempt(target, write)
+    try:
+        return await attempt(target, write)
+    except (Misfit, RejectedByValidator) as refusal:
+        newest = await look_again(target, refusal)
+    try:
+        return await attempt(newest, write)
+    except (Misfit, RejectedByValidator) as refusal:
+        raise as_client_error(refusal) from None
+
+
+async def look_again(target: Target, refusal: Misfit | RejectedByValidator) -> Target:
+    """The target for another attempt of a refused write. Raises the client's error where the definition is the same."""
+    renewed = lacks_version(refusal) and await renew(target)
+    newest = await target.reader.newest_target()
+    if not renewed and newest.collection == target.collection:
+        raise as_client_error(refusal) from None
+    return newest
+
+
+def lacks_version(error: Exception) -> bool:
+    return isinstance(error, RejectedByValidator) and may_lack_version(error.err_info)
+
+
+async def renew(target: Target) -> bool:
+    """Brings the validator of the present form into force, which an older worker may have replaced. Raises Unavailable."""
+    if not await renew_validator(target.database, target.collection.name):
+        raise Unavailable(CHANGING)
+    return True
+
+
+def as_client_error(error: ServiceError | Misfit) -> ServiceError:
+    """The error for the client. While a schema is changed another validator is in force, whose refusal is no verdict."""
+    if isinstance(error, Misfit):
+        return Invalid(error.violations)
+    if not isinstance(error, RejectedByValidator):
+        return error
+    if not is_verdict(error.err_info):
+        return Unavailable(CHANGING)
+    return Invalid(translate(error.err_info))
+
+
+async def check_completed(target: Target, data: Data) -> None:
+    """Asks the database once for all references in `data`. Raises Invalid for those that name no record.
+
+    Also for texts that break a pattern. A record that the caller may not read is none.
+    """
+    if not (target.collection.targets or target.collection.patterned):
+        return
+    (violations,) = await _faults(target, [data])
+    if violations:
+        raise Invalid(violations)
+
+
+async def faults_of(target: Target, rows: Sequence[Data], completed: Sequence[Data]) -> list[list[Violation]]:
+    """For each of `rows`, in one command: the faults of its names and, once completed, of its references."""
+    found = await _faults(target, completed)
+    named = await map_in_turns(lambda row: check_data(row, LOC), rows)
+    return [[*violations, *faults] for violations, faults in zip(named, found, strict=True)]
+
+
+async def map_in_turns(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """`function` of each item; after every few, others have their turn on the event loop."""
+    results: list[Result] = []
+    for number, item in enumerate(items, start=1):
+        results.append(function(item))
+        if number % AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return results
+
+
+async def _faults(target: Target, rows: Sequence[Data]) -> list[list[Violation]]:
+    """Of references only texts are looked for; a value of another type is for the validator to refuse."""
+    wanted: dict[str, set[str]] = {}
+    for data in rows:
+        for name, related in target.collection.targets.items():
+            if isinstance(value := data.get(name), str):
+                wanted.setdefault(related, set()).add(value)
+    gone = await _find_missing(target.reader, wanted)
+    fields, judge = target.collection.patterned, target.reader.engine.judge
+    mismatches = [await judge.judge(target.project.id, data, fields, LOC) if fields else [] for data in rows]
+    return [[*found, *_dangling(target, data, gone)] for found, data in zip(mismatches, rows, strict=True)]
+
+
+async def _find_missing(reader: Reader, wanted: Mapping[str, set[str]]) -> set[Reference]:
+    """Those (collection, id) of {collection: ids} that name no record which the caller may read.
+
+    A reference to the caller's own record is never missing. Collections that the caller reads as a whole are asked for in
+    one command together.
+    """
+    every, missing = dict[str, set[str]](), set[Reference]()
+    for collection, ids in wanted.items():
+        others = ids - {reader.permissions.user_id()} if collection == USERS else ids
+        if not others:
+            continue
+        name = _shown(collection)
+        permissions = await reader.engine.access.find_permissions(reader.caller, name, since=reader.since)
+        if permissions is not None and permissions.read is True:
+            every[collection] = others
+        else:
+            found = await _find_readable(reader, collection, others, permissions)
+            missing |= {(collection, each) for each in others - found}
+    return missing | await find_missing(reader.database, every)
+
+
+async def _find_readable(reader: Reader, collection: str, ids: set[str], permissions: Permissions | None) -> set[str]:
+    """Those of `ids` that the caller may read; by newer sets, if there are, where that is not all of them."""
+    if permissions is None:
+        return set()
+    found = await readable_ids(reader.database, collection, permissions.read, ids)
+    if found < ids:
+        access, name = reader.engine.access, _shown(collection)
+        newer = await access.renew(reader.caller, name, permissions, since=reader.began)
+        if newer is not None:
+            found = await readable_ids(reader.database, collection, newer.read, ids)
+    return found
+
+
+def _dangling(target: Target, data: Data, gone: set[Reference]) -> list[Violation]:
+    return [
+        Violation((*LOC, name), f"There is no record with this id in {_shown(related)}", "reference_not_found")
+        for name, related in target.collection.targets.items()
+        if isinstance(value := data.get(name), str) and (related, value) in gone
+    ]
+
+
+def _shown(target: str) -> str:
+    return target.removeprefix(mongo_collection_name(""))
+
+
+async def store_write(
+    target: Target,
+    write: Write,
+    action: Callable[[DocumentStore], Awaitable[Document | None]],
+    *,
+    has_steps: bool = False,
+) -> Document | None:
+    """Returns the document that `action` returns.
+
+    Where `action` has several steps, or the write a `keep` or files, all happens in one transaction, or nothing.
+    """
+    touches = bool(target.collection.files or write.upload) and touches_files(write, target.collection.files)
+    if write.keep is None and not touches and not has_steps:
+        return await action(target.store)
+
+    async def act(database: ProjectDatabase) -> Document:
+        collection = target.collection
+        before = await find_before(database, collection, write) if touches else {}
+        document = await action(DocumentStore(database, collection.name))
+        if document is None:
+            raise _NoDocument
+        if touches:
+            await settle_write(database, collection, write, before, document)
+        if write.keep is not None:
+            await write.keep(database, document)
+        return document
+
+    try:
+        if write.upload is not None:
+            return await write.upload.publish(act)
+        return await target.database.in_transaction(act)
+    except _NoDocument:
+        return None
