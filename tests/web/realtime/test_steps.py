@@ -65,7 +65,7 @@ async def follow_many(messages: Api, open_socket: Open, leaf: Any, sockets: int)
 
 
 LAST = 49_999
-TEXT = "y" * 1_000_000
+TEXT = "y" * 400_000
 # The values, the condition of a number, and how many sockets follow; 25 have a thousand subscriptions.
 SHAPES: dict[str, tuple[Any, Callable[[int], Record], int]] = {
     "eq": ([*range(VALUES), f"x{LAST}"], lambda number: {"extra_eq": f"x{number}"}, 25),
