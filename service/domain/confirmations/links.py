@@ -15,6 +15,8 @@ from service.errors import InvalidCode, ProjectNotFound
 CLICKED = (VERIFY, SIGN_IN, CHANGE)
 # The owner of the old address is asked another question than the owner of the new one.
 APPROVAL = "approve_change"
+# The page of a new address whose account has no password.
+BY_CODE = "change_by_code"
 WITH_PASSWORD = (RESET, INVITE)
 
 
@@ -30,9 +32,9 @@ class Link:
         return self.flow.purpose in WITH_PASSWORD
 
     @property
-    def page(self) -> str:
-        """The page that it leads to."""
-        return APPROVAL if "of" in self.flow.state else self.flow.purpose
+    def is_new_address(self) -> bool:
+        """True for the mail to the address that an account is to have."""
+        return self.flow.purpose == CHANGE and "of" not in self.flow.state
 
 
 class Links:
@@ -68,8 +70,20 @@ class Links:
         return link.takes_password and await self._resets.asks_factor(link.project, link.flow)
 
     async def asks_own_password(self, link: Link) -> bool:
-        """True if the account loses its password unless the click comes with it."""
+        """True if the click alone does not show that the account is the reader's own.
+
+        An account that waits for its first proof loses its password without it. One that asks for another address keeps
+        its address: a stranger can give an account the address of a person who clicks on any link.
+        """
+        if link.is_new_address:
+            return await self._verification.has_password(link.project, link.flow)
         return link.flow.purpose == VERIFY and await self._verification.asks_password(link.project, link.flow)
+
+    async def choose_page(self, link: Link) -> str:
+        """Returns the page that the link leads to. Without a password only the code shows that the reader asked."""
+        if link.is_new_address and not await self._verification.has_password(link.project, link.flow):
+            return BY_CODE
+        return APPROVAL if "of" in link.flow.state else link.flow.purpose
 
     async def follow(self, link: Link, new: NewSecret | None, ownership: Ownership) -> str | None:
         """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
@@ -81,6 +95,8 @@ class Links:
         if flow.purpose == SIGN_IN:
             return await self._sign_ins.follow(project, flow)
         if flow.purpose == CHANGE:
+            if link.is_new_address:
+                await self._verification.require_password(project, flow, ownership)
             await self._email_changes.finish(project, flow)
         elif flow.purpose == VERIFY:
             await self._verification.finish(project, flow, ownership)

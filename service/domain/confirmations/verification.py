@@ -58,6 +58,10 @@ class Verification:
         purpose = Purpose(VERIFY, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
         return await self._flows.open(project, purpose)
 
+    async def has_password(self, project: Project, flow: Flow) -> bool:
+        account = await find_account(project.database, flow.user_id or "")
+        return account is not None and account.has_password
+
     async def asks_password(self, project: Project, flow: Flow) -> bool:
         """True if a confirmation without the account's password takes that password away."""
         account = await find_account(project.database, flow.user_id or "")
@@ -85,8 +89,10 @@ class Verification:
 
     async def _check_password(self, project: Project, flow: Flow, ownership: Ownership) -> str | None:
         """The stored hash that the password matches, if one was brought. Raises WrongPassword, InvalidCode."""
-        if ownership.password is None:
-            return None
+        return None if ownership.password is None else await self.require_password(project, flow, ownership)
+
+    async def require_password(self, project: Project, flow: Flow, ownership: Ownership) -> str:
+        """The stored hash that the password matches. Raises WrongPassword, InvalidCode, LimitExceeded, Busy."""
         credentials = await project.users.find_own_credentials(flow.user_id or "")
         if credentials is None:
             raise InvalidCode

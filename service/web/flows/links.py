@@ -10,9 +10,9 @@ from starlette.responses import Response
 from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import ServiceCaller
 from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
-from service.domain.confirmations.links import Link
+from service.domain.confirmations.links import BY_CODE, Link
 from service.domain.confirmations.resets import NewSecret
-from service.domain.confirmations.verification import Ownership
+from service.domain.confirmations.verification import VERIFY, Ownership
 from service.domain.limits.limiter import CODES
 from service.domain.mail_flows.codes import MAX_TOKEN
 from service.errors import (
@@ -119,13 +119,14 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
 async def _follow(request: Request, services: Services, link: Link, fields: dict[str, str]) -> Response:
     password, client = fields.get("password"), read_client(request, services)
     form = await _first_form(services, link, _parameters(request).get("t", ""))
-    if link.takes_password and password is None:
+    goes_without = form.may_go_without and WITHOUT_PASSWORD in fields
+    if form.page == BY_CODE or (password is None and (link.takes_password or link.is_new_address)):
         return _page(link, form)
-    if form.asks_own_password and password == "" and WITHOUT_PASSWORD not in fields:
+    if form.asks_own_password and password == "" and not goes_without:
         # A program that submits forms chooses neither.
         return _page(link, form)
     new = NewSecret(password or "", client, _read_factor(fields.get("factor", "")))
-    own = password if form.asks_own_password and WITHOUT_PASSWORD not in fields else None
+    own = password if form.asks_own_password and not goes_without else None
     around = find_language(link.flow.locale).around
     try:
         code = await services.links.follow(link, new, Ownership(client, password=own))
@@ -140,7 +141,8 @@ async def _follow(request: Request, services: Services, link: Link, fields: dict
 
 async def _first_form(services: Services, link: Link, token: str) -> Form:
     """The form of the link's page, with a field for each thing that the link asks."""
-    links, form = services.links, Form(token, link.flow.address)
+    links = services.links
+    form = Form(token, link.flow.address, await links.choose_page(link), may_go_without=link.flow.purpose == VERIFY)
     if link.takes_password:
         return replace(form, asks_password=True, asks_factor=await links.asks_factor(link))
     return replace(form, asks_own_password=await links.asks_own_password(link))
@@ -161,11 +163,11 @@ def _next_page(link: Link, code: str | None) -> str:
 def _page(link: Link, form: Form, *, status: int = 200) -> Response:
     flow = link.flow
     return render_page(
-        link.page,
+        form.page,
         flow.locale,
         status=status,
         project=link.project.name,
-        form=form,
+        form=form if form.page != BY_CODE else None,
         redirect_to=flow.redirect_to,
     )
 

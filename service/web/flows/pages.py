@@ -25,9 +25,11 @@ class Form:
 
     token: str
     email: str = ""
+    page: str = ""
     asks_password: bool = False
     asks_factor: bool = False
     asks_own_password: bool = False
+    may_go_without: bool = False
     fault: str = ""
 
 
@@ -55,6 +57,7 @@ def render_page(
         asks_password=form is not None and form.asks_password,
         asks_factor=form is not None and form.asks_factor,
         asks_own_password=form is not None and form.asks_own_password,
+        may_go_without=form is not None and form.may_go_without,
         fault=form.fault if form else "",
         button=around["set_password" if form and form.asks_password else "page_button"],
     )

@@ -9,10 +9,10 @@ import pytest
 from service.services import Services
 from tests.conftest import BASE_URL, Api, CommandRecorder, MakeApi
 from tests.web.flows.mailbox import ask, mailed, newest, verify
+from tests.web.flows.test_link import OWN, post
 
 OLD, NEW = "ann@example.com", "ann@new.example"
 PATH = "/auth-collections/user/email"
-OWN = {"origin": BASE_URL, "sec-fetch-site": "same-origin"}
 INVALID = (400, {"detail": "Invalid or expired code", "code": "invalid_code"})
 TAKEN = (409, {"detail": "Email already registered", "code": "email_already_registered"})
 
@@ -127,7 +127,7 @@ async def test_e8_taken_meanwhile_the_old_address_stays(
         assert outcome(await ask(api, "confirm", flow_id=asked.json()["flow_id"], code=new.code)) == TAKEN
         assert address(api) == (OLD, True)
     assert seen[0] == seen[1]
-    page = await api.http.post(new.link.removeprefix(BASE_URL), headers=OWN)
+    page = await post(api, new.link.removeprefix(BASE_URL), password="correct horse")
     assert (page.status_code, "has an account already" in page.text) == (409, True)
 
 
@@ -135,13 +135,43 @@ async def test_both_mails_can_be_answered_by_their_pages(make_api: MakeApi, serv
     api = await make_api(REDIRECT_URLS="https://app.example/done")
     await verify(services, api, OLD)
     await change(api, await token_of(api), locale="fr")
-    for to, title in ((OLD, "Approuver une autre adresse"), (NEW, "Confirmer la nouvelle adresse")):
+    steps = {"Approuver une autre adresse": (OLD, ""), "Confirmer la nouvelle": (NEW, "correct horse")}
+    for title, (to, password) in steps.items():
         link = (await mail_of(services, api, to)).link.removeprefix(BASE_URL)
         for _ in range(3):
             assert title in (await api.http.get(link)).text
-        followed = await api.http.post(link, headers=OWN)
+        followed = await post(api, link, password=password)
         assert (followed.status_code, followed.headers["location"]) == (303, "https://app.example/done")
     assert address(api) == (NEW, True)
+
+
+@pytest.mark.parametrize("fields", [{}, {"password": ""}, {"without_password": "1"}, {"password": "wrong horse"}])
+async def test_e8_a_click_of_another_person_moves_no_account_to_that_persons_address(
+    api: Api, services: Services, fields: dict[str, str]
+) -> None:
+    await change(api, (await api.signup()).json()["access_token"])
+    link = (await mail_of(services, api, NEW)).link.removeprefix(BASE_URL)
+    shown = await api.http.get(link)
+    assert (shown.status_code, 'name="password"' in shown.text, "without_password" in shown.text) == (200, True, False)
+    assert "another person would get your address" in shown.text
+    page = await post(api, link, OWN, **fields)
+    assert (page.status_code, 'name="password"' in page.text) == (401 if fields.get("password") else 200, True)
+    assert address(api) == (OLD, False)
+    assert (await post(api, link, password="correct horse")).status_code == 303
+    assert address(api) == (NEW, True)
+
+
+async def test_e8_an_account_without_a_password_is_moved_by_the_code_alone(api: Api, services: Services) -> None:
+    token = (await api.signup()).json()["access_token"]
+    asked = await change(api, token)
+    api.database["users"].update_one({}, {"$set": {"password": OLD}})
+    mail = await mail_of(services, api, NEW)
+    link = mail.link.removeprefix(BASE_URL)
+    for page in (await api.http.get(link), await post(api, link), await post(api, link, password=OLD)):
+        assert (page.status_code, "<form" in page.text, "Type the code" in page.text) == (200, False, True)
+    assert address(api) == (OLD, False)
+    confirmed = await ask(api, "confirm", flow_id=asked.json()["flow_id"], code=mail.code)
+    assert confirmed.json() == {"email": NEW, "waiting_for": None}
 
 
 async def test_a_changed_address_voids_what_was_mailed_before(api: Api, services: Services) -> None:
