@@ -12,6 +12,7 @@ from bench.bystanders import measure_beside_bulk, measure_silent, measure_stream
 from bench.command_line import measure_commands
 from bench.cursors import measure_cursors
 from bench.elections import measure_elections
+from bench.fast import measure_fast
 from bench.figures import Figure, show
 from bench.growth import measure_growth
 from bench.limiter import measure_limiter
@@ -72,6 +73,9 @@ def main(
     sessions: Annotated[
         bool, typer.Option("--sessions", help="A refresh beside a profile, and mails; only when asked for.")
     ] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Requests without each replacement of service/fast; only when asked for.")
+    ] = False,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -94,7 +98,7 @@ def main(
         for name, wanted in (
             asked
             | {"scaling": scaling, "rules": rules, "cursor": cursor, "aggregations": aggregations, "realtime": realtime}
-            | {"sessions": sessions}
+            | {"sessions": sessions, "fast": fast}
         ).items()
         if wanted
     } or set(asked)
@@ -122,6 +126,7 @@ def _parts(
         ("requests", lambda: measure_round_trips(located)),
         ("sessions", lambda: measure_sessions(located, rounds=rounds, block=BLOCK, against=against)),
         ("sessions", lambda: measure_mails(located)),
+        ("fast", lambda: measure_fast(located, rounds=rounds, block=BLOCK)),
         ("rules", lambda: measure_rules(located, rounds=rounds, block=BLOCK, against=against)),
         ("cursor", lambda: measure_cursors(located, documents=many)),
         ("aggregations", lambda: measure_aggregations(located, many=many, rounds=few)),

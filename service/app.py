@@ -1,6 +1,5 @@
 """Puts the service together: the only file that knows everything."""
 
-import gc
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,19 +7,17 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
+from service.fast.collector import tune
 from service.observe.logging import configure_logging
 from service.services import Services, build_services
 from service.settings import EMBEDDED_VARIABLE, Settings, read_settings
 from service.web.asgi.deadlines import Deadlines
 from service.web.asgi.request_context import DeadlineWatch, RequestContext
-from service.web.asgi.router import RouteDispatch
+from service.web.asgi.router import dispatch
 from service.web.asgi.streaming import Streams
 from service.web.http.render import render_error
 from service.web.realtime.sockets import OpenSockets, SocketDispatch
 from service.web.routes import ROUTES
-
-# Objects made and not freed before the youngest generation is looked at; and how many of its turns make one of the next.
-COLLECTOR_THRESHOLDS = (20_000, 50, 50)
 
 
 def from_environment() -> Starlette:
@@ -29,21 +26,8 @@ def from_environment() -> Starlette:
     configure_logging(settings.log_level, settings.log_format)
     app = create_app(settings)
     app.shows_mailbox = os.environ.get(EMBEDDED_VARIABLE) == "1"
-    _tune_gc()
+    tune()
     return app
-
-
-def _tune_gc() -> None:
-    """Leaves the objects that are loaded now out of the collector, and lets it run less often.
-
-    Loaded objects live as long as the process, and requests leave few cycles behind. Python's own thresholds date from
-    small heaps: they cost a tenth of a request (docs/performance.md). The collector is turned on, because a worker
-    imports the program's `__main__`, which turns it off.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.enable()
-    gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
 def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Application":  # noqa: B008 - frozen
@@ -80,5 +64,5 @@ class Application(Starlette):
     sockets: OpenSockets
 
     def build_middleware_stack(self) -> ASGIApp:
-        answered = DeadlineWatch(RouteDispatch(self.router, render_error), self.deadlines)
+        answered = DeadlineWatch(dispatch(self.router, render_error), self.deadlines)
         return RequestContext(answered, render_error, otherwise=SocketDispatch(answered, self.sockets))

@@ -2,7 +2,7 @@
 
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from service.server.write_buffer import WriteBuffer
+from service.fast.write_buffer import WriteBuffer
 
 
 class EventOutlet:

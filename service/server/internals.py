@@ -4,13 +4,14 @@ The version is bounded in pyproject.toml for the same reason.
 """
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
+
+from service.fast.guard import Attributes, find_changes
 
 CYCLE_PARAMETERS = (
     "self scope transport flow logger access_logger access_log default_headers message_event "
@@ -52,15 +53,20 @@ USED: Mapping[Callable[..., Any], str] = {
 }
 
 
-def find_changes(used: Mapping[Callable[..., Any], str]) -> list[str]:
-    """One sentence for each function that has other parameters than are written down for it."""
-    found = ((function, " ".join(signature(function).parameters), expected) for function, expected in used.items())
-    return [
-        f"{function.__qualname__} has the parameters ({is_now}), not ({expected})"
-        for function, is_now, expected in found
-        if is_now != expected
-    ]
+# The attributes that are read or set, of each class.
+ATTRIBUTES: Attributes = {
+    HttpToolsProtocol: (
+        "app app_state client config connections cycle flow headers loop parser pipeline scope server_state tasks transport url"
+    ),
+    RequestResponseCycle: "disconnected keep_alive response_complete scope",
+    WebSocketsSansIOProtocol: (
+        "close_sent close_timer conn disconnected handshake_complete keepalive_timeout loop ping_timeout pong_timer queue "
+        "read_paused response scope stop_keepalive transport writable"
+    ),
+    uvicorn.Server: "config force_exit lifespan server_state started",
+    Process: "child_conn config parent_conn process server",
+    Multiprocess: "config processes should_exit signal_queue sockets",
+}
 
-
-if changes := find_changes(USED):
+if changes := find_changes(USED, ATTRIBUTES):
     raise ImportError(f"uvicorn {uvicorn.__version__} is not the one that service/server fits: {'; '.join(changes)}")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from service.server.write_buffer import WriteBuffer
+from service.fast.write_buffer import WriteBuffer
 
 
 class SendRate:

@@ -15,7 +15,8 @@ from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import InvalidURI
 
 from service.errors import ConfigurationError
-from service.storage.driver import PoolMetrics, count_connections
+from service.fast.driver import take_events
+from service.storage.driver import PoolMetrics, count_wait
 
 if sys.version_info < (3, 12):
 
@@ -69,7 +70,7 @@ def connect(
             datetime_conversion=DatetimeConversion.DATETIME_AUTO,
             unicode_decode_error_handler="replace",
         )
-        count_connections(client)
+        take_events(client, count_wait)
         return client
     except OSError as error:
         # A file of the TLS options: tlsCAFile or tlsCertificateKeyFile.

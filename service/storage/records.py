@@ -9,6 +9,7 @@ Each call of the driver, here and in the other modules of `storage`, is made in 
 become ours, and it is timed.
 """
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from time import perf_counter
@@ -23,7 +24,6 @@ from service.errors import Invalid, QueryTooSlow, ServiceError, page_too_large
 from service.observe.metrics import operation_series
 from service.observe.requests import REQUEST
 from service.storage.client import ClientSession, Document
-from service.storage.deadline import Deadline
 from service.storage.errors import MAX_TIME_EXPIRED, NOTHING_KNOWN, KnownErrors, translate, write_error
 from service.storage.query_watch import QueryWatch
 
@@ -436,6 +436,7 @@ async def _run(
         reply = await run(command, codec_options=codec, session=session)
         return reply
     command["maxTimeMS"] = max(1, int(seconds * 1000))
-    with timeout(0), Deadline(seconds + GRACE_SECONDS):
-        reply = await run(command, codec_options=codec, session=session)
-        return reply
+    async with asyncio.timeout(seconds + GRACE_SECONDS):
+        with timeout(0):
+            reply = await run(command, codec_options=codec, session=session)
+            return reply

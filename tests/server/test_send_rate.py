@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
+from service.fast.write_buffer import WriteBuffer
 from service.server.send_rate import SendRate
-from service.server.write_buffer import WriteBuffer
 
 WINDOW = 0.05
 

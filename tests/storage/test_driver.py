@@ -17,10 +17,6 @@ from service.storage.records import Records
 SECONDS = 0.5
 
 
-def test_the_driver_is_the_one_that_the_short_ways_are_written_for() -> None:
-    assert driver.fits_driver()
-
-
 async def test_the_wait_for_a_connection_is_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever names the driver gives to what it reports: here every wait is a long one."""
     monkeypatch.setattr(driver, "LONG_WAIT_SECONDS", -1.0)

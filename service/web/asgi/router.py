@@ -1,26 +1,20 @@
-"""From a URL to its endpoint: the checks before the handler runs, and the answer to a raised error, in one step.
+"""The endpoint of a row: the checks before its handler runs."""
 
-Starlette does the same in five nested calls, each with its own wrapper around `send`; together they cost as much as all
-of the service's own work for a request (see docs/performance.md). So a request that fits a route goes straight to its
-endpoint. All others (404, 405, a preflight) are left to Starlette's own router. A route that this way would answer
-differently from Starlette is refused when the service starts.
-"""
-
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from inspect import isfunction
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Route, Router
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Router
+from starlette.types import ASGIApp, Scope
 
 from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
 from service.domain.limits.limiter import OF_USER, Policy, exceeded
 from service.errors import Invalid, NewerData, ServiceError, Violation
+from service.fast import uses
+from service.fast.router import OnError, RouteDispatch
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.asgi.cors import Preflights
@@ -29,13 +23,10 @@ from service.web.auth.authenticate import AUTHENTICATE, Credential
 from service.web.auth.client_address import find_client_address
 from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
-from service.web.http.json_body import RequestWith
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 # The first is a Request, or a RequestWith the form of its body; the second the Caller that the row's credential makes.
 Handler = Callable[[Any, Any, Services], Awaitable[Response]]
-OnError = Callable[[Request, Exception], Awaitable[Response]]
-Form = tuple[str, int]
 EVENTS = b"text/event-stream"
 
 
@@ -133,80 +124,7 @@ def _refuse_query(request: Request) -> None:
     )
 
 
-class RouteDispatch:
+def dispatch(router: Router, on_error: OnError) -> ASGIApp:
     """Answers each request of `router.routes`; errors become answers by `on_error`."""
-
-    def __init__(self, router: Router, on_error: OnError) -> None:
-        _check(router.routes)
-        self._router = router
-        self._on_error = on_error
-        self._fixed = _without_parameters(router.routes)
-        self._routes = _by_form(router.routes)
-        self._otherwise = ExceptionMiddleware(Preflights(router), {ServiceError: on_error, HTTPException: on_error})
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (route := self._find(scope)) is None:
-            await self._otherwise(scope, receive, send)
-            return
-        scope["router"] = self._router
-        request: RequestWith[Any] = RequestWith(scope, receive, send)
-        try:
-            response = await route.endpoint(request)
-        except Exception as error:
-            response = await self._on_error(request, error)
-        await response(scope, receive, send)
-
-    def _find(self, scope: Scope) -> Route | None:
-        """The route of this method and path, noted in `scope` with the path's parameters; None where there is none."""
-        if (fixed := self._fixed.get((scope["method"], scope["path"]))) is not None:
-            scope["route"], scope["path_params"] = fixed, {}
-            return fixed
-        for route in self._routes.get(_form(scope["method"], scope["path"]), ()):
-            match, found = route.matches(scope)
-            if match is Match.FULL:
-                scope["route"] = route
-                scope.update(found)
-                return route
-        return None
-
-
-def _check(routes: Iterable[BaseRoute]) -> None:
-    """Raises TypeError for what would not be answered as Starlette does: all but functions on paths of their own.
-
-    Those are mounted applications, endpoints that are classes, parameters that span `/`, and fixed paths that come twice or
-    after a path with parameters that has them as well.
-    """
-    earlier: list[tuple[str, Route]] = []
-    for route in routes:
-        if not isinstance(route, Route) or not isfunction(route.endpoint) or ":path}" in route.path:
-            raise TypeError(f"{route} is no function on a path of its own")
-        for method, other in earlier:
-            if not route.param_convertors and method in (route.methods or ()) and other.path_regex.match(route.path):
-                raise TypeError(f"{route} is hidden by {other}")
-        earlier += [(method, route) for method in route.methods or ()]
-
-
-def _direct(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
-    """Method and route of each."""
-    for route in routes:
-        assert isinstance(route, Route)  # noqa: S101 - checked before; mypy must know
-        yield from ((method, route) for method in route.methods or ())
-
-
-def _without_parameters(routes: Iterable[BaseRoute]) -> dict[tuple[str, str], Route]:
-    """Those whose path is the whole truth, by method and path."""
-    return {(method, route.path): route for method, route in _direct(routes) if not route.param_convertors}
-
-
-def _by_form(routes: Iterable[BaseRoute]) -> dict[Form, list[Route]]:
-    """Those with parameters, in their order, by their form."""
-    found = defaultdict[Form, list[Route]](list)
-    for method, route in _direct(routes):
-        if route.param_convertors:
-            found[_form(method, route.path)].append(route)
-    return dict(found)
-
-
-def _form(method: str, path: str) -> Form:
-    """The part of a request that few routes share, before their parameters are known: its method and its depth."""
-    return method, path.count("/")
+    plain = ExceptionMiddleware(Preflights(router), {ServiceError: on_error, HTTPException: on_error})
+    return RouteDispatch(router, on_error, plain) if uses("router") else plain

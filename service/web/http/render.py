@@ -89,30 +89,11 @@ def tagged_response(content: Any, version: int | None, status: int = 200) -> Res
     return Json(content, version=version, status=status)
 
 
-class _Times:
-    """The time that was written last, with its text: a record that was never changed has the same time twice.
-
-    `functools.lru_cache` would hash each, which takes a third longer.
-    """
-
-    __slots__ = ("last",)
-
-    def __init__(self) -> None:
-        self.last: tuple[object, str] = None, ""
-
-
-_times = _Times()
-
-
 def _write(value: object) -> str:
     """A stored value that JSON has no form for. Only times are ours; another program may have stored any other."""
     if not isinstance(value, datetime):
         return str(value)
-    before, text = _times.last
-    if value != before:
-        text = write_time(value)
-        _times.last = value, text
-    return text
+    return write_time(value)
 
 
 def _allow(request: Request) -> dict[str, str]:

@@ -8,12 +8,13 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from service.web.asgi.router import RouteDispatch
+from service.fast.router import RouteDispatch
 from service.web.routes import ROUTES
 from tests.conftest import Api, MakeApi
 
@@ -81,7 +82,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 async def test_every_route_is_found_as_starlette_finds_it() -> None:
     plain = Starlette(routes=[echo_of(route) for route in ROUTES], exception_handlers={HTTPException: refuse})
     plain.router.redirect_slashes = False
-    dispatch = RouteDispatch(plain.router, refuse)
+    dispatch = RouteDispatch(plain.router, refuse, ExceptionMiddleware(plain.router, {HTTPException: refuse}))
 
     async def dispatched(scope: Scope, receive: Receive, send: Send) -> None:
         await dispatch({**scope, "app": plain, "state": {}}, receive, send)
@@ -113,4 +114,4 @@ class Endpoint:
 )
 def test_what_would_be_answered_otherwise_is_refused_at_the_start(routes: list[BaseRoute]) -> None:
     with pytest.raises(TypeError):
-        RouteDispatch(Router(routes), refuse)
+        RouteDispatch(Router(routes), refuse, Router(routes))

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, cast
 
-from service.server.write_buffer import MANY_BYTES, WriteBuffer
+from service.fast.write_buffer import MANY_BYTES, WriteBuffer
 
 
 class Transport:

@@ -9,10 +9,12 @@ import socket
 import struct
 from typing import Any
 
+from service.fast import uses
+
 # SO_LINGER on, of 0 seconds (socket(7)): a closed connection is reset.
 NO_LINGER = struct.pack("ii", 1, 0)
 # Larger writes are not kept waiting: they fill packets by themselves, and the writer must feel the back pressure.
-MANY_BYTES = 65_536
+MANY_BYTES = 65_536 if uses("transport") else 0
 
 
 class WriteBuffer:
