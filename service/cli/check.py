@@ -79,7 +79,7 @@ def _check_images() -> Finding:
 
 
 def _remedy(drift: Drift) -> str:
-    """The service puts right whatever it can at a change of the schema, and makes none that keeps an unknown pattern."""
+    """The service repairs most faults at a change of the schema, and refuses one that keeps an unknown pattern."""
     anew = ", ".join(f"{json.dumps(field, ensure_ascii=False)}: {{...}}" for field in drift.unknown_patterns)
     remedy = f'{MEND}{{"schema": {{{anew}}}}}'
     return f"{remedy}: each field with another pattern, or none" if anew else remedy
@@ -100,7 +100,7 @@ async def _check_form(project: ProjectEntry) -> Finding:
 
 
 async def _check_rules(project: ProjectEntry) -> list[Finding]:
-    """The rules stay in force, but no other part of them can be changed before what is named is mended."""
+    """The rules stay in force, but no part of them can be changed before the named faults are mended."""
     outgrown = [
         Finding(False, f"project {project.id}: its rules cannot be saved again: {list(each.loc[1:])}: {each.msg}")
         for each in await find_outgrown(project.database)

@@ -24,7 +24,7 @@ async def check_indexes(databases: Databases, admin: ProjectAdmin, project_id: s
 
 
 def describe_query(query: SlowQuery) -> Finding:
-    """Wrong where MongoDB reads the whole collection, or sorts what it found itself."""
+    """WRONG if MongoDB reads the whole collection, or sorts the found records itself."""
     shape, stages = query.shape, query.plan.split()
     name = shape.collection.removeprefix("c_")
     asked = f"filter {', '.join(shape.filter) or 'none'}; sort {', '.join(shape.sort) or 'none'}"

@@ -84,7 +84,7 @@ app = make_group(
 
 
 def main() -> None:
-    """Runs one command; whatever goes wrong becomes one line and an exit status."""
+    """Runs one command; every error becomes one line and an exit status."""
     _open_closed_streams()
     if COMPLETION in os.environ:
         completion_init()

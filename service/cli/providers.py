@@ -75,7 +75,7 @@ def _summary(entry: "ProviderEntry") -> dict[str, str | None]:
 
 
 def _warn_of_address() -> None:
-    """Says so where the redirect URL is a guess: no BASE_URL is set, and no server of this folder has kept its address."""
+    """Warns if the redirect URL is a guess: no BASE_URL is set, and no server of this folder has kept its address."""
     from service.embedded.local import knows_address
     from service.settings import read_settings
 
@@ -89,7 +89,7 @@ def _warn_of_address() -> None:
 
 
 def _warn_of_page(project: "lookup.Project", name: str) -> None:
-    """Says so where no page is set to which browsers return: then no list of sign-in methods has the provider."""
+    """Warns if no page is set to which browsers return: then no list of sign-in methods has the provider."""
     from service.domain.sign_in.registration import completion_page
     from service.errors import ConfigurationMissing
 

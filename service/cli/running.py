@@ -87,7 +87,7 @@ async def _run(settings: Settings, build: Build[Base], work: Callable[[Base], Aw
 def refuse_data(settings: Settings) -> None:
     """Raises ConfigurationError for data that this process cannot serve: of a newer version, or of another SECRET_KEY.
 
-    Says nothing where no MongoDB answers yet.
+    Prints nothing if no MongoDB answers yet.
     """
     asyncio.run(_refuse_data(settings))
 

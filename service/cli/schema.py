@@ -135,7 +135,7 @@ def _as_json(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _error(error: ServiceError | None) -> dict[str, Any] | None:
-    """As the API answers it."""
+    """The collection as the API answers it."""
     if isinstance(error, Invalid):
         return {"detail": [each.as_dict() for each in error.violations], "code": error.code}
     return error.body() if error else None

@@ -1,4 +1,4 @@
-"""The folder of an embedded mongod: the port and the process that it names, and what the log in it says of a failed start."""
+"""The folder of an embedded mongod: the port and the process that it names, and the cause of a failed start in its log."""
 
 import fcntl
 import json

@@ -123,7 +123,7 @@ def keep_mongod(data_dir: Path) -> Iterator[None]:
 
 
 def _revive(folder: Path, access: Access) -> None:
-    """Starts a mongod that died, on its port. One that cannot be started is tried again; its log says why."""
+    """Starts a mongod that died, on its port. A mongod that cannot be started is tried again; its log has the cause."""
     with suppress(ConfigurationError, PyMongoError), _lock(folder / "start.lock"):
         if find_process(folder) is None:
             _start(folder, access)

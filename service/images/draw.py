@@ -24,7 +24,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def draw(content: bytes, wanted: dict[str, Any]) -> bytes:
-    """Raises what Pillow raises; ValueError for more pixels than are wanted, of which none is decoded."""
+    """Raises the errors of Pillow; ValueError for more pixels than allowed, before any is decoded."""
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None
@@ -48,7 +48,7 @@ def draw(content: bytes, wanted: dict[str, Any]) -> bytes:
 
 
 def sizes(width: int, height: int, wanted: dict[str, Any]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """To what the image is scaled, and what is cut out of its middle. Never more than there is."""
+    """The size to scale the image to, and the part to cut out of its middle. Never more than there is."""
     across, down = wanted.get("width"), wanted.get("height")
     scales = [limit / size for limit, size in ((across, width), (down, height)) if limit]
     covers = wanted["fit"] == "cover" and len(scales) > 1
@@ -58,7 +58,7 @@ def sizes(width: int, height: int, wanted: dict[str, Any]) -> tuple[tuple[int, i
 
 
 def plain(image: Any) -> Any:
-    """The first frame, in a mode that can be scaled without loss of what it shows."""
+    """The first frame, in a mode that can be scaled without visible loss."""
     image.load()
     if image.mode.startswith("I"):
         # 16 bits of grey, of which the upper 8 are shown.
@@ -84,7 +84,7 @@ def in_srgb(image: Any, profile: bytes | None) -> Any:
 
 
 def encode(image: Any, format_: str) -> bytes:
-    """Without metadata; what is transparent is white in JPEG."""
+    """Without metadata; transparent pixels are white in JPEG."""
     from PIL import Image
 
     if format_ == "jpeg" and image.mode == "RGBA":

@@ -1,8 +1,8 @@
 """The process that draws: it has imported what draws, and draws each image in a fork of itself, which ends with it.
 
-So what the bytes of one image do to a decoder, it does to that fork, whose limits are the image's own. Asked on stdin: the
-lengths of what is wanted and of the image (HEAD), the first in JSON, the other. It answers on stdout: how the fork ended
-(ANSWER: 0, REFUSED, or as `subprocess` counts it), and so many bytes that it drew. It ends with its stdin.
+So the bytes of one image can harm only the decoder of that fork, which has limits of its own. Asked on stdin: the
+lengths of what is wanted and of the image (HEAD), the first in JSON, the other. It answers on stdout: how the fork
+ended (ANSWER: 0, REFUSED, or as `subprocess` counts it), and so many bytes that it drew. It ends with its stdin.
 """
 
 import json
@@ -20,7 +20,7 @@ CPU_SECONDS = 10
 NICE = 19
 MAX_DRAWN_BYTES = 16 * 1024 * 1024
 PIECE_BYTES = 65_536
-# The fork has read all of the image, which is none that it may or can decode within its memory.
+# The fork has read all of the image and cannot decode it, or not within its memory.
 REFUSED = 3
 
 
@@ -101,7 +101,7 @@ def close_doors() -> None:
 
 
 def read(length: int) -> bytes:
-    """So many bytes of stdin; none where it has ended."""
+    """Reads so many bytes of stdin; empty at its end."""
     content = bytearray()
     while len(content) < length:
         piece = os.read(STDIN, min(length - len(content), 1024 * 1024))

@@ -1,4 +1,4 @@
-"""The process that draws variants, seen from the service: begun when there is one to draw, kept for a while, and ended."""
+"""The process that draws variants, seen from the service: started for the first one, kept for a while, and ended."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ ROOT = str(Path(__file__).parents[2])
 CODE = "import sys; sys.path.insert(0, sys.argv[1]); from service.images.forks import main; main()"
 # Wall-clock limit; the CPU limit alone can take longer under load.
 SECONDS = 30.0
-# So long it is kept for the next image.
+# Seconds it is kept for the next image.
 IDLE_SECONDS = 60.0
 # Exit codes caused by the resource limits.
 BY_LIMITS = frozenset({REFUSED, -SIGXCPU, -SIGKILL})
@@ -90,7 +90,7 @@ class ImageProcess:
     def _kill(self) -> Process | None:
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
-            # With its fork; one that has just begun has no group, and no fork.
+            # Kills the process with its fork; one that has just started has no group, and no fork.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, SIGKILL)
             with suppress(ProcessLookupError):

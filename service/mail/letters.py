@@ -1,4 +1,4 @@
-"""From what a mail says to the message that is sent: a text, and the same as HTML in our layout, and nothing else."""
+"""From the contents of a mail to its message: a text, and the same as HTML in our layout, and nothing else."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

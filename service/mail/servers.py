@@ -1,4 +1,4 @@
-"""Which SMTP server takes the mails: the parts of an SMTP_URL, and who MAIL_FROM says they are from."""
+"""The SMTP server of mails: the parts of an SMTP_URL, and the sender in MAIL_FROM."""
 
 import re
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ LOCAL_PART = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """An SMTP server. With `needs_tls` nothing is said to it in clear, and its certificate must be good."""
+    """An SMTP server. With `needs_tls` nothing is sent to it in clear, and its certificate must be valid."""
 
     host: str
     port: int

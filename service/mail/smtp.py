@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 class Postponed(Exception):
-    """The server did not take it now. `is_away` says whether it would take no other mail either."""
+    """The server did not take it now. `is_away` is true if it would take no other mail either."""
 
     def __init__(self, reason: str, *, is_away: bool) -> None:
         super().__init__(reason)
@@ -70,7 +70,7 @@ async def _send(server: MailServer, message: EmailMessage, greeting_seconds: flo
 
 
 def _judge(error: aiosmtplib.SMTPResponseException) -> Refused | Postponed:
-    """4xx: later. 5xx: never, if it is about the mail or its address; whatever else a server refuses can be mended there."""
+    """4xx: later. 5xx: never, if it is about the mail or its address; other refusals can be mended at the server."""
     if isinstance(error, OF_THE_MAIL):
         return Refused(str(error.code)) if error.code >= 500 else Postponed(str(error.code), is_away=False)
     return Postponed(f"{type(error).__name__} {error.code}", is_away=True)

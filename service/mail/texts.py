@@ -10,7 +10,7 @@ from typing import Any
 
 from service.schema.values import CONTROL
 
-# Mails with a code or a link, which are named as what they are for; and notices.
+# Mails with a code or a link, which are named by their purpose; and notices.
 ACTIONS = ("sign_in", "verify_email", "reset_password", "change_email", "invite")
 NOTICES = (
     "account_exists",
@@ -22,7 +22,7 @@ NOTICES = (
     "recovery_code_used",
 )
 KINDS = (*ACTIONS, *NOTICES)
-# Which of our languages there are; the first is for everybody else.
+# Our languages; the first is the default.
 LANGUAGES = ("en", "de", "fr")
 OF_ALL = frozenset({"project", "email"})
 PLACEHOLDERS = {kind: OF_ALL | ({"code", "link", "minutes"} if kind in ACTIONS else set()) for kind in KINDS}
@@ -108,7 +108,7 @@ def _fallbacks(locale: str | None) -> Sequence[str]:
 
 
 def read_texts(value: Any) -> dict[str, dict[str, Text]]:
-    """`{kind: {locale: {subject, heading, paragraphs, button?}}}`. Raises ValueError that says where what is wrong."""
+    """`{kind: {locale: {subject, heading, paragraphs, button?}}}`. Raises ValueError with the place and the fault."""
     return {
         kind: {locale: _read_text(kind, text, f"{kind}.{locale}") for locale, text in _locales(kind, texts)}
         for kind, texts in _object(value, "MAIL_TEXTS").items()

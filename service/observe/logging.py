@@ -142,7 +142,7 @@ def _json_line(logger: object, method: str, event: Event) -> bytes:
     try:
         return orjson.dumps(event, str)
     except TypeError:
-        # A lone surrogate, in what a driver or a provider said, has no form in UTF-8.
+        # A lone surrogate, in a text of a driver or a provider, has no form in UTF-8.
         return orjson.dumps({key: ascii(value) for key, value in event.items()})
 
 

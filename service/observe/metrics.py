@@ -84,7 +84,7 @@ def exposition() -> bytes:
 
 
 def _forget_dead_workers(folder: Path) -> None:
-    """Drops what killed workers left in gauges: their connections are gone. Counters keep what they counted."""
+    """Drops what killed workers left in gauges: their connections are gone. Counters keep their values."""
     for path in folder.glob("gauge_live*.db"):
         pid = int(path.stem.rpartition("_")[2])
         try:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 
 class Refused(Exception):
-    """An answer that is not good. The text says why, for our own log, and never what was in it."""
+    """An answer that is not good. The text is the reason, for our own log, and never repeats the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The judge of passkeys. fido2 reads what browsers send and checks signatures; what is asked of it is decided here.
+"""The judge of passkeys. fido2 reads the answers of browsers and checks signatures; this module decides what must hold.
 
 Its own server part is not used: it judges neither `crossOrigin` nor counters nor backups, and brings the list of public
 suffixes along, six of its nine megabytes.
@@ -97,7 +97,7 @@ def _check_key(key: CoseKey) -> None:
     try:
         key.verify(b"", bytes(64))
     except InvalidSignature:
-        # As it should be: what is no key at all raises something else.
+        # A sound key. Bytes that are no key at all raise another error.
         return
 
 

@@ -40,10 +40,10 @@ class FlowSecrets:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`subject` names the person at the provider for ever. `email_verified` is what was sent, of whatever type.
+    """`subject` names the person at the provider for ever. `email_verified` is the value that was sent, of any type.
 
-    `issuer` is whose subject it is, where the provider is several. An `is_authoritative` provider is the one that gives and
-    takes the address. `claims` are all that the provider said, of which a project may keep some.
+    `issuer` is whose subject it is, where the provider is several. An `is_authoritative` provider itself assigns the
+    address. `claims` are all claims of the provider; a project may keep some.
     """
 
     subject: str

@@ -122,7 +122,10 @@ def verify(
 
 
 def _issuers(issuer: str, accepted: Accepted, claims: dict[str, Any]) -> list[str]:
-    """The names that the issuer may have in this token. Raises SignInFailed for a tenant that is none, or none of ours."""
+    """The names that the issuer may have in this token.
+
+    Raises SignInFailed for an invalid tenant, or one that is not admitted.
+    """
     if TENANT not in issuer:
         return [issuer, *accepted.issuers]
     tenant = claims.get("tid")

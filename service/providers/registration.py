@@ -20,10 +20,10 @@ FILE = Path(__file__).with_name("presets.toml")
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The URLs of a provider, and what it said of itself. `issuer` and `jwks` are those of an OpenID provider.
+    """The URLs of a provider, and its own metadata. `issuer` and `jwks` are those of an OpenID provider.
 
-    `names_itself` is the promise of RFC 9207 section 3: every authorization response carries `iss`. A plain OAuth 2.0 provider
-    may have an `issuer`, too, but no `jwks`.
+    `names_itself` is the promise of RFC 9207 section 3: every authorization response carries `iss`. A plain OAuth 2.0
+    provider may have an `issuer`, too, but no `jwks`.
     """
 
     authorize: str

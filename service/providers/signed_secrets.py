@@ -13,7 +13,7 @@ CURVE = "P-256"
 
 
 def sign_secret(secret: SigningSecret, client_id: str, audience: str) -> str:
-    """A JWT that says who the client is, for five minutes. Raises ValueError for a key that `read_key` refuses."""
+    """A JWT that authenticates the client, for five minutes. Raises ValueError for a key that `read_key` refuses."""
     moment = int(time.time())
     claims = {
         "iss": secret.team_id,
@@ -26,7 +26,7 @@ def sign_secret(secret: SigningSecret, client_id: str, audience: str) -> str:
 
 
 def read_key(pem: str) -> ECKey:
-    """Raises ValueError for what is no private key on that curve, as PEM."""
+    """Raises ValueError for a text that is no private key on that curve, as PEM."""
     try:
         key = ECKey.import_key(pem)
     except (JoseError, ValueError, TypeError):

@@ -20,7 +20,7 @@ INDEXABLE = frozenset(Kind) - {Kind.OBJECT}
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """An index that one branch of a read rule would be served by: on `fields`, the last of which is what lists sort by."""
+    """An index that would serve one branch of a read rule: on `fields`, the last of which is the sort field of lists."""
 
     collection: str
     fields: tuple[str, ...]

@@ -46,11 +46,11 @@ def read_rules(
     *,
     is_new: bool = False,
 ) -> Steps[Rules]:
-    """The rules of a document, of which one is read in a step. Raises Invalid with all that is wrong.
+    """Reads the rules of a document, one in each step. Raises Invalid with all that is wrong.
 
-    `shapes` are those of the declared collections and of `users`, by name; `targets` says of each collection which of its
-    relations leads to which collection. A document `is_new` when it is to be saved: a stored one that exceeds a later bound
-    stays in force.
+    `shapes` are those of the declared collections and of `users`, by name; `targets` says of each collection which of
+    its relations leads to which collection. A document `is_new` when it is to be saved: a stored one that exceeds a
+    later bound stays in force.
     """
     reader = RulesReader(shapes, targets, dict(VARIABLE_KINDS), is_new)
     parts = reader.mapping(dict(document), BODY, KEYS)

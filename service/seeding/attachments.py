@@ -48,7 +48,10 @@ class Attachments:
     folder: Path
 
     async def find_changed(self, paths: FilePaths, data: Mapping[str, Any]) -> FilePaths:
-        """Those fields of `paths` whose files have other bytes than those that `data` names. Raises ConfigurationError."""
+        """The fields of `paths` whose files have other bytes than those that `data` names.
+
+        Raises ConfigurationError.
+        """
         return {field: each for field, each in paths.items() if not await self._are_same(each, data.get(field))}
 
     async def _are_same(self, paths: Sequence[str], stored: Any) -> bool:

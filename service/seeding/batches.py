@@ -30,14 +30,14 @@ ABSENT = object()
 
 
 class BadCell(ValueError):
-    """A row that cannot be read; the message names the field and says what to change."""
+    """A row that cannot be read; the message names the field and the change to make."""
 
 
 def fields_of(row: Mapping[str, Any], source: Source, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """The record's fields. `kinds` are the declared types of a collection, which the `types` of the source override.
 
-    Cells of CSV files are converted, an empty one is an absent field. JSON says itself what it means, unless `types`
-    says otherwise. Raises BadCell.
+    Cells of CSV files are converted, an empty one is an absent field. JSON values have their own types, unless `types`
+    gives others. Raises BadCell.
     """
     taken = {name: _at(row, path) for name, path in source.fields.items()} if source.fields else dict(row)
     present = {name: value for name, value in taken.items() if value is not ABSENT}

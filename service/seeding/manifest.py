@@ -175,7 +175,7 @@ class _Loader(yaml.SafeLoader):
     def construct_yaml_str(self, node: yaml.ScalarNode) -> str:
         text = super().construct_yaml_str(node)
         try:
-            # A manifest in JSON writes what stands past U+FFFF as a pair of escapes, which YAML leaves as they are.
+            # A manifest in JSON writes characters past U+FFFF as a pair of escapes, which YAML leaves as they are.
             return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
             raise NotJson(f"an unpaired surrogate is not a character{node.start_mark}") from None

@@ -61,7 +61,7 @@ class Report:
             self.differences[kind].append(line)
 
     def lines(self, *, differences: bool) -> list[str]:
-        """The report as text: differences if wanted, then what was refused, then the counts."""
+        """The report as text: differences if wanted, then refusals, then the counts."""
         told = [line for kind in self.counts for line in self._told(kind, differences=differences)]
         counts = (
             f"{kind}: " + ", ".join(f"{n} {what}" for what, n in sorted(c.items())) for kind, c in self.counts.items()

@@ -28,7 +28,7 @@ KIND = "collections"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A declaration of a file, and the collection in force, None where there is none."""
+    """A declaration of a file, and the collection in force, None if there is none."""
 
     name: str
     part: SchemaPart
@@ -88,7 +88,7 @@ class SchemaSeeder:
             return Declared(name, part, None)
 
     async def preview(self, project: Project, declared: Declared, coming: Iterable[str]) -> Findings:
-        """The repairs and conflicts of `bring`, once the collections `coming` exist. Raises what it would raise."""
+        """The repairs and conflicts of `bring`, once the collections `coming` exist. Raises the errors of `bring`."""
         if declared.collection is None:
             await self.collections.check(project, declared.name, declared.part.declared, coming=coming)
             return Findings()

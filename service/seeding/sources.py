@@ -29,7 +29,7 @@ NO_OBJECT = "must be an object"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row and where it stands, as `people.csv:17` or `users[0].rows[3]`. A faulty one has no `value` but a `fault`.
+    """One row and its place, as `people.csv:17` or `users[0].rows[3]`. A faulty one has no `value` but a `fault`.
 
     `size` is that of its JSON, in bytes.
     """
@@ -197,7 +197,7 @@ def pass_over_line(file: IO[AnyStr], begun: AnyStr) -> None:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """The records of a file, its header first; blank lines are none. Raises OSError, UnicodeDecodeError.
+    """The records of a file, its header first; blank lines are skipped. Raises OSError, UnicodeDecodeError.
 
     Lines end with LF or CR LF; a CR alone ends none, and is a fault outside of quotes.
     """

@@ -1,6 +1,6 @@
 """Users of a seed: by e-mail. New ones are stored, fields that differ are set, passwords of those who are there stay.
 
-A row sets the account's own fields as a request with the secret key does; all others stand in `data`.
+A row sets the account's own fields as a request with the secret key does; all others go into `data`.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
 # The types of the cells of a CSV file, unless `types` gives others.
 CELLS = {"disabled": Kind.BOOLEAN, "email_verified": Kind.BOOLEAN, "claims": Kind.OBJECT, "roles": Kind.ARRAY}
-# At most so many passwords wait for the hashing threads at once.
+# Maximum number of passwords that wait for the hashing threads at once.
 HASHED_AT_ONCE = 32
 
 RowData = dict[str, Any]
