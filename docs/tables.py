@@ -39,7 +39,7 @@ from service.bounds import (
     every_bound,
 )
 from service.cli.main import LazyCommand, app
-from service.domain.limits import limiter
+from service.domain.limits import policies
 from service.domain.projects.providers import ProviderSettings
 from service.domain.projects.settings import ProjectSettings, read_project_settings
 from service.observe import metrics
@@ -115,14 +115,14 @@ def one_line(text: str) -> str:
 def limits() -> Iterator[Row]:
     yield "limit", "counts", "setting", "default"
     usual = read_project_settings({"TIER": "enterprise"})
-    policies = [value for value in vars(limiter).values() if isinstance(value, limiter.Policy)]
+    found = [value for value in vars(policies).values() if isinstance(value, policies.Policy)]
     # Some differ only in what takes their place for users and guests.
     yield from dict.fromkeys(
-        (f"`{policy.name}`", policy.what, _settings(policy), f"{policy.limit(usual):,}") for policy in policies
+        (f"`{policy.name}`", policy.what, _settings(policy), f"{policy.limit(usual):,}") for policy in found
     )
 
 
-def _settings(policy: limiter.Policy) -> str:
+def _settings(policy: policies.Policy) -> str:
     return ", ".join(f"`{name}`" for name in policy.settings)
 
 

@@ -2,18 +2,18 @@
 
 from functools import partial
 
-from service.domain.collections.sweep import sweep_collections
-from service.domain.events.journal import EVERY_SECONDS as EVENT_SECONDS
-from service.domain.events.journal import Journal
+from service.domain.events import EVERY_SECONDS as EVENT_SECONDS
+from service.domain.events import Journal
 from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
-from service.domain.jobs.leader import Leader
-from service.domain.jobs.runner import Job, Jobs
+from service.domain.jobs import Job, Jobs, Leader
 from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.mail_flows.outbox import Outbox
 from service.domain.projects.data_versions import LOOK_SECONDS
+from service.domain.projects.every import for_each_project, raise_first
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.foundation import Foundation
+from service.storage.closed_collections import sweep_closed
 from service.storage.databases import Databases
 
 # Seconds until a worker notices that a database is profiled.
@@ -65,3 +65,8 @@ def _sweeps(databases: Databases) -> list[Job]:
             for_deployment=True,
         ),
     ]
+
+
+async def sweep_collections(databases: Databases) -> None:
+    """The job: raises the first error, after all projects had their turn."""
+    raise_first(await for_each_project(databases, "sweep_failed", sweep_closed))

@@ -8,22 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
-from service.domain.jobs.leader import NAME as LEADER
 from service.domain.projects.admin import ProjectAdmin
-from service.domain.projects.canary import Canary
-from service.domain.projects.data_versions import DataVersions
+from service.domain.projects.data_versions import DataVersions, Migrator
 from service.domain.projects.deletion import Deletions
 from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
-from service.domain.projects.migrator import Migrator
 from service.domain.projects.provider_administration import ProviderAdministration
+from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.signing_keys import SigningKeys
 from service.schema.file_urls import FileUrls
 from service.settings import Settings
 from service.storage.client import connect
 from service.storage.databases import Databases
-from service.storage.leases import Leases
+from service.storage.leases import LEADER, Leases
 from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
 

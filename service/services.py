@@ -42,14 +42,14 @@ from service.domain.documents.exports import Exports, make_transfer_shares
 from service.domain.documents.imports import Imports
 from service.domain.documents.reader import Engine
 from service.domain.documents.refusals import ConflictLimit
-from service.domain.events.journal import Journal
+from service.domain.events import Journal
 from service.domain.files.files import Files
 from service.domain.files.protection import FileProtection
 from service.domain.files.signed_urls import UrlSigner
 from service.domain.files.signing import FileSigning
 from service.domain.files.variants import FileVariants
 from service.domain.idempotency import Idempotency
-from service.domain.jobs.runner import Jobs
+from service.domain.jobs import Jobs
 from service.domain.limits.limiter import Limits
 from service.domain.limits.made_files import MadeFiles
 from service.domain.lists import Lists
@@ -59,11 +59,11 @@ from service.domain.mail_flows.outbox import Outbox
 from service.domain.mail_flows.routes import read_routes
 from service.domain.paces import Presence
 from service.domain.projects.admin import ProjectAdmin
-from service.domain.projects.canary import Canary
 from service.domain.projects.data_versions import DataVersions
 from service.domain.projects.keys import Keys
 from service.domain.projects.lookup import Projects
 from service.domain.projects.provider_administration import ProviderAdministration
+from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import derive_key
 from service.domain.projects.signing_keys import SigningKeys
 from service.domain.realtime.realtime import Realtime
@@ -76,7 +76,6 @@ from service.domain.sessions.refreshing import Refreshing
 from service.domain.sessions.sessions import Sessions
 from service.domain.sessions.sightings import Sightings
 from service.domain.sign_in.flow import SignIn
-from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.native import NativeSignIn
 from service.domain.sign_in.own_identities import OwnIdentities
 from service.domain.sign_in.registration import ProviderClients, ProviderDefaults
@@ -220,7 +219,6 @@ def build_services(settings: Settings) -> Services:
     passkeys = Passkeys(derive_key(settings.secret, PASSKEYS))
     proofs = Proofs(limits, base.secret_box, flows, passkeys, sessions, key=derive_key(settings.secret, FLOWS))
     changes = Changes(access, flows)
-    joining = Joining(changes)
     verification, resets = Verification(flows, changes, accounts), Resets(flows, passwords, changes, proofs)
     sign_ins = SignIns(flows, exchange_codes, accounts, changes)
     email_changes = EmailChanges(flows, limits, changes)
@@ -230,7 +228,7 @@ def build_services(settings: Settings) -> Services:
         sessions=sessions,
         clients=clients,
         codes=exchange_codes,
-        joining=joining,
+        changes=changes,
         projects=projects,
     )
     return Services(
@@ -280,7 +278,7 @@ def build_services(settings: Settings) -> Services:
         file_signing=FileSigning(protection, access, catalogs, lists),
         sign_in=sign_in,
         native_sign_in=NativeSignIn(
-            gateway, states, accounts=accounts, clients=clients, joining=joining, projects=projects
+            gateway, states, accounts=accounts, clients=clients, changes=changes, projects=projects
         ),
         own_identities=OwnIdentities(sign_in, exchange_codes, changes),
         provider_clients=clients,

@@ -1,7 +1,7 @@
 """A test gets a project as if no test had been before: nothing is stored of another one, and nothing is remembered."""
 
 from faults.waiting import until
-from service.domain.projects.migrator import Migrator
+from service.domain.projects.data_versions import Migrator
 from service.domain.shares import Shares
 from service.services import Services
 from tests.conftest import Api, MakeApi

@@ -10,7 +10,7 @@ from weakref import WeakSet
 from service.bounds import MAX_STEPS_WAITING
 from service.domain.shares import Turns
 from service.errors import Unavailable
-from service.query.judging import judge_in_steps
+from service.query.closures import judge_in_steps
 from service.query.reading import Reading
 from service.query.tree import Tree
 from service.schema.steps import Steps, take_steps

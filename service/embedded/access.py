@@ -6,6 +6,7 @@ would let any client of the machine make the first user of a new folder.
 """
 
 import base64
+import os
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure
 
-from service.embedded.kept import keep_secret
 from service.embedded.replica_set import REPLICA_SET, become_primary
 
 USER, MECHANISM = "auth-collections", "SCRAM-SHA-256"
@@ -112,3 +112,24 @@ def _keep_user(client: Client, password: str) -> None:
         if error.code != ALREADY_EXISTS:
             raise
         client.admin.command("updateUser", USER, **account)
+
+
+def keep_secret(path: Path, make: Callable[[], str]) -> str:
+    """The text of the file at `path`, which is made where it is missing. Raises OSError.
+
+    A link to a finished file appears at once and once, so two first uses agree on one secret.
+    """
+    if not path.exists():
+        draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(make())
+            file.flush()
+            os.fsync(descriptor)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text(errors="replace").strip()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from service.embedded.kept import keep_secret
+from service.embedded.access import keep_secret
 from service.embedded.mongod import embedded_mongodb, find_uri
 from service.errors import ConfigurationError
 from service.settings import SECRET_KEY_BYTES, Settings, is_secret_key

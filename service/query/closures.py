@@ -9,6 +9,7 @@ from typing import Any
 
 from service.query.reading import PathValues, Reading, Search, find_bracket, fold, sort_by_bracket
 from service.query.tree import All, AnyOf, Leaf, Tree, leaves
+from service.schema.steps import Steps
 
 Judge = Callable[[Reading], bool]
 # Judges the values at one path.
@@ -150,3 +151,15 @@ OPERATORS: Mapping[str, Callable[[Any], Test]] = {
     "startswith": lambda text: lambda at: at.has_start(text),
     "isnull": lambda wanted: lambda at: at.is_null() is wanted,
 }
+
+
+def judge_in_steps(tree: Tree, reading: Reading) -> Steps[bool]:
+    """As `compile_tree`; a step is one condition."""
+    if not isinstance(tree, All | AnyOf):
+        yield
+        return compile_tree(tree)(reading)
+    until = isinstance(tree, AnyOf)
+    for part in tree.parts:
+        if (yield from judge_in_steps(part, reading)) is until:
+            return until
+    return not until

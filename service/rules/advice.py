@@ -10,12 +10,10 @@ from service.rules.ruleset import USERS, CollectionRules, Rules
 from service.rules.templates import USER_EMAIL, Audience, targets_of, variables_of
 from service.schema.fields import Fields
 from service.schema.steps import Steps
-from service.schema.values import Kind
 
 SORTED_BY = "created_at"
 UNPROVEN = "This refuses users until they have proven their address; ask for the proof with EMAIL_VERIFICATION"
 EQUALITIES = frozenset({"eq", "in"})
-INDEXABLE = frozenset(Kind) - {Kind.OBJECT}
 
 
 @dataclass(frozen=True, slots=True)

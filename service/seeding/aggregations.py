@@ -7,10 +7,9 @@ from typing import Any
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.aggregations.aggregations import Aggregations, check_definition
 from service.domain.projects.lookup import Project
-from service.errors import CollectionNotFound, Invalid, ServiceError
-from service.seeding.changes import find_changes
-from service.seeding.report import Report
-from service.seeding.rules import describe_violation
+from service.errors import CollectionNotFound, ServiceError
+from service.seeding.report import Report, find_changes
+from service.seeding.rules import describe_error
 
 KIND = "aggregations"
 
@@ -30,7 +29,7 @@ class AggregationsSeeder:
             try:
                 await self._seed_one(project, name, definition, present.get(name))
             except ServiceError as error:
-                self.report.refuse(KIND, f"{KIND}.{name}", _reason(error))
+                self.report.refuse(KIND, f"{KIND}.{name}", describe_error(error))
 
     async def _seed_one(
         self, project: Project | None, name: str, definition: Mapping[str, Any], before: Mapping[str, Any] | None
@@ -60,11 +59,3 @@ class AggregationsSeeder:
             await self.aggregations.check(SecretKeyCaller(project), definition)
         except CollectionNotFound:
             return
-
-
-def _reason(error: ServiceError) -> str:
-    """An error as one line."""
-    if not isinstance(error, Invalid):
-        return error.detail
-    more = len(error.violations) - 1
-    return describe_violation(error.violations[0]) + (f" (and {more} more)" if more else "")

@@ -1,10 +1,13 @@
 """Files of a seed's documents: in a row, the field of a file has its path beside the manifest. They go the way of an upload."""
 
+import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import aiofiles
 
 from service.domain.documents.documents import Documents
 from service.domain.documents.reader import Engine
@@ -12,15 +15,37 @@ from service.domain.files.files import Files, Submission
 from service.domain.files.intake import DocumentFields
 from service.domain.files.parts import DataPart, FilePart, FormParts
 from service.domain.projects.lookup import Project
-from service.errors import ConfigurationError
+from service.errors import ConfigurationError, FileNotFound
 from service.schema.fields import Fields
 from service.schema.values import Kind
-from service.seeding.stored_files import digest_of, has_bytes, read_pieces
 from service.storage.documents import SetFields
 from service.storage.ids import new_id
 
 # The paths of each field's files, as the row gives them.
 FilePaths = Mapping[str, Sequence[str]]
+PIECE_BYTES = 1024 * 1024
+
+
+async def read_pieces(path: Path) -> AsyncIterator[bytes]:
+    async with aiofiles.open(path, "rb") as file:
+        while piece := await file.read(PIECE_BYTES):
+            yield piece
+
+
+async def digest_of(pieces: AsyncIterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    async for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+async def has_bytes(files: Files, name: str, digest: str) -> bool:
+    """True if the stored file has the bytes of this digest; false if it is gone."""
+    try:
+        project, file = await files.find(name)
+        return await digest_of(await files.read(project, file, 0, file.length)) == digest
+    except FileNotFound:
+        return False
 
 
 def file_fields(fields: Fields) -> frozenset[str]:

@@ -13,9 +13,8 @@ from service.domain.projects.lookup import Project
 from service.errors import Invalid, ServiceError
 from service.schema.documents import read
 from service.seeding.attachments import Attachments, FilePaths, take_paths
-from service.seeding.changes import find_changes
 from service.seeding.manifest import DocumentSource
-from service.seeding.report import Report
+from service.seeding.report import Report, find_changes
 from service.storage.documents import Document, SetFields
 
 RowData = dict[str, Any]

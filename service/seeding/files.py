@@ -13,11 +13,11 @@ from service.domain.files.files import Files
 from service.domain.projects.lookup import Project
 from service.errors import FileNotFound, ServiceError
 from service.schema.file_urls import named_file
+from service.seeding.attachments import digest_of, has_bytes, read_pieces
 from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
 from service.seeding.references import comparable_email
 from service.seeding.report import Report
-from service.seeding.stored_files import digest_of, has_bytes, read_pieces
 from service.storage.users import User
 
 KIND = "files"

@@ -9,9 +9,8 @@ from service.domain.access.administration import RulesAdministration, fill_parts
 from service.domain.access.agreement import DeclaredShapes, check_rules, find_shapes
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError, Invalid, RuleTestsFailed, ServiceError, Violation
-from service.seeding.changes import find_changes
 from service.seeding.manifest import Manifest, read_manifest, read_yaml
-from service.seeding.report import Report
+from service.seeding.report import Report, find_changes
 from service.seeding.sources import make_row
 
 KIND = "rules"
@@ -64,7 +63,7 @@ class RulesSeeder:
         try:
             await self._replace(project, manifest, wanted)
         except ServiceError as error:
-            self.report.refuse(KIND, KIND, _reason(error))
+            self.report.refuse(KIND, KIND, describe_error(error))
             return
         if before == nothing:
             self.report.created(KIND, manifest.project.id)
@@ -93,7 +92,7 @@ async def _coming_shapes(project: Project | None, manifest: Manifest) -> Declare
     return DeclaredShapes(schemas) if project is None else await find_shapes(project.database, schemas)
 
 
-def _reason(error: ServiceError) -> str:
+def describe_error(error: ServiceError) -> str:
     """An error as one line."""
     if isinstance(error, RuleTestsFailed):
         first = error.failed[0]

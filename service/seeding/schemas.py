@@ -18,9 +18,8 @@ from service.errors import (
     ServiceError,
 )
 from service.schema.fields import parse
-from service.seeding.changes import find_changes
 from service.seeding.manifest import SchemaPart
-from service.seeding.report import Report
+from service.seeding.report import Report, find_changes
 from service.seeding.rules import describe_violation
 
 KIND = "collections"

@@ -20,9 +20,8 @@ from service.domain.projects.lookup import Project
 from service.domain.projects.settings import ProjectSettings
 from service.errors import ServiceError
 from service.schema.values import Kind, now
-from service.seeding.changes import find_changes
 from service.seeding.references import user_id
-from service.seeding.report import Report
+from service.seeding.report import Report, find_changes
 from service.storage.account_states import AccountState
 from service.storage.accounts import AccountChange
 from service.storage.profiles import ProfileUpdate, update_profile

@@ -15,6 +15,8 @@ from service.errors import ServiceError
 from service.storage.databases import Databases
 from service.storage.records import translated
 
+# The lease of the one process that does the work of the whole deployment.
+LEADER = "leader"
 LEASE_SECONDS = 15.0
 # A lease outlives two renewals that fail.
 RENEW_SECONDS = 5.0

@@ -1,4 +1,4 @@
-"""Records as they all were at one moment, read at the pace of the reader, without effect of later writes.
+"""Records as they all were at one moment: of one page, or read at the pace of the reader, without effect of later writes.
 
 MongoDB keeps the past for `minSnapshotHistoryWindowInSeconds`, 300 by default: a slower reader loses the rest.
 """
@@ -10,9 +10,12 @@ from typing import Any
 import bson
 from pymongo import timeout
 
+from service.errors import page_too_large
+from service.storage.change_feed import to_number, to_timestamp
+from service.storage.client import Document
 from service.storage.client import Document as Row
 from service.storage.databases import ProjectDatabase
-from service.storage.records import translated
+from service.storage.records import PAGE_ERRORS, read, translated
 
 # Seconds MongoDB may work on all batches together, and seconds to wait for one.
 WORK_SECONDS = 120
@@ -65,3 +68,19 @@ class Snapshot:
             if self._cursor is not None:
                 await self._cursor.close()
             await self._session.end_session()
+
+
+async def find_at(
+    database: ProjectDatabase, command: Document, after: int, *, seconds: float
+) -> tuple[Sequence[Document], int]:
+    """The records that a `find` gives within `seconds`, and the moment of which they are.
+
+    Raises Invalid where they are too large, QueryTooSlow, Unavailable.
+    """
+    concern = {"level": "snapshot", "afterClusterTime": to_timestamp(after)}
+    collection = database.database[command["find"]]
+    reply = await read(collection, None, {**command, "readConcern": concern}, seconds=seconds, known=PAGE_ERRORS)
+    cursor = reply["cursor"]
+    if cursor["id"]:
+        raise page_too_large("The records of this page are larger than 16 MB together")
+    return cursor["firstBatch"], to_number(cursor["atClusterTime"])

@@ -5,12 +5,7 @@ does not start where the page and the declarations differ. The rows of `OLD` hav
 """
 
 from service.bounds import MAX_AGGREGATION_BYTES, MAX_IMPORT_BYTES, MAX_JSON_BYTES
-from service.domain.limits.limiter import (
-    AUTH,
-    DAILY,
-    DAILY_BY_RULE,
-    FILES,
-)
+from service.domain.limits.policies import AUTH, DAILY, DAILY_BY_RULE, FILES
 from service.web.accounts import endpoints as accounts
 from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration

@@ -18,7 +18,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from service.domain.limits.limiter import HOUR
+from service.domain.limits.policies import HOUR
 from service.domain.projects.admin import ProjectAdmin
 from service.query.parse import OTHERS
 from tests.recorded.exchanges import PROVIDER, play

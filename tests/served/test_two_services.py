@@ -13,7 +13,7 @@ import pytest
 from faults.commands import Shell, await_ready, free_port, serving
 from faults.samples import PNG
 from service.cli.running import run_on
-from service.domain.limits.limiter import HOUR
+from service.domain.limits.policies import HOUR
 from service.settings import Settings
 from tests.served.conftest import PROJECT_ID, Served
 

@@ -12,7 +12,7 @@ from pymongo import MongoClient
 
 from faults.commands import Shell
 from faults.waiting import until
-from service.domain.projects.migrator import Migrator
+from service.domain.projects.data_versions import Migrator
 from service.services import Services
 from service.storage import migrations
 from service.storage.databases import ProjectDatabase

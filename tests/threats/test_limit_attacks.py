@@ -14,7 +14,7 @@ from faults import limits
 from faults.freeze import DEADLINE_SECONDS, halt
 from faults.processes import Service, headers, make_key, running_service
 from faults.restarts import UNLIMITED
-from service.domain.limits.limiter import HOUR
+from service.domain.limits.policies import HOUR
 from service.embedded.mongod import embedded_mongodb
 from tests.conftest import Api, MakeApi
 

@@ -13,7 +13,8 @@ from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.files.protection import FileProtection
-from service.domain.limits.limiter import MAILS_OF_PROJECT, Limits
+from service.domain.limits.limiter import Limits
+from service.domain.limits.policies import MAILS_OF_PROJECT
 from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.projects.lookup import Project

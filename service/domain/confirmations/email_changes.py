@@ -11,7 +11,8 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts.changes import Author, Changes
 from service.domain.confirmations.first_proofs import dead_code
 from service.domain.confirmations.verification import MailRequest
-from service.domain.limits.limiter import HOUR, Limits, Policy
+from service.domain.limits.limiter import Limits
+from service.domain.limits.policies import HOUR, Policy
 from service.domain.mail_flows.flows import Draft, Flows
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project

@@ -8,7 +8,8 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 from service.bounds import MAX_CONFLICTS
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
 from service.domain.access.control import name_rule
-from service.domain.limits.limiter import HOUR, Limits, Policy
+from service.domain.limits.limiter import Limits
+from service.domain.limits.policies import HOUR, Policy
 from service.errors import DocumentNotFound, DuplicateValue, Forbidden, Unauthorized
 from service.observe.requests import note_refusal
 

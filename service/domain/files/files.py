@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from service.bounds import MAX_FILES, MAX_UPLOADS
-from service.domain.files.bad_content import BadContent
+from service.domain.files.content_checks import BadContent
 from service.domain.files.intake import USER_FIELDS, FileFields, FileRule
 from service.domain.files.parts import DataPart, FilePart, FormParts
 from service.domain.files.protection import FileProtection

@@ -9,9 +9,7 @@ from typing import Protocol
 
 import puremagic
 
-from service.domain.files.bad_content import BadContent
-from service.domain.files.svg import SvgCheck
-from service.domain.files.word import DocxCheck, OleWordCheck
+from service.domain.files.content_checks import BadContent, DocxCheck, OleWordCheck, SvgCheck
 
 # The longest magic number of the accepted types ends at byte 12; the library wants a few more to tell them apart.
 MAGIC_BYTES = 64

@@ -1,20 +1,19 @@
-"""Rate limits: which ones a request is under, and counting it. `docs/limits.md` says why no request too many passes."""
+"""Counts requests under rate limits. `docs/limits.md` says why no request too many passes."""
 
 import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import structlog
 
 from service.domain.limits.leases import Lease
+from service.domain.limits.policies import DAILY, HOUR, Policy, exceeded
 from service.domain.projects.lookup import Project
-from service.domain.projects.settings import ProjectSettings
-from service.errors import LimitExceeded, ServiceError
+from service.errors import ServiceError
 from service.storage.counters import Counters
 
 log = structlog.get_logger()
@@ -22,145 +21,10 @@ log = structlog.get_logger()
 # The name of one counter: the project's id, the policy's name, the address ("" of a whole project), and the limit.
 Part = tuple[str, str, str, int]
 
-HOUR = 3_600
-DAY = 86_400
 # Seconds after its window at which a counter is removed: no worker's clock may be so late as to start it again.
 KEEP_SECONDS = HOUR
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Policy:
-    """One kind of limit, over fixed windows of `seconds` in UTC. `what` completes "The limit of 10 ... is reached".
-
-    Limits for each client address are counted one request at a time, unless they are `leased` in slices as those for a
-    project are. `spends_day` says whether the project's day pays as well. `anonymous` takes the place of the policy for
-    requests without a credential, `of_user` and `of_guest` for those of a user and of a publishable key. `settings` are the
-    names of the project's settings that decide the limit.
-    """
-
-    name: str
-    seconds: int
-    what: str
-    limit: Callable[[ProjectSettings], int]
-    per_address: bool = False
-    leased: bool = False
-    spends_day: bool = True
-    anonymous: "Policy | None" = None
-    of_user: "Policy | None" = None
-    of_guest: "Policy | None" = None
-    settings: tuple[str, ...] = ()
-
-
-SIGNUP = Policy(
-    "signup",
-    HOUR,
-    "signups an hour from one address",
-    lambda s: s.signup_limit,
-    per_address=True,
-    settings=("SIGNUP_LIMIT",),
-)
-LOGIN = Policy(
-    "login",
-    HOUR,
-    "logins an hour from one address",
-    lambda s: s.login_limit,
-    per_address=True,
-    settings=("LOGIN_LIMIT",),
-)
-# Requests that send a mail, and codes or links that are tried: each from one address, for guessing is free.
-MAIL_REQUESTS = Policy(
-    "mail_requests",
-    HOUR,
-    "requests for mails an hour from one address",
-    lambda s: s.mail_request_limit,
-    per_address=True,
-    settings=("MAIL_REQUEST_LIMIT",),
-)
-CODES = Policy(
-    "codes",
-    HOUR,
-    "codes and links an hour from one address",
-    lambda s: s.code_limit,
-    per_address=True,
-    settings=("CODE_LIMIT",),
-)
-# A page may ask as soon as it is shown, often without using the answer.
-PASSKEY_OPTIONS = Policy(
-    "passkey_options",
-    HOUR,
-    "options of passkeys an hour from one address",
-    lambda s: s.code_limit,
-    per_address=True,
-    settings=("CODE_LIMIT",),
-)
-MAILS_OF_PROJECT = Policy("mails", DAY, "mails a day of this project", lambda s: s.mail_limit, settings=("MAIL_LIMIT",))
-# Anonymous requests do not count against the project's quotas.
-ANONYMOUS = Policy(
-    "auth",
-    HOUR,
-    "requests an hour to the auth endpoints from one address",
-    lambda s: s.auth_limit,
-    per_address=True,
-    spends_day=False,
-    settings=("AUTH_LIMIT",),
-)
-AUTH = Policy(
-    "auth",
-    HOUR,
-    "requests an hour to the auth endpoints",
-    lambda s: s.auth_limit,
-    leased=True,
-    anonymous=ANONYMOUS,
-    settings=("AUTH_LIMIT",),
-)
-# Users and guests, who come straight from their pages, have an hour of their own each, so that none uses up the project's.
-OF_USER = Policy(
-    "auth", HOUR, "requests an hour of one user", lambda s: s.auth_limit, per_address=True, settings=("AUTH_LIMIT",)
-)
-OF_GUEST = Policy("auth", HOUR, ANONYMOUS.what, lambda s: s.auth_limit, per_address=True, settings=("AUTH_LIMIT",))
-AUTH_BY_RULE = Policy(
-    "auth",
-    HOUR,
-    "requests an hour to the auth endpoints",
-    lambda s: s.auth_limit,
-    leased=True,
-    of_user=OF_USER,
-    of_guest=OF_GUEST,
-    settings=("AUTH_LIMIT",),
-)
-# Leased, for a page asks for many pictures at once, and each would cost a write.
-FILES = Policy(
-    "files",
-    HOUR,
-    "file reads an hour from one address",
-    lambda s: s.file_limit,
-    per_address=True,
-    leased=True,
-    spends_day=False,
-    settings=("FILE_LIMIT",),
-)
-DAILY = Policy(
-    "daily",
-    DAY,
-    "requests a day of this project",
-    lambda s: s.requests_per_day,
-    leased=True,
-    spends_day=False,
-    settings=("TIER", "DAILY_LIMIT"),
-)
-# As with the auth endpoints: a user who comes straight from a page has an hour of requests, and the project's day pays, too.
-DAILY_BY_RULE = Policy(
-    "daily",
-    DAY,
-    DAILY.what,
-    DAILY.limit,
-    leased=True,
-    spends_day=False,
-    of_user=OF_USER,
-    settings=("TIER", "DAILY_LIMIT"),
-)
 
 
 class Quota(NamedTuple):
@@ -171,21 +35,6 @@ class Quota(NamedTuple):
     remaining: int
     reset: int
     exceeded: bool = False
-
-
-def exceeded(policy: Policy, limit: int, reset: int) -> LimitExceeded:
-    """The refusal that names the limit, its settings, and the seconds after which to come back."""
-    return LimitExceeded(
-        f"The limit of {limit} {policy.what} is reached{describe_settings(policy)}", headers={"retry-after": str(reset)}
-    )
-
-
-def describe_settings(policy: Policy) -> str:
-    """The rest of the sentence, for a limit that settings decide."""
-    if not policy.settings:
-        return ""
-    verb = "decides" if len(policy.settings) == 1 else "decide"
-    return f"; the project's {' and '.join(policy.settings)} {verb} it, see docs/limits.md"
 
 
 def window_end(now: float, seconds: int) -> int:

@@ -5,7 +5,8 @@ project that declares and deletes in turn would use up the files that mongod may
 """
 
 from service.bounds import MAX_MADE_FILES
-from service.domain.limits.limiter import Limits, Policy
+from service.domain.limits.limiter import Limits
+from service.domain.limits.policies import Policy
 from service.domain.projects.lookup import Project
 from service.schema.fields import Fields
 from service.schema.indexes import indexes

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from service.domain.limits.limiter import DAY, HOUR, MAILS_OF_PROJECT, Limits, Policy
+from service.domain.limits.limiter import Limits
+from service.domain.limits.policies import DAY, HOUR, MAILS_OF_PROJECT, Policy
 from service.domain.projects.lookup import Project
 from service.errors import LimitExceeded
 

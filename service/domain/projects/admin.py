@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from service.domain.projects.canary import Canary
 from service.domain.projects.deletion import Deletions
 from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_key
 from service.domain.projects.lookup import PROJECT_ID, Project, Projects
+from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, check_names, check_together, read_project_settings, stored
 from service.domain.projects.signing_keys import new_signing_key

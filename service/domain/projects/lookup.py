@@ -14,8 +14,7 @@ from joserfc.jwk import ECKey
 
 from service.bounds import MAX_KNOWN_ORIGINS, MAX_KNOWN_PROJECTS
 from service.domain.cache import Cache
-from service.domain.projects.data_versions import check_project
-from service.domain.projects.migrator import Migrator
+from service.domain.projects.data_versions import Migrator, check_project
 from service.domain.projects.providers import PROVIDER_SECRETS, Provider, read_provider
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings

@@ -7,11 +7,10 @@ from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.binding import Binder, Bound
 from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex
-from service.domain.realtime.connections import Connection
+from service.domain.realtime.connections import Connection, Stale
 from service.domain.realtime.cursors import make_sign
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.sources import Source
-from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import Subscription, frame
 from service.errors import CollectionNotFound, ServiceError, Unavailable
 from service.observe.metrics import SUBSCRIPTIONS

@@ -18,13 +18,12 @@ from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder, Parse
 from service.domain.realtime.channels import HISTORY
-from service.domain.realtime.connections import UNAUTHENTIC, Connection
+from service.domain.realtime.connections import UNAUTHENTIC, Connection, Stale
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
 from service.domain.realtime.following import Following
 from service.domain.realtime.rights import Rights
 from service.domain.realtime.snapshots import Snapshots
-from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import Render, State, Subscription, frame
 from service.domain.realtime.upkeep import Upkeep, start_forever
 from service.domain.sessions.access_tokens import Tokens

@@ -8,10 +8,9 @@ import structlog
 
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import AccessControl
-from service.domain.realtime.connections import FAILED, UNAUTHENTIC, UNAVAILABLE, Connection
+from service.domain.realtime.connections import FAILED, UNAUTHENTIC, UNAVAILABLE, Connection, Stale
 from service.domain.realtime.following import Following
 from service.domain.realtime.snapshots import Snapshots
-from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import ACCESS, Subscription
 from service.domain.sessions.access_tokens import Tokens
 from service.errors import InvalidToken, ServiceError, Unavailable

@@ -22,7 +22,7 @@ from service.observe.metrics import RESYNCS
 from service.query.populate import Row, show_rows
 from service.schema.steps import Steps
 from service.storage.change_feed import HistoryLost
-from service.storage.moments import find_at
+from service.storage.snapshots import find_at
 
 log = structlog.get_logger()
 

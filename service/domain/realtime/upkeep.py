@@ -9,10 +9,9 @@ import structlog
 from service.bounds import MAX_WORKER_UNSENT_BYTES
 from service.domain.access.caller import KeyCaller
 from service.domain.projects.lookup import Project, Projects
-from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection, close_largest
+from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection, Stale, close_largest
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.snapshots import Snapshots
-from service.domain.realtime.stale import Stale
 from service.domain.realtime.subscriptions import SLOW, State, frame
 from service.errors import InvalidApiKey, ProjectNotFound, ServiceError
 

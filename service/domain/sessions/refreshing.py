@@ -8,7 +8,8 @@ import structlog
 
 from service.domain.access.control import AccessControl
 from service.domain.cache import Cache
-from service.domain.limits.limiter import HOUR, Policy, Quota, exceeded, seconds_until, window_end
+from service.domain.limits.limiter import Quota, seconds_until, window_end
+from service.domain.limits.policies import HOUR, by_setting, exceeded
 from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project, Projects
@@ -26,14 +27,7 @@ from service.storage.users import Users
 
 log = structlog.get_logger()
 
-REFRESH = Policy(
-    "refresh",
-    HOUR,
-    "refreshes an hour of one session",
-    lambda s: s.refresh_limit,
-    spends_day=False,
-    settings=("REFRESH_LIMIT",),
-)
+REFRESH = by_setting("refresh", "refreshes an hour of one session", "refresh_limit", spends_day=False)
 # If the user's version changed between the two reads, one more look sees both after it.
 LOOKS = 2
 NOTICE = "session_reuse"

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import AccessControl
-from service.domain.events.journal import Journal
+from service.domain.events import Journal
 from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import Tokens, unix_seconds
 from service.domain.sessions.admission import EMAIL, PASSWORD, PROVIDER, Admitted, NeedsFactor, decide

@@ -11,12 +11,12 @@ from datetime import timedelta
 import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
+from service.domain.accounts.changes import Changes
 from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.admission import decide
 from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import PROVIDER, Client, Sessions
 from service.domain.shares import Shares
-from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.linking import identify, link_or_create
 from service.domain.sign_in.registration import ProviderClients, check_page
 from service.errors import (
@@ -109,7 +109,7 @@ class SignIn:
         sessions: Sessions,
         clients: ProviderClients,
         codes: ExchangeCodes,
-        joining: Joining,
+        changes: Changes,
         projects: Projects,
     ) -> None:
         self._projects = projects
@@ -118,7 +118,7 @@ class SignIn:
         self._sessions = sessions
         self._clients = clients
         self._codes = codes
-        self._joining = joining
+        self._changes = changes
         # A provider that hangs delays no sign-in by another one.
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
@@ -203,7 +203,7 @@ class SignIn:
             identity = identify(registration, profile)
             challenge = begun.challenge or ""
             return SignInResult(code=await self._codes.issue_for_link(project, begun.user_id, identity, challenge))
-        user = await link_or_create(project, registration, profile, self._joining)
+        user = await link_or_create(project, registration, profile, self._changes)
         if begun.challenge is not None:
             # If the user needs a second factor, the exchange of the code asks for it.
             decide(project.settings, user.state, PROVIDER)

@@ -4,26 +4,29 @@ import math
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slugify import slugify
 
+from service.bounds import MAX_IDENTITIES
+from service.domain.accounts.changes import Author, Changes
 from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
 from service.domain.projects.providers import DEFAULT
-from service.domain.sign_in.joining import Joining
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
 from service.providers import Profile, Registration
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 from service.schema.values import now
 from service.storage.account_states import AccountState
+from service.storage.accounts import Account, AccountChange
 from service.storage.identities import ExistingUser, Identities
 from service.storage.ids import new_id
 from service.storage.users import Identity, NewUser, Users
 
 # The second look finds a user created by a faster request; a third is for a user that was deleted in between.
 ATTEMPTS = 3
+NOTICE = "password_changed"
 MAX_TEXT = 2_048
 MAX_USERNAME = 64
 ID_LETTERS = 8
@@ -105,7 +108,7 @@ def identify(registration: Registration, profile: Profile) -> Identity:
 
 
 async def link_or_create(
-    project: Project, registration: Registration, profile: Profile, joining: Joining
+    project: Project, registration: Registration, profile: Profile, changes: Changes
 ) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
@@ -123,7 +126,7 @@ async def link_or_create(
             if isinstance(decision, UseExisting):
                 return await _use(identities, decision.user, identity)
             if isinstance(decision, Join):
-                joined = await joining.join(project, decision.user, identity, email)
+                joined = await _join(project, changes, decision.user, identity)
                 if joined is not None:
                     return joined
                 continue
@@ -132,6 +135,41 @@ async def link_or_create(
     if isinstance(decision, Join):
         raise EmailHasPassword("the account cannot be joined")
     raise Unavailable
+
+
+async def _join(project: Project, changes: Changes, user: ExistingUser, identity: Identity) -> ExistingUser | None:
+    """The user afterwards; None where the account is not any more what it was decided by.
+
+    A scanner of mails, or a careless click, may have proven the address of an account that a stranger planted: so its
+    sessions end, its password is void until it is reset by mail, and so are codes and links of mails. Raises
+    DuplicateValue where another user has the identity by now, UserNotFound.
+    """
+
+    email = identity.email or ""
+
+    def keep(account: Account) -> AccountChange | None:
+        if not _may_join(account, user, email):
+            return None
+        # The address matches no password.
+        return AccountChange(password=email, added_identity=identity, signs_in=True)
+
+    changed = await changes.apply(project, user.id, keep, Author(), notice=NOTICE)
+    if changed.after is changed.before:
+        return None
+    return replace(user, oauth_id=identity.subject, version=changed.version, has_identity=True)
+
+
+def _may_join(account: Account, user: ExistingUser, email: str) -> bool:
+    """True if the account is still as it was found, with a proven address and no second factor."""
+    state = account.state
+    return (
+        (account.user.email, account.user.version) == (email, user.version)
+        and state.is_confirmed
+        and not state.disabled
+        and not account.factors
+        and account.subject is None
+        and len(account.identities) < MAX_IDENTITIES
+    )
 
 
 async def _use(identities: Identities, user: ExistingUser, identity: Identity) -> ExistingUser:

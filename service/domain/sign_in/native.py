@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
+from service.domain.accounts.changes import Changes
 from service.domain.accounts.users import Accounts, SignedIn
 from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.sessions import PROVIDER, Client
 from service.domain.shares import Shares
 from service.domain.sign_in.flow import LIFETIME, new_random
-from service.domain.sign_in.joining import Joining
 from service.domain.sign_in.linking import link_or_create
 from service.domain.sign_in.registration import ProviderClients
 from service.errors import (
@@ -61,7 +61,7 @@ class NativeSignIn:
         *,
         accounts: Accounts,
         clients: ProviderClients,
-        joining: Joining,
+        changes: Changes,
         projects: Projects,
     ) -> None:
         self._projects = projects
@@ -69,7 +69,7 @@ class NativeSignIn:
         self._states = states
         self._accounts = accounts
         self._clients = clients
-        self._joining = joining
+        self._changes = changes
         self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
     async def begin(self, project: Project, provider: str) -> NativeStart:
@@ -119,7 +119,7 @@ class NativeSignIn:
         async with self._shares.take(registration.provider_name):
             profile = await self._gateway.judge_token(registration, answer.id_token, begun.nonce)
         named = replace(profile, name=profile.name or answer.name)
-        found = await link_or_create(project, registration, named, self._joining)
+        found = await link_or_create(project, registration, named, self._changes)
         user = await project.users.find_profile(found.id)
         if user is None:
             raise UserNotFound

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, UserCaller
 from service.domain.accounts.own_account import PasswordChange
-from service.domain.limits.limiter import AUTH, LOGIN
+from service.domain.limits.policies import AUTH, LOGIN
 from service.domain.sessions.access_tokens import public_keys as list_public_keys
 from service.errors import (
     AccountDisabled,

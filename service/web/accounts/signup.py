@@ -13,7 +13,7 @@ from service.domain.accounts.users import Accounts, NewAccount
 from service.domain.confirmations.signups import UNASKED, Registered, must_prove
 from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
-from service.domain.limits.limiter import SIGNUP
+from service.domain.limits.policies import SIGNUP
 from service.errors import Busy, EmailTaken, IdempotencyKeyUsed, Invalid, UnsupportedMedia, UploadLost, Violation
 from service.schema.values import read_time
 from service.services import Services

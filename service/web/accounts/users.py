@@ -5,7 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.limits.limiter import AUTH, AUTH_BY_RULE
+from service.domain.limits.policies import AUTH, AUTH_BY_RULE
 from service.errors import QueryTooSlow, UserNotFound
 from service.query.parse import parse_distinct, parse_query
 from service.services import Services

@@ -5,7 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.limits.limiter import AUTH
+from service.domain.limits.policies import AUTH
 from service.errors import Busy, EmailInUse, LimitExceeded, UserNotFound
 from service.services import Services
 from service.web.accounts.bodies import UserRecord

@@ -11,7 +11,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Scope
 
 from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
-from service.domain.limits.limiter import OF_USER, Policy, exceeded
+from service.domain.limits.policies import OF_USER, Policy, exceeded
 from service.errors import Invalid, NewerData, ServiceError, Violation
 from service.fast import uses
 from service.fast.router import OnError, RouteDispatch

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from service.domain.limits.limiter import Policy, Quota
+from service.domain.limits.limiter import Quota
+from service.domain.limits.policies import Policy
 
 
 def rate_limit_fields(quotas: Sequence[Quota]) -> list[tuple[bytes, bytes]]:

@@ -9,7 +9,8 @@ from starlette.responses import Response
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, UserCaller
 from service.domain.batches.steps import Done
 from service.domain.idempotency import Answer, Keep
-from service.domain.limits.limiter import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER, Share
+from service.domain.limits.limiter import Share
+from service.domain.limits.policies import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, ServiceError
 from service.services import Services

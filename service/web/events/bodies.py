@@ -8,7 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_LIMIT
-from service.domain.events.events import EventPage, EventQuery
+from service.domain.events import EventPage, EventQuery
 from service.errors import Invalid, Violation
 from service.query.options import MAX_OFFSET
 from service.query.parse import parse_pairs

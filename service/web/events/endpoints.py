@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller, UserCaller
-from service.domain.events.events import list_events, list_events_of
+from service.domain.events import list_events, list_events_of
 from service.services import Services
 from service.web.events.bodies import page_view, read_event_query
 from service.web.http.render import json_response

@@ -1,7 +1,7 @@
 """The declarations of events."""
 
 from service.bounds import MAX_LIMIT
-from service.domain.events.events import EventQuery
+from service.domain.events import EventQuery
 from service.errors import QueryTooSlow
 from service.query.options import MAX_OFFSET
 from service.storage.events import EventType

@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.accounts.enrolment import Enrollee
-from service.domain.limits.limiter import AUTH, CODES, LOGIN
+from service.domain.limits.policies import AUTH, CODES, LOGIN
 from service.errors import (
     AccountDisabled,
     Busy,

@@ -5,7 +5,7 @@ from typing import Any
 
 from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.accounts.enrolment import NewPasskey
-from service.domain.limits.limiter import CODES, PASSKEY_OPTIONS
+from service.domain.limits.policies import CODES, PASSKEY_OPTIONS
 from service.errors import (
     AccountDisabled,
     ConfigurationMissing,

@@ -10,7 +10,7 @@ from service.domain.confirmations.confirmations import EmailProven, Outcome
 from service.domain.confirmations.email_changes import EmailChange
 from service.domain.confirmations.sign_ins import SignInRequest
 from service.domain.confirmations.verification import MailRequest, Ownership
-from service.domain.limits.limiter import CODES, MAIL_REQUESTS
+from service.domain.limits.policies import CODES, MAIL_REQUESTS
 from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor, InvalidToken, WrongPassword
 from service.services import Services
 from service.web.accounts.bodies import SignedIn as SignedInView

@@ -13,7 +13,7 @@ from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
 from service.domain.confirmations.links import BY_CODE, Link
 from service.domain.confirmations.resets import NewSecret
 from service.domain.confirmations.verification import VERIFY, Ownership
-from service.domain.limits.limiter import CODES
+from service.domain.limits.policies import CODES
 from service.domain.mail_flows.codes import MAX_TOKEN
 from service.errors import (
     Busy,

@@ -4,7 +4,7 @@ from enum import Enum
 
 from starlette.routing import Route
 
-from service.domain.limits.limiter import Policy
+from service.domain.limits.policies import Policy
 from service.web.asgi.router import Handler, make_endpoint
 from service.web.auth.authenticate import Credential
 from service.web.openapi.declaration import Operation

@@ -17,7 +17,7 @@ from types import ModuleType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from service.bounds import MAX_JSON_BYTES
-from service.domain.limits.limiter import Policy
+from service.domain.limits.policies import Policy
 from service.errors import ListNotLive, TooManySubscriptions
 from service.web.asgi.router import Handler
 from service.web.auth.authenticate import AUTHENTICATE, Credential

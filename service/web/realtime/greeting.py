@@ -8,7 +8,7 @@ from typing import Any
 from starlette.types import Scope
 
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
-from service.domain.limits.limiter import DAILY
+from service.domain.limits.policies import DAILY
 from service.domain.projects.lookup import PUBLISHABLE_PREFIX
 from service.domain.realtime.connections import Connection, Sink
 from service.errors import ServiceError, TooManySockets

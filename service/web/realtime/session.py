@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope
 
 from service.bounds import MAX_MESSAGE_BYTES, MAX_MESSAGE_ERRORS, MAX_MESSAGES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
 from service.domain.access.caller import UserCaller
-from service.domain.limits.limiter import DAILY, describe_settings
+from service.domain.limits.policies import DAILY, describe_settings
 from service.domain.realtime.connections import EXPIRY_SECONDS, Connection, Sink
 from service.domain.realtime.subscriptions import frame
 from service.domain.realtime.upkeep import warn_or_expire

@@ -5,7 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import ServiceCaller, UserCaller
-from service.domain.limits.limiter import AUTH, DAILY, exceeded
+from service.domain.limits.policies import AUTH, DAILY, exceeded
 from service.errors import Invalid, InvalidRefreshToken, LimitExceeded, SessionNotFound, Unavailable
 from service.services import Services
 from service.web.auth.authenticate import Credential, headers_of

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import AnonymousCaller, PublishableKeyCaller, SecretKeyCaller
-from service.domain.limits.limiter import AUTH
+from service.domain.limits.policies import AUTH
 from service.domain.projects.providers import DEFAULT
 from service.domain.sign_in.flow import LIFETIME, AuthorizationStart, Callback, SignInResult, SignInWish
 from service.domain.sign_in.registration import completion_page

@@ -5,7 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import AnonymousCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
-from service.domain.limits.limiter import AUTH, CODES
+from service.domain.limits.policies import AUTH, CODES
 from service.domain.sign_in.flow import SignInWish
 from service.domain.sign_in.own_identities import Asker, LinkProof
 from service.errors import (

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import AnonymousCaller
-from service.domain.limits.limiter import AUTH
+from service.domain.limits.policies import AUTH
 from service.domain.sign_in.flow import Callback
 from service.domain.sign_in.registration import completion_page, is_posted
 from service.errors import ConfigurationMissing, Invalid, ProjectNotFound, ProviderNotFound

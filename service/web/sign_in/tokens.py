@@ -3,7 +3,7 @@
 from functools import partial
 
 from service.domain.access.caller import KeyCaller
-from service.domain.limits.limiter import CODES
+from service.domain.limits.policies import CODES
 from service.domain.sign_in.native import NativeAnswer
 from service.errors import (
     AccountDisabled,

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from service.domain.files.bad_content import BadContent
+from service.domain.files.content_checks import WORD_STREAM, BadContent
 from service.domain.files.types import FILE_TYPES, extension
-from service.domain.files.word import WORD_STREAM
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><rect width="1" height="1"/></svg>'
 

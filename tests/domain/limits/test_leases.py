@@ -3,7 +3,8 @@
 import pytest
 
 from service.domain.limits.leases import IDLE_SECONDS, MAX_SLICE, QUICK_SECONDS, REFUSAL_SECONDS, Lease, next_size
-from service.domain.limits.limiter import DAY, HOUR, seconds_until, window_end
+from service.domain.limits.limiter import seconds_until, window_end
+from service.domain.limits.policies import DAY, HOUR
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from service.domain.limits.leases import IDLE_SECONDS, REFUSAL_SECONDS
-from service.domain.limits.limiter import ANONYMOUS, AUTH, DAILY, DAY, HOUR, LOGIN, SIGNUP, Limits, Policy, Quota
+from service.domain.limits.limiter import Limits, Quota
+from service.domain.limits.policies import ANONYMOUS, AUTH, DAILY, DAY, HOUR, LOGIN, SIGNUP, Policy
 from service.domain.projects.lookup import Project
 from service.services import Services
 from service.storage.counters import Counters

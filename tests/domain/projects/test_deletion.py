@@ -9,13 +9,12 @@ import pytest
 from pymongo import MongoClient
 
 from faults.waiting import until, waiting_for
-from service.domain.jobs import leader
 from service.domain.projects import deletion, lookup
 from service.domain.projects.admin import ProjectAdmin
 from service.errors import Conflict, InvalidApiKey, ProjectNotFound
 from service.services import Services
 from service.storage.files import uploads
-from service.storage.leases import Leases
+from service.storage.leases import LEADER, Leases
 from service.storage.projects import ProjectStore
 from service.web.http import forms
 from tests.conftest import Api, MakeApi
@@ -31,7 +30,7 @@ async def quiet(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server runs, and so little time must be quiet."""
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 1.0)
     monkeypatch.setattr(deletion, "LOOK_SECONDS", 0.1)
-    await Leases(services.databases).take(leader.NAME, "another")
+    await Leases(services.databases).take(LEADER, "another")
 
 
 def everything(mongo: MongoClient[Any], prefix: str, project_id: str) -> list[str]:
@@ -137,7 +136,7 @@ async def test_n5_what_comes_back_begins_the_wait_anew(
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 1_000.0)
     projects = mongo[f"{database_prefix}system"]["projects"]
     store, leases = ProjectStore(services.databases), Leases(services.databases)
-    deletions = deletion.Deletions(services.databases, store, leases, leader=leader.NAME)
+    deletions = deletion.Deletions(services.databases, store, leases, leader=LEADER)
     assert await store.begin_deletion(api.project.id)
 
     async def advance() -> list[bool]:

@@ -10,7 +10,7 @@ import pytest
 from pymongo import MongoClient
 
 from faults.samples import FORM_TYPE, account, file_part, form
-from service.domain.limits.limiter import DAY, HOUR
+from service.domain.limits.policies import DAY, HOUR
 from service.web.routes import ROUTES
 from tests.conftest import Api, MakeApi
 

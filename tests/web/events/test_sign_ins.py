@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from service.domain.events import journal
-from service.domain.events.journal import Journal
+from service.domain import events as domain_events
+from service.domain.events import Journal
 from service.errors import Unavailable
 from service.schema.values import now
 from service.services import Services
@@ -117,7 +117,7 @@ async def test_what_cannot_be_written_is_kept_for_a_while_and_written_once(
         raise Unavailable
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "record_events", fail)
+        patch.setattr(domain_events, "record_events", fail)
         with pytest.raises(Unavailable):
             await own.write()
     await own.close()
@@ -127,7 +127,7 @@ async def test_what_cannot_be_written_is_kept_for_a_while_and_written_once(
 
 
 async def test_no_more_events_wait_than_may(api: Api, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "MAX_EVENTS_WAITING", 3)
+    monkeypatch.setattr(domain_events, "MAX_EVENTS_WAITING", 3)
     own = Journal(services.projects)
     for _ in range(5):
         own.note(api.project, Event(EventType.SIGNED_IN, "0" * 24, Actor.USER))

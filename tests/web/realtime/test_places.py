@@ -14,7 +14,7 @@ from service.bounds import MAX_LISTS, MAX_SLOW_LISTS, MAX_SOCKET_WHERE_BYTES
 from service.domain.lists import LIST_SECONDS, Lists
 from service.errors import QueryTooSlow
 from service.services import Services
-from service.storage import change_feed, moments
+from service.storage import change_feed, snapshots
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create
 from tests.web.realtime.live import Live
@@ -78,7 +78,7 @@ async def test_v6_a_subscription_that_goes_on_waits_for_a_place(
 async def test_v6_reads_of_a_project_whose_lists_are_not_known_are_two_at_once(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch, begins: str
 ) -> None:
-    find_at, read_between, may_read = moments.find_at, change_feed.read_between, asyncio.Event()
+    find_at, read_between, may_read = snapshots.find_at, change_feed.read_between, asyncio.Event()
     under_way, most = 0, 0
 
     @asynccontextmanager
@@ -198,7 +198,7 @@ async def test_v16_an_ended_subscription_that_waits_for_its_turn_leaves_nothing(
     messages: Api, services: Services, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client that subscribes and unsubscribes while one read is slow keeps no filters in memory."""
-    find_at, may_read, reading = moments.find_at, asyncio.Event(), list[int]()
+    find_at, may_read, reading = snapshots.find_at, asyncio.Event(), list[int]()
 
     async def finding(*arguments: Any, **options: Any) -> Any:
         reading.append(1)

@@ -20,7 +20,7 @@ from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
 from service.errors import Unavailable
 from service.services import Services
-from service.storage import moments
+from service.storage import snapshots
 from service.storage.change_feed import Change, ChangeStream, HistoryLost, Moment
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
@@ -76,7 +76,7 @@ async def test_w10_who_is_bound_anew_while_missed_changes_are_read_is_told_once(
             yield change
 
     async def find_at(*arguments: Any, **options: Any) -> Any:
-        found = await moments.find_at(*arguments, **options)
+        found = await snapshots.find_at(*arguments, **options)
         reading.append(len(reading))
         if len(reading) <= len(gates):
             await gates[len(reading) - 1].wait()
@@ -124,7 +124,7 @@ async def test_w7_nobody_begins_while_a_collection_is_held_back(
     async def find_at(*arguments: Any, **options: Any) -> Any:
         reading.append(1)
         await may_read.wait()
-        return await moments.find_at(*arguments, **options)
+        return await snapshots.find_at(*arguments, **options)
 
     monkeypatch.setattr(FIND_AT, find_at)
     for number in range(COUNT):

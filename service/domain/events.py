@@ -1,11 +1,13 @@
-"""Events that belong to no transaction, as sign-ins and the ends of sessions: written once a second, off every request's way.
+"""The events of a project: lists of them, and the journal of those that belong to no transaction.
 
-A worker that is killed loses those of its last second. Changes of accounts record theirs in their own transactions.
+The journal, of sign-ins and the ends of sessions, is written once a second, off every request's way: a worker that is
+killed loses those of its last second. Changes of accounts record theirs in their own transactions.
 """
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import structlog
@@ -13,8 +15,9 @@ import structlog
 from service.bounds import MAX_EVENTS_WAITING
 from service.domain.projects.lookup import Project, Projects
 from service.errors import ProjectNotFound, ServiceError
+from service.query.populate import Row
 from service.schema.values import now
-from service.storage.events import Event, record_events
+from service.storage.events import Event, EventFilter, count_events, find_events, record_events
 
 log = structlog.get_logger()
 
@@ -22,6 +25,36 @@ EVERY_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
 # Time after which an unwritten event is dropped: a deleted project must not be written to any more.
 KEEP = timedelta(seconds=20)
+EVERYTHING = EventFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """Which events are asked for, and which page of them. Without `count` there is no total."""
+
+    wanted: EventFilter = EVERYTHING
+    limit: int = 50
+    offset: int = 0
+    count: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    rows: Sequence[Row]
+    total: int | None
+    query: EventQuery
+
+
+async def list_events(project: Project, query: EventQuery) -> EventPage:
+    """The newest first. Raises QueryTooSlow."""
+    rows = await find_events(project.database, query.wanted, limit=query.limit, offset=query.offset)
+    total = await count_events(project.database, query.wanted) if query.count else None
+    return EventPage(rows, total, query)
+
+
+async def list_events_of(project: Project, user_id: str, query: EventQuery) -> EventPage:
+    """Those of one user, whatever the query says of users."""
+    return await list_events(project, replace(query, wanted=replace(query.wanted, user_id=user_id)))
 
 
 class Journal:

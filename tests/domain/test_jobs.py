@@ -9,8 +9,7 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from faults.waiting import until, waiting_for
-from service.domain.jobs.leader import Leader
-from service.domain.jobs.runner import Job, Jobs, backoff
+from service.domain.jobs import Job, Jobs, Leader, backoff
 from service.errors import Unavailable
 from service.services import Services
 from service.storage.leases import Leases

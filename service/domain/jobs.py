@@ -1,16 +1,17 @@
 """Background work that is supervised: each failure is logged and counted, and the job runs again after a while."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 
 import structlog
 
-from service.domain.jobs.leader import Leader
 from service.errors import ServiceError
 from service.observe.metrics import JOB_FAILURES, JOB_LAST_SUCCESS, JOB_RUNS
-from service.storage.leases import RENEW_SECONDS
+from service.storage.leases import LEADER, LEASE_SECONDS, RENEW_SECONDS, Leases
 
 log = structlog.get_logger()
 
@@ -20,6 +21,33 @@ LONGEST_BACKOFF_SECONDS = 60.0
 # Seconds between two checks that this process still leads, while a job for the whole deployment runs.
 LOOK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
+
+
+class Leader:
+    """This process's part in the lease `name`. `renew` must be called every RENEW_SECONDS."""
+
+    def __init__(self, leases: Leases, *, name: str = LEADER, lease_seconds: float = LEASE_SECONDS) -> None:
+        self._leases = leases
+        self._name = name
+        self._lease_seconds = lease_seconds
+        self._holder = secrets.token_hex(8)
+        self._until = 0.0
+
+    @property
+    def is_leading(self) -> bool:
+        """True while no other process can have the lease: this one counts from before its request."""
+        return monotonic() < self._until
+
+    async def renew(self) -> None:
+        """Takes or keeps the lease, unless another process has it. Raises Unavailable; then it runs out."""
+        asked_at = monotonic()
+        self._until = asked_at + self._lease_seconds if await self._leases.take(self._name, self._holder) else 0.0
+
+    async def resign(self) -> None:
+        """Lets another process begin at once."""
+        if self._until:
+            self._until = 0.0
+            await self._leases.release(self._name, self._holder)
 
 
 @dataclass(frozen=True, slots=True)
