@@ -11,8 +11,9 @@ from service.storage.records import translated
 
 # Seconds an image stays after its change. A cursor of the change feed holds 120 s.
 IMAGE_SECONDS = 600
-# The longest life of a transaction of a process that died; the service ends its own after 10 s.
-TRANSACTION_SECONDS = 20
+# The longest life of a transaction of a process that died; the service ends its own after 10 s. MongoDB looks every half
+# of it, so its documents are free after 24 s at most.
+TRANSACTION_SECONDS = 16
 IMAGE_OPTIONS = "changeStreamOptions"
 
 

@@ -68,9 +68,10 @@ def test_v7_v12_v14_check_names_what_another_mongodb_lacks(tmp_path: Path) -> No
         )
 
 
-def test_v12_the_embedded_mongodb_ends_a_transaction_after_20_seconds(mongo: MongoClient[dict[str, Any]]) -> None:
+def test_v12_the_embedded_mongodb_ends_a_transaction_within_25_seconds(mongo: MongoClient[dict[str, Any]]) -> None:
     found = mongo.admin.command({"getParameter": 1, "transactionLifetimeLimitSeconds": 1})
-    assert found["transactionLifetimeLimitSeconds"] == 20
+    # MongoDB looks for such transactions every half of it.
+    assert 1.5 * found["transactionLifetimeLimitSeconds"] <= 25
 
 
 def test_v7_v12_v14_check_names_what_a_mongodb_without_access_control_lacks(tmp_path: Path) -> None:
