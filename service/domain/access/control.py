@@ -1,6 +1,6 @@
-"""What callers may do in a project: its rules, compiled once per version, with each caller's values put in.
+"""The permissions of callers in a project: its rules, compiled once per version, with each caller's values put in.
 
-Rules, users and sets are remembered by a worker for at most five seconds.
+Rules, users and sets are cached by a worker for at most five seconds.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ class BoundRules:
     conditions: int
 
     def is_made_of(self, compiled: CompiledRules, facts: UserFacts | None, sets: Sets) -> bool:
-        """What is remembered is the same object for as long as it is."""
+        """True if it was made of these objects: a cached value is the same object as long as it is cached."""
         same = self.compiled is compiled and self.facts is facts
         return same and all(self.sets.get(name) is values for name, values in sets.items())
 
@@ -87,11 +87,12 @@ class AccessControl:
         return await self._rules.reload(project.id, lambda: self._load(project))
 
     async def permissions(self, caller: ProjectCaller, name: str, *, since: float = -inf) -> Permissions:
-        """What `caller` may do with the records of a declared collection, or of `users`.
+        """The permissions of `caller` on the records of a declared collection, or of `users`.
 
-        Sets that were read before `since` are read again, as far as `KnownSets.find` does. Raises InvalidApiKey in a project
-        without rules, where the documents are for the secret key alone; CollectionNotFound for a collection that the rules
-        do not name, be it there or not; InvalidToken for a user who is gone.
+        Sets that were read before `since` are read again, as far as `KnownSets.find` does. Raises InvalidApiKey in a
+        project without rules, where the documents are for the secret key alone; CollectionNotFound for a collection
+        that the rules do not name, existing or not; InvalidToken for a deleted user.
+
         A secret key has the same permissions in every project.
         """
         if isinstance(caller, SecretKeyCaller):
@@ -170,7 +171,7 @@ class AccessControl:
         return permissions
 
     async def find_permissions(self, caller: ProjectCaller, name: str, *, since: float = -inf) -> Permissions | None:
-        """As `permissions`; None where nobody but the secret key may read the records."""
+        """As `permissions`; None if only the secret key may read the records."""
         try:
             return await self.permissions(caller, name, since=since)
         except (CollectionNotFound, InvalidApiKey):
@@ -208,7 +209,9 @@ class AccessControl:
         await self._users.find(caller, (await self.rules(caller.project)).rules.user_fields)
 
     def forget_caller(self, caller: ProjectCaller) -> None:
-        """For a worker that is told of changes: the caller's sets are read again, and what is known of a user."""
+        """Drops cached values of a caller after a change that the feed delivered: the caller's sets, and the facts of a
+        user.
+        """
         if isinstance(caller, UserCaller):
             self.forget_user(caller.project, caller.user_id)
         self._sets.renew(name_principal(caller))

@@ -38,7 +38,7 @@ class Permitted:
 
 
 class Batches:
-    """What callers do many at a time."""
+    """Runs many operations of a caller at a time."""
 
     def __init__(self, engine: Engine, directory: Directory) -> None:
         self._engine = engine

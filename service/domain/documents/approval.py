@@ -33,9 +33,10 @@ from service.storage.records import match_versions
 class ApprovedChange:
     """A change as the caller may make it, and the condition under which MongoDB makes it.
 
-    `unchanged` are fields that were sent though the caller cannot write them: they must be what they are. `kept` are those of
-    the change that were not sent, and stay as they are stored. `own` is what the operators alone demand. What `is_computed`
-    was computed from the document as it was read, and is to be so anew when that has changed.
+    `unchanged` are fields that were sent though the caller cannot write them: they must have their stored values.
+    `kept` are fields of the change that were not sent, and stay as they are stored. `own` is the condition of the
+    operators alone. A change that `is_computed` was computed from the document as it was read; if the document changes,
+    it is computed again.
     """
 
     change: ReplaceData | SetFields
@@ -47,7 +48,7 @@ class ApprovedChange:
 
     @property
     def new(self) -> Data:
-        """What the caller writes, which is his to answer for."""
+        """The fields that the caller writes, and is judged by."""
         return {name: value for name, value in self.change.data.items() if name not in self.kept}
 
     @property
@@ -131,9 +132,9 @@ class Approval:
     async def _approve_computed(
         self, id_: str, guarded: GuardedChange, own: Tree, operations: Operations
     ) -> ApprovedChange:
-        """Operators on fields that a rule judges as they are afterwards: computed here, for the document as it is read.
+        """Operators on fields whose new values a rule judges: computed here, for the document as it is read.
 
-        What was judged is what is written, if the document is still the same then.
+        The judged values are written only if the document is still the same then.
         """
         reading = await self.reader.read(id_)
         record = reading.record
@@ -154,14 +155,14 @@ class Approval:
         return ApprovedChange(SetFields({**guarded.fields, **changed}, gone, self._hidden), pin, {}, is_computed=True)
 
     async def _settled(self, reading: Reading, new: Data, *, whole: bool) -> Tree:
-        """What the record must satisfy for the change, without relations."""
+        """The condition on the record for the change, without relations."""
         writes = [
             await settle(self.database, self.permissions.write_condition(name, new[name]), reading) for name in new
         ]
         return all_of((await self._images(reading, new, whole=whole), *writes))
 
     async def _images(self, reading: Reading, new: Data, *, whole: bool) -> Tree:
-        """What the record must satisfy before and after the change, its relations as they are, and as they will be."""
+        """The condition on the record before and after the change, with its relations as they are, and as they will be."""
         record = reading.record
         image = Reading({**record, "data": dict(new) if whole else {**record["data"], **new}})
         pairs = [
@@ -201,7 +202,7 @@ class Approval:
         return ApprovedChange(ReplaceData(completed), pin, {}, kept, is_computed=True)
 
     async def _may_lose(self, name: str, reading: Reading) -> bool:
-        """Whether leaving a field out of a whole new `data` removes it."""
+        """True if leaving a field out of a whole new `data` removes it."""
         if self.permissions.is_fixed(name) or not await judge(
             self.database, self.permissions.readable.get(name, True), reading
         ):

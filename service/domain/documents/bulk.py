@@ -1,6 +1,6 @@
-"""One change of all documents that a query finds, or their end, in chunks: each is a transaction.
+"""One change of all documents that a query finds, or their deletion, in chunks: each is a transaction.
 
-Whoever asks says how many documents there are, so that a condition that says something else than was meant changes nothing.
+The client sends the number of documents it expects, so a mistaken condition changes nothing.
 """
 
 import time
@@ -45,7 +45,7 @@ class BulkWrite:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """How many documents there are to change, and the ids of the first."""
+    """The number of documents to change, and the ids of the first."""
 
     matched: int
     sample: list[str]
@@ -53,7 +53,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """How many documents there were when the call began, and how many of them it changed; `next` goes on, None at the end."""
+    """The number of documents when the call began, and the number it changed; `next` continues, None at the end."""
 
     matched: int
     changed: int
@@ -195,7 +195,7 @@ async def _write(store: DocumentStore, ids: Sequence[str], change: Change | None
 
 
 async def _explain(run: _Run, ids: Sequence[str]) -> ServiceError:
-    """What is wrong with the first document that the operators do not fit."""
+    """The faults of the first document that the operators do not fit."""
     change = run.change
     for id_ in ids if change is not None else ():
         document = await run.target.store.find(id_)

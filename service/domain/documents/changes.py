@@ -69,7 +69,7 @@ async def _change_in_place(target: Target, update: Update) -> Document:
 
 
 def _bind_where(target: Target, update: Update) -> Tree:
-    """What the client's conditions mean, on fields of the document itself that the writer may read. Raises Misfit."""
+    """The tree of the client's conditions, on fields of the document itself that the writer may read. Raises Misfit."""
     if update.precondition.where == NO_CONDITIONS:
         return True
     own = DocumentShape(mongo_collection_name(target.collection.name), target.collection.fields, _no_shape)
@@ -202,7 +202,7 @@ def operations_of(change: Change) -> Operations:
 
 
 def fields_of(change: Change) -> Data:
-    """Those that stand beside others, which stay."""
+    """The fields that a change sets beside others, which stay."""
     return change.data if isinstance(change, SetFields) else {}
 
 

@@ -30,7 +30,7 @@ from service.storage.documents import Document, DocumentStore, Insertion
 from service.storage.ids import new_id
 
 CreateResult = Document | ServiceError
-# Of two upserts that insert the same value at once, the second finds the document of the first.
+# If two upserts insert the same value at once, the second finds the document of the first.
 ATTEMPTS = 5
 
 

@@ -168,8 +168,8 @@ class Documents:
     async def upsert(self, upsert: Upsert) -> Upserted:
         """Raises as `create` and `change` do.
 
-        Of the documents that the caller may read one is changed; else one is made, whose value may be taken. A caller who may
-        create and change every document does so in one step.
+        If the caller may read a document with the value, it is changed; else one is created, whose value may be taken.
+        A caller who may create and change every document does so in one step.
         """
         if self.permissions.creates_freely and self.permissions.updates_freely:
             document = await self._write(upsert_document, upsert, upsert.data)
@@ -251,7 +251,7 @@ class Documents:
         await reader.engine.access.note_write(reader.caller, reader.database, reader.name)
 
     async def view(self, document: Document) -> Written:
-        """What the writer may read of the document, by sets that know of the write."""
+        """The document as its writer may read it, by sets that include the write."""
         if (seen := await self.reader.visible(document)) is not None:
             return await self.reader.show(seen)
         newer = await self.renewed()

@@ -1,4 +1,4 @@
-"""All documents that a query finds, as they were at one moment, as fast as somebody takes them."""
+"""All documents that a query finds, as they were at one moment, at the pace of the reader."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -18,7 +18,7 @@ from service.storage.snapshots import Snapshot
 
 
 def make_transfer_shares() -> Shares:
-    """How many imports and exports of a project a worker has under way."""
+    """Bounds the imports and exports of a project in a worker."""
     return Shares(MAX_TRANSFERS)
 
 
@@ -71,7 +71,7 @@ async def _begin(snapshot: Snapshot, query: BoundQuery) -> None:
 async def _documents(
     snapshot: Snapshot, batch: Iterator[Mapping[str, Any]] | None, show: Callable[[dict[str, Any]], None]
 ) -> AsyncIterator[Document]:
-    """The URLs of their files are bare, for a signature would be of no use by the time when somebody reads it."""
+    """The URLs of their files are bare, for a signature would have expired when the file is read."""
     while batch is not None:
         for row in batch:
             show(row["data"])

@@ -34,7 +34,7 @@ def _names(value: object) -> Iterator[str]:
 
 
 def list_foreign(data: Data, files: Fields, own: Iterable[Place] = (), loc: Location = LOC) -> list[Violation]:
-    """What names, in `data`, a file that is none of `own`."""
+    """The violations of fields of `data` that name a file outside of `own`."""
     foreign = find_places(data, files) - set(own)
     return [Violation((*loc, field), FOREIGN, "foreign_file") for field in sorted({field for field, _ in foreign})]
 
@@ -61,7 +61,7 @@ def check_new_files(data: Data, collection: Collection, create: Create) -> None:
 
 
 def touches_files(write: Write, files: Fields) -> bool:
-    """Whether a write may bring, name or lose files."""
+    """True if a write may bring, name or lose files."""
     if not files or write.upload is not None:
         return write.upload is not None
     if isinstance(write, Create):
@@ -125,7 +125,7 @@ async def settle_files(
 
 
 async def delete_document(target: Target, id_: str, guard: Guard | None, versions: Versions) -> bool:
-    """Whether there was a document to delete that has one of `versions` and that `guard` let pass. Its files go with it."""
+    """True if a document with one of `versions` passed `guard` and was deleted. Its files go with it."""
     collection = target.collection
     if not collection.files:
         return await target.store.delete(id_, guard=guard, versions=versions)

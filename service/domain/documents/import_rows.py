@@ -20,7 +20,7 @@ from service.schema.strict_json import loads
 
 BODY: Location = ("body",)
 DATA: Location = ("body", "data")
-# What an export has beside `data`, and an import does not read.
+# Members of an export beside `data` that an import ignores.
 IGNORED = frozenset({"id", "created_at", "updated_at", "version"})
 # After so many lines, others have their turn.
 LINES_AT_ONCE = 50
@@ -34,7 +34,7 @@ class FileFormat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a file is written: its format, and the character between the cells of CSV."""
+    """The layout of a file: its format, and the character between the cells of CSV."""
 
     format: FileFormat
     delimiter: str = COMMA
@@ -182,7 +182,7 @@ def _refused(line: TextLine, loc: Location, msg: str, type_: str) -> ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
-    """Where rows go: each is a new document, or with a unique field `by` takes the place of the one with its value."""
+    """The target of rows: each is a new document, or with a unique field `by` replaces the one with its value."""
 
     documents: Documents
     collection: Collection
@@ -213,7 +213,7 @@ async def find_ids(target: ImportTarget, rows: Sequence[ImportRow]) -> dict[Any,
 
 
 def key(value: Any) -> Any:
-    """What stands for a value in a dict: MongoDB's unique index has 1 and 1.0 as one, and true as another."""
+    """The key of a value in a dict: MongoDB's unique index takes 1 and 1.0 as one, and true as another."""
     return (isinstance(value, bool), value) if isinstance(value, int | float) else repr(value)
 
 

@@ -45,7 +45,7 @@ class ErrorGroup:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What became of the lines so far. The first refused ones are listed in the order of lines."""
+    """The results of the lines so far. The first refused ones are listed in the order of lines."""
 
     created: int = 0
     updated: int = 0

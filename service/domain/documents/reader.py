@@ -157,7 +157,7 @@ class Reader:
         return Reading(record)
 
     async def holds(self, tree: Tree, reading: Reading) -> bool:
-        """Whether a record satisfies `tree`, its relations as they are."""
+        """True if a record satisfies `tree`, with its relations as they are."""
         return await judge(self.database, await settle(self.database, tree, reading), reading)
 
     async def visible(self, document: Document) -> Document | None:

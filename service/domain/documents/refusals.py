@@ -80,7 +80,7 @@ class ConflictLimit:
         except DuplicateValue:
             raise
         except Exception:
-            # Every other error, also one past `ServiceError`, told nothing of the value.
+            # Every other error, also one past `ServiceError`, reveals nothing of the value.
             await self._limits.give_back(taken)
             raise
         await self._limits.give_back(taken)

@@ -50,7 +50,7 @@ class Create:
 
 
 class OnConflict(Enum):
-    """What an upsert does to a document that is there."""
+    """The effect of an upsert on an existing document."""
 
     REPLACE = "replace"
     MERGE = "merge"

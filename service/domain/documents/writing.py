@@ -125,7 +125,7 @@ async def map_in_turns(function: Callable[[Item], Result], items: Sequence[Item]
 
 
 async def _faults(target: Target, rows: Sequence[Data]) -> list[list[Violation]]:
-    """Of references only texts are looked for; a value of another type is for the validator to refuse."""
+    """Only texts are looked for as references; the validator refuses values of other types."""
     wanted: dict[str, set[str]] = {}
     for data in rows:
         for name, related in target.collection.targets.items():
@@ -192,7 +192,7 @@ async def store_write(
 ) -> Document | None:
     """Returns the document that `action` returns.
 
-    Where `action` has several steps, or the write a `keep` or files, all happens in one transaction, or nothing.
+    If `action` has several steps, or the write a `keep` or files, all happens in one transaction, or nothing.
     """
     touches = bool(target.collection.files or write.upload) and touches_files(write, target.collection.files)
     if write.keep is None and not touches and not has_steps:
