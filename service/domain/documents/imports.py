@@ -20,7 +20,7 @@ BATCH = 500
 BATCH_BYTES = 4 * 1_048_576
 # Documents that are replaced at once, each by a command of its own, which waits for the disk.
 AT_ONCE = 8
-# Looks for a record that other requests create or delete meanwhile.
+# Attempts for a record that other requests create or delete meanwhile.
 ATTEMPTS = 5
 CHANGED = "Another record took or left this value at the same time; try again"
 
