@@ -9,7 +9,7 @@ import pytest
 from service.app import create_app
 from service.settings import Settings
 from service.web.auth.authenticate import Credential
-from service.web.openapi.api_route import ApiRoute
+from service.web.openapi.endpoint import ApiRoute
 from service.web.routes import ROUTES
 from tests.conftest import BASE_URL, PATIENT, Api
 from tests.web.rules.conftest import guest_of, save

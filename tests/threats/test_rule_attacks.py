@@ -12,7 +12,7 @@ from service.domain.documents import approval
 from service.query.tree import Tree
 from service.schema.values import now
 from service.web.auth.authenticate import Credential
-from service.web.openapi.api_route import ApiRoute
+from service.web.openapi.endpoint import ApiRoute
 from service.web.routes import ROUTES
 from tests.conftest import Api, CommandRecorder
 from tests.rules.examples import RULES

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from service.web.auth.authenticate import Credential
-from service.web.openapi.api_route import ApiRoute
+from service.web.openapi.endpoint import ApiRoute
 from service.web.routes import ROUTES
 from tests.conftest import Api, MakeApi
 from tests.threats.conftest import assert_refused

@@ -13,9 +13,8 @@ from service.rules.ruleset import ROLE
 from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password
-from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs
-from service.web.openapi.shapes import NAMES, Data, Id, Limit, Offset, Time, Total
+from service.web.openapi.shapes import NAMES, Data, Form, Id, Limit, Offset, Time, Total
 
 FORM = (
     "`data` is the JSON of {fields}; every other part is a file, and its name the field in `data` that gets the file's URL. "

@@ -49,9 +49,7 @@ from service.web.http.forms import read_submission
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.render import Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.conditions import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED
-from service.web.openapi.declaration import ErrorExample, Success
+from service.web.openapi.declaration import ETAG, IF_MATCH, IF_NONE_MATCH, NOT_MODIFIED, ErrorExample, Success, Tag
 from service.web.openapi.endpoint import endpoint
 from service.web.openapi.shapes import EXAMPLE_TIME
 
@@ -66,15 +64,14 @@ EXAMPLE_JWK = {
     "alg": "ES256",
 }
 
-of_user = partial(endpoint, credential=Credential.USER_TOKEN, policy=AUTH, tag=tags.ACCOUNTS)
+of_user = partial(endpoint, credential=Credential.USER_TOKEN, policy=AUTH, tag=Tag.ACCOUNTS)
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/login",
+    "POST /auth-collections/login",
     credential=Credential.ANY_KEY,
     policy=LOGIN,
-    tag=tags.ACCOUNTS,
+    tag=Tag.ACCOUNTS,
     body={"a user": EXAMPLE_LOGIN},
     answer=SIGNED_IN,
     errors=(WrongCredentials, UserNotFound, *SECOND_FACTORS, AccountDisabled, EmailNotVerified, Busy),
@@ -87,8 +84,7 @@ async def login(request: RequestWith[Login], caller: KeyCaller, services: Servic
 
 
 @of_user(
-    "GET",
-    "/auth-collections/user",
+    "GET /auth-collections/user",
     parameters=(IF_NONE_MATCH,),
     answer=(Success("The user whose token it is", EXAMPLE_PROFILE, ETAG), NOT_MODIFIED),
 )
@@ -101,8 +97,7 @@ async def read_profile(request: Request, caller: UserCaller, services: Services)
 
 
 @of_user(
-    "PUT",
-    "/auth-collections/user",
+    "PUT /auth-collections/user",
     description="Sets the named fields of `data` and leaves the others.",
     parameters=(IF_MATCH,),
     body={"two fields": {"name": "Ann B.", "age": 34}},
@@ -121,11 +116,10 @@ async def update_profile(
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/user/password",
+    "POST /auth-collections/user/password",
     credential=Credential.USER_TOKEN,
     policy=LOGIN,
-    tag=tags.ACCOUNTS,
+    tag=Tag.ACCOUNTS,
     description="All sessions of the user end, and the answer has a new one. Who has no password yet leaves `current_password` "
     "out, and must have signed in within ten minutes. Counted as a login.",
     body={
@@ -146,11 +140,10 @@ async def change_password(
 
 
 @endpoint(
-    "DELETE",
-    "/auth-collections/user",
+    "DELETE /auth-collections/user",
     credential=Credential.RECENT_USER,
     policy=AUTH,
-    tag=tags.ACCOUNTS,
+    tag=Tag.ACCOUNTS,
     description="For ten minutes after a sign-in or a step-up.",
     answer=Success("The user is gone, with the user's sessions, mails and files"),
 )
@@ -161,10 +154,9 @@ async def delete_account(request: Request, caller: UserCaller, services: Service
 
 
 @endpoint(
-    "GET",
-    "/auth-collections/jwks/{project_id}",
+    "GET /auth-collections/jwks/{project_id}",
     credential=Credential.PROJECT_IN_PATH,
-    tag=tags.ACCOUNTS,
+    tag=Tag.ACCOUNTS,
     description="A JWK Set (RFC 7517), for those who verify tokens themselves.",
     answer=Success(
         "The public keys", {"one key": {"keys": [EXAMPLE_JWK]}}, {"Cache-Control": "How long the answer may be kept"}

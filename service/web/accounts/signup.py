@@ -29,21 +29,18 @@ from service.web.http.idempotency import Sent, find_key, keep_small, refuse_form
 from service.web.http.json_body import RequestWith, validated
 from service.web.http.locales import find_locale
 from service.web.http.render import Accepted, Created, write_json
-from service.web.openapi import tags
-from service.web.openapi.api_route import KeyUse
-from service.web.openapi.declaration import Success
-from service.web.openapi.endpoint import endpoint
+from service.web.openapi.declaration import Success, Tag
+from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.tickets import FLOW, FlowView, flow_view, ticket_view
 
 SignupAnswer = Created[SignedIn] | Accepted[FlowView]
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/signup",
+    "POST /auth-collections/signup",
     credential=Credential.ANY_KEY,
     policy=SIGNUP,
-    tag=tags.ACCOUNTS,
+    tag=Tag.ACCOUNTS,
     description="Every field beside `email` and `password` is stored in the user's `data`. A field such as "
     "`referred_by_id` that holds another user's id is a relation.",
     body={"a user": {**EXAMPLE_LOGIN, "name": "Ann", "age": 33}},

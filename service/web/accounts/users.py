@@ -23,10 +23,8 @@ from service.web.auth.client import read_client
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.list_body import ListForm, located_in_body, read_list_body
 from service.web.http.render import Json
-from service.web.openapi import tags
-from service.web.openapi.api_route import KeyUse
-from service.web.openapi.declaration import Success
-from service.web.openapi.endpoint import endpoint
+from service.web.openapi.declaration import Success, Tag
+from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.openapi.lists import EXAMPLE_CURSOR, DistinctValues, distinct_view
 from service.web.openapi.query_parameters import distinct_parameters, list_parameters
 from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME
@@ -42,7 +40,7 @@ PAGE = Success(
     },
 )
 
-by_rule = partial(endpoint, credential=Credential.BY_RULE, policy=AUTH_BY_RULE, tag=tags.USERS)
+by_rule = partial(endpoint, credential=Credential.BY_RULE, policy=AUTH_BY_RULE, tag=Tag.USERS)
 by_query = partial(
     by_rule,
     description="As the list, with conditions that `and`, `or` and `not` join. The method QUERY takes the same at "
@@ -55,8 +53,7 @@ by_query = partial(
 
 
 @by_rule(
-    "GET",
-    "/auth-collections/users",
+    "GET /auth-collections/users",
     parameters=list_parameters(EXAMPLE_FILTERS, "referred_by"),
     answer=PAGE,
     errors=(QueryTooSlow,),
@@ -68,8 +65,8 @@ async def list_users(request: Request, caller: ProjectCaller, services: Services
     return Json(list_view(caller, await services.directory.list(caller, query)))
 
 
-@by_query("POST", "/auth-collections/users/query")
-@by_query("QUERY", "/auth-collections/users")
+@by_query("POST /auth-collections/users/query")
+@by_query("QUERY /auth-collections/users")
 async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, services: Services) -> Json[UserList]:
     """List and query users with conditions in the body."""
     await services.directory.check_reader(caller)
@@ -79,11 +76,10 @@ async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, ser
 
 
 @endpoint(
-    "GET",
-    "/auth-collections/users/distinct",
+    "GET /auth-collections/users/distinct",
     credential=Credential.API_KEY,
     policy=AUTH,
-    tag=tags.USERS,
+    tag=Tag.USERS,
     description="Each scalar once, elements of arrays one by one, in MongoDB's order; nulls are left out.",
     parameters=distinct_parameters("group", EXAMPLE_FILTERS),
     answer=Success("The first values", {"groups": {"values": [1, 2, 3], "truncated": False}}),
@@ -96,8 +92,7 @@ async def distinct_user_values(request: Request, caller: SecretKeyCaller, servic
 
 
 @by_rule(
-    "GET",
-    "/auth-collections/users/{id}",
+    "GET /auth-collections/users/{id}",
     description="By the secret key, or by whom the rules of users let read this one.",
     answer=Success(
         "The user, with what the caller may read",
@@ -112,8 +107,7 @@ async def read_user(request: Request, caller: ProjectCaller, services: Services)
 
 
 @by_rule(
-    "PUT",
-    "/auth-collections/users/{id}/roles",
+    "PUT /auth-collections/users/{id}/roles",
     description="By the secret key all of them; by a user whom the rules let assign some roles, just those.",
     body={"an editor": {"roles": ["editor"]}},
     answer=Success("The roles afterwards", {"an editor": {"id": EXAMPLE_ID, "roles": ["editor"]}}),

@@ -15,8 +15,7 @@ from service.web.auth.authenticate import Credential
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.render import Created, Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.declaration import Success
+from service.web.openapi.declaration import Success, Tag
 from service.web.openapi.endpoint import endpoint
 from service.web.openapi.shapes import EXAMPLE_TIME
 from service.web.sessions.bodies import EXAMPLE_SESSION, SessionList, session_view
@@ -36,13 +35,12 @@ EXAMPLE_LINK = {
     "expires_at": EXAMPLE_TIME,
 }
 
-by_server = partial(endpoint, credential=Credential.API_KEY, policy=AUTH, tag=tags.USERS)
+by_server = partial(endpoint, credential=Credential.API_KEY, policy=AUTH, tag=Tag.USERS)
 of_user = partial(by_server, errors=(UserNotFound,))
 
 
 @by_server(
-    "POST",
-    "/auth-collections/users",
+    "POST /auth-collections/users",
     description="Nobody is signed in by this, and a taken address is a 409.",
     body={"a user": EXAMPLE_NEW, "an invitation": {"email": "bob@example.com", "invite": True}},
     answer=Success("The new user", RECORD),
@@ -58,8 +56,7 @@ async def create_user(
 
 
 @by_server(
-    "PATCH",
-    "/auth-collections/users/{id}",
+    "PATCH /auth-collections/users/{id}",
     description="Disabling ends all sessions of the user, and lets nobody sign in until the user is enabled again.",
     body={
         "two fields": {"data": {"name": "Ann B."}, "claims": {"plan": "free"}},
@@ -78,8 +75,7 @@ async def change_user(
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/users/{id}",
+    "DELETE /auth-collections/users/{id}",
     answer=Success("The user is gone, with the user's sessions and files"),
 )
 async def delete_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
@@ -89,8 +85,7 @@ async def delete_user(request: Request, caller: SecretKeyCaller, services: Servi
 
 
 @by_server(
-    "PUT",
-    "/auth-collections/users/{id}/password",
+    "PUT /auth-collections/users/{id}/password",
     description="Ends all sessions of the user.",
     body={"a password": {"password": "correct horse battery"}},
     answer=Success("The password is replaced"),
@@ -106,8 +101,7 @@ async def replace_password(
 
 
 @of_user(
-    "GET",
-    "/auth-collections/users/{id}/sessions",
+    "GET /auth-collections/users/{id}/sessions",
     answer=Success(
         "The sessions that can still be used, the newest first; `current` is false",
         {"one": {"sessions": [EXAMPLE_SESSION | {"current": False}]}},
@@ -120,8 +114,7 @@ async def list_sessions_of_user(request: Request, caller: SecretKeyCaller, servi
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/users/{id}/sessions",
+    "DELETE /auth-collections/users/{id}/sessions",
     description="The user's tokens are refused from the next request on.",
     answer=Success("All have ended"),
 )
@@ -132,8 +125,7 @@ async def end_sessions_of_user(request: Request, caller: SecretKeyCaller, servic
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/users/{id}/factors",
+    "DELETE /auth-collections/users/{id}/factors",
     description="Of whoever has lost them all, and the recovery codes. The user is told by mail; sessions go on.",
     answer=Success("The user has no second factor"),
 )
@@ -144,8 +136,7 @@ async def remove_factors_of_user(request: Request, caller: SecretKeyCaller, serv
 
 
 @of_user(
-    "POST",
-    "/auth-collections/users/{id}/links",
+    "POST /auth-collections/users/{id}/links",
     description="What a mail would carry, for a server that hands it over itself. Nobody is mailed.",
     body={"an invitation": {"purpose": "invite"}},
     answer=Success("The link, and the code that is good with the `flow_id`", {"a link": EXAMPLE_LINK}),

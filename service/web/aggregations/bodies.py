@@ -11,7 +11,41 @@ from typing_extensions import TypedDict
 from service.bounds import MAX_GROUP_KEYS, MAX_GROUP_VALUES, MAX_ROWS, MAX_SORT_KEYS
 from service.domain.aggregations.aggregations import Definition
 from service.domain.aggregations.runs import Rows
-from service.web.openapi.shapes import Time, WholeNumber
+from service.schema.options import COLLECTION_NAME
+from service.web.openapi.declaration import Schema
+from service.web.openapi.shapes import EXAMPLE_TIME, Time, WholeNumber
+
+REVENUE = {
+    "where": {"status_eq": "paid"},
+    "group": {
+        "month": {"field": "created_at", "every": "month", "timezone": "Europe/Paris"},
+        "city": "buyer.city",
+    },
+    "values": {"orders": "count", "revenue": {"sum": "total"}, "buyers": {"count_distinct": "buyer_id"}},
+    "having": {"revenue_gte": 100},
+    "sort_by": ["-revenue"],
+    "limit": 100,
+}
+ROW = {"month": "2026-01-31T23:00:00.000Z", "city": "Paris", "orders": 12, "revenue": 340, "buyers": 7}
+ROWS = {"revenue by month and city": {"rows": [ROW], "limit": 100}}
+BY_DOMAIN = {
+    "group": {"verified": "data.is_verified"},
+    "values": {"users": "count", "first": {"min": "created_at"}},
+}
+DEFINITION = {
+    "collection": "orders",
+    "aggregate": {"where": {"total_gte": "$least"}, "group": {"status": "status"}, "values": {"orders": "count"}},
+    "parameters": {"least": {"type": "number"}},
+    "run": "users",
+}
+SAVED = {"name": "orders_by_status", **DEFINITION, "created_at": EXAMPLE_TIME, "updated_at": EXAMPLE_TIME}
+NAME: dict[str, Schema] = {
+    "name": {
+        "description": "The aggregation's name.",
+        "schema": {"type": "string", "pattern": f"^{COLLECTION_NAME.pattern}$"},
+        "example": "orders_by_status",
+    }
+}
 
 RowLimit = Annotated[int, Field(ge=1, le=MAX_ROWS)]
 ParameterType = Literal["string", "integer", "number", "boolean", "datetime"]

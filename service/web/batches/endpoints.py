@@ -4,24 +4,99 @@ from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
+from service.bounds import MAX_BATCH
 from service.domain.access.caller import ProjectCaller, PublishableKeyCaller, UserCaller
 from service.domain.batches.steps import Done
 from service.domain.idempotency import Answer, Keep
 from service.domain.limits.limiter import Share
 from service.domain.limits.policies import AUTH_BY_RULE, DAILY, OF_GUEST, OF_USER
 from service.domain.steps import run_in_steps
-from service.errors import Invalid, ServiceError
+from service.errors import (
+    CollectionNotFound,
+    ConditionFailed,
+    DocumentNotFound,
+    DuplicateValue,
+    Forbidden,
+    Invalid,
+    ServiceError,
+    UserNotFound,
+    VersionConflict,
+)
 from service.services import Services
-from service.web.batches.bodies import Batch, locate, read_batch, read_kept, references_view, results_view
+from service.web.auth.authenticate import Credential
+from service.web.batches.bodies import (
+    Batch,
+    BatchForm,
+    BatchResults,
+    locate,
+    read_batch,
+    read_kept,
+    references_view,
+    results_view,
+)
 from service.web.http.idempotency import LOC, Sent, answer_once
-from service.web.http.render import json_response, write_json
+from service.web.http.json_body import RequestWith
+from service.web.http.render import Json, write_json
+from service.web.openapi.declaration import ErrorExample, Success, Tag
+from service.web.openapi.endpoint import KeyUse, endpoint
+from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME
+
+LINE = {"order_id": {"$id": "o"}, "sku": "abc"}
+EXAMPLE = {
+    "operations": [
+        {"op": "create", "collection": "orders", "as": "o", "data": {"city": "Paris"}},
+        {"op": "create", "collection": "lines", "data": LINE},
+        {
+            "op": "update",
+            "collection": "products",
+            "id": EXAMPLE_ID,
+            "increment": {"stock": -1},
+            "where": {"stock_gte": 1},
+        },
+    ]
+}
+DOCUMENT = {
+    "id": EXAMPLE_ID,
+    "data": {"city": "Paris"},
+    "created_at": EXAMPLE_TIME,
+    "updated_at": EXAMPLE_TIME,
+    "version": 1,
+}
+FAILED = {"status": 404, "error": {"detail": DocumentNotFound.detail, "code": DocumentNotFound.code}}
+
 
 Outcomes = list[Done] | list[Done | ServiceError]
 
 
-async def run_batch(request: Request, caller: ProjectCaller, services: Services) -> Response:
+@endpoint(
+    "POST /api/batch",
+    credential=Credential.BY_RULE,
+    policy=DAILY,
+    tag=Tag.DOCUMENTS,
+    description=f"Up to {MAX_BATCH} operations, each as it is alone, by the rules of its collection. With `atomic`, the "
+    "default, all are done or none; the answer to a failure is that of the operation, with its position in `operation`. "
+    "Counts as so many requests.",
+    body={"an order": EXAMPLE},
+    idempotency_key=KeyUse.TAKEN,
+    answer=Success(
+        "What came of each operation",
+        {
+            "done": {"results": [{"status": 201, "document": DOCUMENT}, {"status": 204}]},
+            "not atomic": {"results": [{"status": 201, "document": DOCUMENT}, FAILED]},
+        },
+    ),
+    errors=(
+        CollectionNotFound,
+        ConditionFailed,
+        DocumentNotFound,
+        UserNotFound,
+        ErrorExample(DuplicateValue, "data.title"),
+        Forbidden,
+        ErrorExample(VersionConflict, '"v18"'),
+    ),
+)
+async def run_batch(request: RequestWith[BatchForm], caller: ProjectCaller, services: Services) -> Json[BatchResults]:
     """Do many operations, all of them or each for itself."""
     await services.access.require_any(caller)
     writes = False
@@ -57,7 +132,7 @@ async def run_batch(request: Request, caller: ProjectCaller, services: Services)
         write=run,
         abridge=abridge,
         review=review,
-        render=lambda outcomes: json_response(results_view(outcomes)),
+        render=lambda outcomes: Json(results_view(outcomes)),
     )
 
 

@@ -12,7 +12,29 @@ from service.schema.file_urls import EXTENSIONS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE, MAX_LENGTH_OPTION, OPTIONS
 from service.web.http.json_body import validated
 from service.web.openapi.failures import BrokenRule
-from service.web.openapi.shapes import Id, ShownAs, Time, WholeNumber
+from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, Id, ShownAs, Time, WholeNumber
+
+EXAMPLE_SCHEMA = {
+    "title": {"type": "string", "required": True, "max_length": 200},
+    "in_print": {"type": "boolean", "default": True},
+    "author_id": {"type": "reference", "collection": "users"},
+}
+EXAMPLE = {
+    "name": "books",
+    "schema": EXAMPLE_SCHEMA,
+    "realtime": False,
+    "created_at": EXAMPLE_TIME,
+    "updated_at": EXAMPLE_TIME,
+}
+CONFLICT = {
+    "total": 1,
+    "documents": [
+        {
+            "id": EXAMPLE_ID,
+            "errors": [{"loc": ["body", "data", "title"], "msg": "Field required", "type": "missing"}],
+        }
+    ],
+}
 
 # The domain judges names and definitions, for the command line too.
 CollectionName = Annotated[

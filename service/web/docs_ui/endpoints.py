@@ -1,7 +1,12 @@
-"""The OpenAPI document and the page that shows it and tries requests."""
+"""The OpenAPI document, and the page that shows it and tries requests: Swagger UI as its package on npm has it.
+
+`scripts/vendor-viewer` writes `assets/swagger-ui*` and assets/VENDORED; nothing is fetched at run time.
+"""
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache, partial
+from importlib.resources import files
+from typing import Any
 
 import orjson
 from starlette.requests import Request
@@ -10,8 +15,10 @@ from starlette.responses import Response
 from service.domain.access.caller import ServiceCaller
 from service.errors import FileNotFound
 from service.services import Services
-from service.web.docs_ui.viewer import MEDIA_TYPES, PAGE, read_asset
+from service.web.auth.authenticate import Credential
+from service.web.openapi.declaration import HTML, TEXT, Content, Success, Tag
 from service.web.openapi.document import build_document
+from service.web.openapi.endpoint import Query, endpoint
 
 # The page runs its own scripts and asks its own origin, and nothing else (W3C Content Security Policy Level 3).
 PAGE_HEADERS = {
@@ -21,8 +28,22 @@ PAGE_HEADERS = {
     "cache-control": "no-cache",
 }
 ASSET_SECONDS = 3600
+MEDIA_TYPES = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "swagger-ui.css": "text/css; charset=utf-8",
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+}
+PAGE = "page.html"
+
+of_page = partial(endpoint, credential=Credential.NONE, query=Query.IGNORED, tag=Tag.DOCUMENTATION)
 
 
+@of_page(
+    "GET /openapi.json",
+    operation_id="openApiDocument",
+    answer=Success("An OpenAPI 3.1 document", content=(Content(type=dict[str, Any]),)),
+)
 async def openapi_document(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The OpenAPI document of this service."""
     document = getattr(request.app.state, "openapi", None)
@@ -31,17 +52,38 @@ async def openapi_document(request: Request, caller: ServiceCaller, services: Se
     return _cached(request, document, "application/json", {"cache-control": "no-cache"})
 
 
-async def page(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_page("GET /docs", answer=Success("A page that shows the document and tries requests", content=(HTML,)))
+async def documentation_page(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The page that shows the OpenAPI document."""
     return _cached(request, read_asset(PAGE), "text/html; charset=utf-8", PAGE_HEADERS)
 
 
-async def asset(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_page(
+    "GET /docs/{asset}",
+    answer=Success(
+        "The file", content=tuple(Content(schema=TEXT, media_type=each) for each in ("text/css", "text/javascript"))
+    ),
+    errors=(FileNotFound,),
+    path_parameters={
+        "asset": {
+            "description": "A file of the page.",
+            "schema": {"type": "string", "enum": sorted(MEDIA_TYPES)},
+            "example": "swagger-ui.css",
+        }
+    },
+)
+async def documentation_asset(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """A script or style sheet of that page."""
     name = request.path_params["asset"]
     if name not in MEDIA_TYPES:
         raise FileNotFound
     return _cached(request, read_asset(name), MEDIA_TYPES[name], {"cache-control": f"public, max-age={ASSET_SECONDS}"})
+
+
+@cache
+def read_asset(name: str) -> bytes:
+    """One of MEDIA_TYPES or PAGE. They are few and do not change while the process runs."""
+    return (files("service.web.docs_ui") / "assets" / name).read_bytes()
 
 
 def _cached(request: Request, body: bytes, media_type: str, headers: dict[str, str]) -> Response:

@@ -21,9 +21,8 @@ from service.web.http.json_body import validated
 from service.web.http.list_body import Where
 from service.web.http.violations import Refusals
 from service.web.openapi.failures import BrokenRule
-from service.web.openapi.forms import Form
 from service.web.openapi.lists import Next, TotalIs, describe_page
-from service.web.openapi.shapes import Data, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
+from service.web.openapi.shapes import Data, Form, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
 
 
 class DocumentForm(BaseModel):

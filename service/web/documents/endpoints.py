@@ -1,93 +1,97 @@
-"""The documents of a declared collection over HTTP: specification section 4.3 and what completes it."""
+"""Writing the documents of a declared collection over HTTP: specification section 4.3 and what completes it."""
 
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.access.caller import ProjectCaller
 from service.domain.documents.documents import Documents
 from service.domain.documents.writes import Precondition, Upsert, Upserted, Written
 from service.domain.idempotency import Keep
-from service.query.parse import parse_distinct, parse_pairs, parse_query
+from service.errors import (
+    CollectionNotFound,
+    ConditionFailed,
+    DocumentNotFound,
+    DuplicateValue,
+    Forbidden,
+)
+from service.query.parse import parse_pairs
 from service.services import Services
 from service.storage.documents import ReplaceData, SetFields
 from service.storage.ids import new_id
 from service.web.documents.bodies import (
+    ON_CONFLICT,
+    DocumentChange,
+    DocumentFiles,
     DocumentForm,
-    document_view,
-    list_view,
+    WrittenDocument,
     read_change,
     read_upsert,
     reference_view,
     written_version,
     written_view,
 )
+from service.web.documents.examples import (
+    CHANGED_MEANWHILE,
+    CHANGES,
+    CONFORM,
+    WRITTEN,
+)
 from service.web.documents.forms import read_document_form
-from service.web.http.conditional import find_known, read_if_match
+from service.web.documents.reading import READ_ERRORS, by_rule, permit
+from service.web.http.conditional import read_if_match
 from service.web.http.forms import is_form
 from service.web.http.idempotency import Review, Sent, answer_once, is_reference, keep_small
-from service.web.http.json_body import read_object, validated
-from service.web.http.list_body import located_in_body, read_list_body
-from service.web.http.render import json_response, tagged_response
-from service.web.openapi.lists import distinct_view
+from service.web.http.json_body import RequestWith, read_object, validated
+from service.web.http.render import Created, Json, NoContent
+from service.web.openapi.declaration import ETAG, IF_MATCH, ErrorExample, Parameter, Success
+from service.web.openapi.endpoint import KeyUse
+
+NEW = Success("The new document, defaults filled in", WRITTEN, ETAG)
+WRITE_ERRORS = (CollectionNotFound, Forbidden, ErrorExample(DuplicateValue, "data.title"))
+CHANGE_ERRORS = (*WRITE_ERRORS, DocumentNotFound, CHANGED_MEANWHILE)
 
 
-async def create_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
+@by_rule(
+    "POST /api/collections/{name}/documents",
+    description=CONFORM,
+    body={"a book": {"data": {"title": "Les Misérables"}}},
+    idempotency_key=KeyUse.TAKEN,
+    answer=NEW,
+    errors=WRITE_ERRORS,
+)
+async def create_document(
+    request: RequestWith[DocumentForm | DocumentFiles], caller: ProjectCaller, services: Services
+) -> Created[WrittenDocument]:
     """Add a document."""
-    documents = await _permitted(request, caller, services, "create")
+    documents = await permit(request, caller, services, "create")
 
     if is_form(request):
         async with read_document_form(request, caller, services, new_id()) as sent:
-            return _answer(await documents.create(sent.data, id_=sent.owner, upload=sent.upload), 201)
+            return _created(await documents.create(sent.data, id_=sent.owner, upload=sent.upload))
 
     # In quotes, or Python would work out what it means with each request.
     async def create(sent: Sent, keep: "Keep[Written] | None") -> Written:
         return await documents.create(_data(sent), keep)
 
-    render = partial(_answer, status=201)
     return await answer_once(
-        request, caller, services.idempotency, write=create, render=render, abridge=_KEEP, review=_review(documents)
+        request, caller, services.idempotency, write=create, render=_created, abridge=_KEEP, review=_review(documents)
     )
 
 
-async def list_documents(request: Request, caller: ProjectCaller, services: Services) -> Response:
-    """List and query documents."""
-    documents = await _permitted(request, caller, services, "read")
-    return json_response(list_view(await documents.list(parse_query(request.scope["query_string"]))))
-
-
-async def query_documents(request: Request, caller: ProjectCaller, services: Services) -> Response:
-    """List and query documents with conditions in the body."""
-    documents = await _permitted(request, caller, services, "read")
-    with located_in_body():
-        return json_response(list_view(await documents.list(await read_list_body(request))))
-
-
-async def distinct_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
-    """List the values of a field of documents."""
-    path, query = parse_distinct(request.scope["query_string"])
-    documents = await _permitted(request, caller, services, "read")
-    return json_response(distinct_view(await documents.distinct(path, query)))
-
-
-async def get_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
-    """Get one document."""
-    documents = await _permitted(request, caller, services, "read")
-    document = await documents.get(request.path_params["id"])
-    asks = (
-        "if-none-match" in request.headers
-        and not documents.permissions.has_field_rules
-        and not document.has_signed_urls
-    )
-    found = find_known(request.headers, document.version) if asks else None
-    return found or tagged_response(document_view(document), document.version)
-
-
-async def replace_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
+@by_rule(
+    "PUT /api/collections/{name}/documents/{id}",
+    description=CONFORM,
+    parameters=(IF_MATCH,),
+    body={"a book": {"data": {"title": "Les Misérables"}}},
+    answer=Success("The document with its new data, defaults filled in", WRITTEN, ETAG),
+    errors=CHANGE_ERRORS,
+)
+async def replace_document(
+    request: RequestWith[DocumentForm | DocumentFiles], caller: ProjectCaller, services: Services
+) -> Json[WrittenDocument]:
     """Give a document other data."""
-    documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
+    documents, id_ = await permit(request, caller, services, "update"), request.path_params["id"]
     precondition = Precondition(read_if_match(request.headers))
     if is_form(request):
         async with read_document_form(request, caller, services, id_) as sent:
@@ -95,9 +99,33 @@ async def replace_document(request: Request, caller: ProjectCaller, services: Se
     return _answer(await documents.change(id_, ReplaceData(_data(await read_object(request))), precondition))
 
 
-async def upsert_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
+@by_rule(
+    "PUT /api/collections/{name}/documents",
+    description=f"In one step, whoever else writes. {CONFORM}",
+    parameters=(
+        Parameter(
+            name="by",
+            description="A unique field, of which `data` has a value.",
+            schema={"type": "string"},
+            example="isbn",
+            required=True,
+        ),
+        Parameter(
+            name="on_conflict",
+            description="What becomes of a document that has this value: all its data is replaced, the fields sent are "
+            "set, or it stays as it is.",
+            schema={"type": "string", "enum": ON_CONFLICT, "default": ON_CONFLICT[0]},
+        ),
+    ),
+    body={"a book": {"data": {"isbn": "2253096334", "title": "Les Misérables"}}},
+    answer=(NEW, Success("The document that was there, as it is now", WRITTEN, ETAG)),
+    errors=WRITE_ERRORS,
+)
+async def upsert_document(
+    request: RequestWith[DocumentForm | DocumentFiles], caller: ProjectCaller, services: Services
+) -> Created[WrittenDocument] | Json[WrittenDocument]:
     """Create a document, or change the one with the same value of a unique field."""
-    documents = await _permitted(request, caller, services, "create")
+    documents = await permit(request, caller, services, "create")
     by, on_conflict = read_upsert(parse_pairs(request.scope["query_string"]))
     if is_form(request):
         async with read_document_form(request, caller, services, new_id()) as sent:
@@ -106,9 +134,21 @@ async def upsert_document(request: Request, caller: ProjectCaller, services: Ser
     return _answer_upsert(await documents.upsert(Upsert(_data(await read_object(request)), by, on_conflict)))
 
 
-async def merge_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
+@by_rule(
+    "PATCH /api/collections/{name}/documents/{id}",
+    description="Sets the top-level fields named in `data`, changes others by operators, in one step with all that others do "
+    f"at the same time, and leaves the rest. {CONFORM}",
+    parameters=(IF_MATCH,),
+    body=CHANGES,
+    idempotency_key=KeyUse.TAKEN,
+    answer=Success("The document afterwards", WRITTEN, ETAG),
+    errors=(*CHANGE_ERRORS, ConditionFailed),
+)
+async def merge_document(
+    request: RequestWith[DocumentChange | DocumentFiles], caller: ProjectCaller, services: Services
+) -> Json[WrittenDocument]:
     """Change some fields of a document."""
-    documents, id_ = await _permitted(request, caller, services, "update"), request.path_params["id"]
+    documents, id_ = await permit(request, caller, services, "update"), request.path_params["id"]
     if is_form(request):
         precondition = Precondition(read_if_match(request.headers))
         async with read_document_form(request, caller, services, id_) as sent:
@@ -124,15 +164,17 @@ async def merge_document(request: Request, caller: ProjectCaller, services: Serv
     )
 
 
-async def delete_document(request: Request, caller: ProjectCaller, services: Services) -> Response:
+@by_rule(
+    "DELETE /api/collections/{name}/documents/{id}",
+    parameters=(IF_MATCH,),
+    answer=Success("It is gone"),
+    errors=(*READ_ERRORS, CHANGED_MEANWHILE),
+)
+async def delete_document(request: Request, caller: ProjectCaller, services: Services) -> NoContent:
     """Delete a document."""
-    documents = await _permitted(request, caller, services, "delete")
+    documents = await permit(request, caller, services, "delete")
     await documents.delete(request.path_params["id"], read_if_match(request.headers))
-    return Response(status_code=204)
-
-
-async def _permitted(request: Request, caller: ProjectCaller, services: Services, action: str) -> Documents:
-    return Documents(await services.documents.permit(caller, request.path_params["name"], action))
+    return NoContent()
 
 
 def _review(documents: Documents) -> Review:
@@ -147,12 +189,18 @@ def _review(documents: Documents) -> Review:
 _KEEP = keep_small(reference_view)
 
 
-def _answer(written: Written, status: int = 200) -> Response:
-    return tagged_response(written_view(written), written_version(written), status)
+def _answer(written: Written) -> Json[WrittenDocument]:
+    view: Any = written_view(written)
+    return Json(view, version=written_version(written))
 
 
-def _answer_upsert(upserted: Upserted) -> Response:
-    return _answer(upserted.document, 201 if upserted.is_created else 200)
+def _created(written: Written) -> Created[WrittenDocument]:
+    view: Any = written_view(written)
+    return Created(view, version=written_version(written))
+
+
+def _answer_upsert(upserted: Upserted) -> Created[WrittenDocument] | Json[WrittenDocument]:
+    return _created(upserted.document) if upserted.is_created else _answer(upserted.document)
 
 
 def _data(sent: Sent) -> dict[str, Any]:

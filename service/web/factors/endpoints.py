@@ -51,8 +51,7 @@ from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.proofs import EXAMPLE_CODE, EXAMPLE_RECOVERY_CODE
 from service.web.http.render import Created, Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.declaration import Success
+from service.web.openapi.declaration import Success, Tag
 from service.web.openapi.endpoint import endpoint
 
 RECENT = "For ten minutes after a sign-in or a step-up, by the second factor where the user has one."
@@ -64,16 +63,15 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 CODES_SHOWN = {"recovery_codes": [EXAMPLE_RECOVERY_CODE]}
 
-of_user = partial(endpoint, policy=AUTH, tag=tags.FACTORS)
-enrols = partial(endpoint, credential=Credential.KEY_OR_RECENT_USER, tag=tags.FACTORS)
+of_user = partial(endpoint, policy=AUTH, tag=Tag.FACTORS)
+enrols = partial(endpoint, credential=Credential.KEY_OR_RECENT_USER, tag=Tag.FACTORS)
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/login-factor",
+    "POST /auth-collections/login-factor",
     credential=Credential.ANY_KEY,
     policy=CODES,
-    tag=tags.FACTORS,
+    tag=Tag.FACTORS,
     description="The flow is the one of `mfa_required`. It is good for ten minutes and once, and judges five codes; another "
     "password ends it.",
     body={title: {"flow_id": EXAMPLE_FLOW, **way} for title, way in WAYS.items()},
@@ -89,11 +87,10 @@ async def login_factor(request: RequestWith[FactorForm], caller: KeyCaller, serv
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/user/step-up",
+    "POST /auth-collections/user/step-up",
     credential=Credential.USER_TOKEN,
     policy=LOGIN,
-    tag=tags.FACTORS,
+    tag=Tag.FACTORS,
     description="The present session ends, and the answer has a new one, with which for ten minutes what needs a recent "
     "sign-in can be done. A password does where the user has no second factor. Counted as a login.",
     body={"a password": {"password": EXAMPLE_LOGIN["password"]}, **WAYS},
@@ -112,8 +109,7 @@ async def step_up(request: RequestWith[StepUpForm], caller: UserCaller, services
 
 
 @of_user(
-    "GET",
-    "/auth-collections/user/factors",
+    "GET /auth-collections/user/factors",
     credential=Credential.USER_TOKEN,
     answer=Success(
         "The factors, without their secrets", {"an app": {"factors": [EXAMPLE_FACTOR], "recovery_codes_left": 10}}
@@ -127,8 +123,7 @@ async def list_factors(request: Request, caller: UserCaller, services: Services)
 
 
 @enrols(
-    "POST",
-    "/auth-collections/user/factors/totp",
+    "POST /auth-collections/user/factors/totp",
     policy=CODES,
     description=f"{ON_THE_WAY} The secret is good once a code of it is confirmed, for ten minutes.",
     body={"a phone": {"name": "My phone"}},
@@ -147,8 +142,7 @@ async def begin_totp(
 
 
 @enrols(
-    "POST",
-    "/auth-collections/user/factors/totp/{id}/confirm",
+    "POST /auth-collections/user/factors/totp/{id}/confirm",
     policy=CODES,
     description=f"{ON_THE_WAY} The present session ends, and the answer has a new one. Recovery codes come with the first "
     "factor.",
@@ -171,8 +165,7 @@ async def confirm_totp(
 
 
 @of_user(
-    "PATCH",
-    "/auth-collections/user/factors/{id}",
+    "PATCH /auth-collections/user/factors/{id}",
     credential=Credential.USER_TOKEN,
     body={"a phone": {"name": "My old phone"}},
     answer=Success("The factor afterwards", {"an app": EXAMPLE_FACTOR}),
@@ -188,8 +181,7 @@ async def rename_factor(
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/user/factors/{id}",
+    "DELETE /auth-collections/user/factors/{id}",
     credential=Credential.RECENT_USER,
     description=f"{RECENT} The recovery codes go with the last factor.",
     answer=Success("The factor is gone"),
@@ -203,8 +195,7 @@ async def remove_factor(request: Request, caller: UserCaller, services: Services
 
 
 @of_user(
-    "POST",
-    "/auth-collections/user/recovery-codes",
+    "POST /auth-collections/user/recovery-codes",
     credential=Credential.RECENT_USER,
     description=f"{RECENT} The old ones are good for nothing any more.",
     answer=Success("The codes, which are shown once", {"codes": CODES_SHOWN}),

@@ -42,8 +42,7 @@ from service.web.factors.endpoints import CODES_SHOWN, ON_THE_WAY, find_enrollee
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.render import Created, Json
-from service.web.openapi import tags
-from service.web.openapi.declaration import ErrorExample, Success
+from service.web.openapi.declaration import ErrorExample, Success, Tag
 from service.web.openapi.endpoint import endpoint
 
 MISSING = ErrorExample(ConfigurationMissing, "WEBAUTHN_RP_ID key missing")
@@ -56,15 +55,14 @@ TO_BE_ASKED = "What to ask the browser for"
 asks = partial(
     endpoint,
     policy=PASSKEY_OPTIONS,
-    tag=tags.FACTORS,
+    tag=Tag.FACTORS,
     answer=Success(TO_BE_ASKED, {"a passkey": ASKED}),
     errors=(MISSING,),
 )
 
 
 @asks(
-    "POST",
-    "/auth-collections/user/step-up/options",
+    "POST /auth-collections/user/step-up/options",
     credential=Credential.USER_TOKEN,
     description=FOR_BROWSERS.format("Request"),
     body={"nothing": {}},
@@ -79,8 +77,7 @@ async def ask_step_up(
 
 
 @asks(
-    "POST",
-    "/auth-collections/login-factor/options",
+    "POST /auth-collections/login-factor/options",
     credential=Credential.ANY_KEY,
     description=f"The flow of `mfa_required` stays the same. {FOR_BROWSERS.format('Request')}",
     body={"a flow": {"flow_id": EXAMPLE_FLOW}},
@@ -95,8 +92,7 @@ async def ask_login_factor(
 
 
 @asks(
-    "POST",
-    "/auth-collections/login-passkey/options",
+    "POST /auth-collections/login-passkey/options",
     credential=Credential.ANY_KEY,
     description=f"No passkey is named, so the browser offers those that it has. {FOR_BROWSERS.format('Request')}",
     body={"nothing": {}},
@@ -111,11 +107,10 @@ async def ask_login_passkey(
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/login-passkey",
+    "POST /auth-collections/login-passkey",
     credential=Credential.ANY_KEY,
     policy=CODES,
-    tag=tags.FACTORS,
+    tag=Tag.FACTORS,
     description="No other factor is asked for. The flow is good for ten minutes and once.",
     body={"a passkey": {"flow_id": EXAMPLE_FLOW, "credential": EXAMPLE_USED}},
     answer=SIGNED_IN,
@@ -132,8 +127,7 @@ async def login_passkey(
 
 
 @asks(
-    "POST",
-    "/auth-collections/user/factors/passkey/options",
+    "POST /auth-collections/user/factors/passkey/options",
     credential=Credential.KEY_OR_RECENT_USER,
     description=f"{ON_THE_WAY} {FOR_BROWSERS.format('Creation')}",
     body={"by a user": {}, "on the way": {"flow_id": EXAMPLE_FLOW}},
@@ -151,11 +145,10 @@ async def ask_new_passkey(
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/user/factors/passkey",
+    "POST /auth-collections/user/factors/passkey",
     credential=Credential.KEY_OR_RECENT_USER,
     policy=CODES,
-    tag=tags.FACTORS,
+    tag=Tag.FACTORS,
     description=f"{ON_THE_WAY} The present session ends, and the answer has a new one. Recovery codes come with the first "
     "factor.",
     body={"a laptop": {"flow_id": EXAMPLE_FLOW, "credential": EXAMPLE_NEW, "name": "My laptop"}},

@@ -1,24 +1,40 @@
 """Files over HTTP: GET and HEAD /files/{file_name}, and signing URLs of them."""
 
 from collections.abc import Mapping
+from typing import Annotated, Any
 
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
+from service.bounds import MAX_SIGNED_URLS
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
 from service.domain.files.signed_urls import EXPIRES, SIGNATURE, VARIANT, Link
 from service.domain.files.types import FILE_TYPES, extension
-from service.errors import Invalid, RangeNotSatisfiable, Violation
+from service.domain.limits.policies import DAILY_BY_RULE
+from service.domain.limits.policies import FILES as FILE_READS
+from service.errors import (
+    Busy,
+    FileNotFound,
+    Invalid,
+    QueryTooSlow,
+    RangeNotSatisfiable,
+    Unavailable,
+    Violation,
+)
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.storage.files.stored import StoredFile, is_variant
 from service.web.asgi.streaming import Streamed
+from service.web.auth.authenticate import Credential
 from service.web.auth.client_address import find_client_address
-from service.web.files.bodies import SignedUrls, UrlsForm
 from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable, Whole, answer
 from service.web.http.disposition import content_disposition
-from service.web.http.json_body import read_object, validated
-from service.web.http.render import json_response
+from service.web.http.json_body import RequestWith, read_form
+from service.web.http.render import Json
+from service.web.openapi.declaration import TEXT, Content, ErrorExample, Parameter, Success, Tag
+from service.web.openapi.endpoint import KeyUse, endpoint
 
 # Names are never reused, so caches need not ask again.
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -26,7 +42,80 @@ VARIANTS_CACHED = "public, max-age=3600"
 # A file opened as a page runs no script, loads nothing, and has no origin. An image's own styles stay.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
+HOUR, WEEK = 3_600, 604_800
+MEDIA_TYPES = sorted({file_type.media_type for file_type in FILE_TYPES.values()})
+# Generators that know no image type find bytes under the last, which no file is sent as.
+BYTES = tuple(
+    Content(schema={"type": "string", "format": "binary"}, media_type=media_type)
+    for media_type in (*MEDIA_TYPES, "application/octet-stream")
+)
+HEADERS = {
+    "ETag": "Tells this file from every other; a name is never given to other bytes",
+    "Content-Disposition": "The name it was uploaded under; images are shown, others are saved",
+    "Accept-Ranges": "bytes",
+}
+PLAIN = "https://api.example.com/files/demo-0123456789abcdef0123456789abcdef.pdf"
+SIGNED = f"{PLAIN}?expires=1798761600&signature=h0fYx2mq3cJ7nq1o7Yx5kC2mJ8v1dF4sT6uW9zB0aEg"
 
+
+def _whole(value: Any) -> Any:
+    """In JSON Schema 60.0 is an integer, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class UrlsForm(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    urls: Annotated[list[str], Field(max_length=MAX_SIGNED_URLS, description="URLs of files, signed or not")]
+    expires_in: Annotated[
+        int, Field(ge=1, le=WEEK, description="For how many seconds they shall be good"), BeforeValidator(_whole)
+    ] = HOUR
+
+
+class SignedUrls(TypedDict):
+    urls: Annotated[dict[str, str], Field(description="Each URL as it was sent → the same with a new signature")]
+
+
+@endpoint(
+    "GET /files/{file_name}",
+    credential=Credential.FILE_NAME,
+    policy=FILE_READS,
+    tag=Tag.FILES,
+    description="The URL of a file is public and cannot be guessed, unless the project's rules protect the field it was "
+    "uploaded to: then answers carry it signed, and it opens the file for a while. One range can be asked for (RFC 9110 "
+    "section 14).",
+    parameters=(
+        Parameter(name="expires", description="Of a signed URL: its last second, since 1970.", schema=TEXT),
+        Parameter(name="signature", description="Of a signed URL.", schema=TEXT),
+        Parameter(
+            name="variant",
+            description="A variant of an image that its collection declares; 422 where the image cannot be decoded.",
+            schema=TEXT,
+            example="thumb",
+        ),
+        Parameter(
+            name="Range",
+            location="header",
+            description="`bytes=<first>-<last>`, `bytes=<first>-` or `bytes=-<length>`.",
+            schema=TEXT,
+            example="bytes=0-1023",
+        ),
+        Parameter(
+            name="If-None-Match",
+            location="header",
+            description="The `ETag` of a file that the client has.",
+            schema=TEXT,
+        ),
+    ),
+    answer=(
+        Success("The whole file", content=BYTES, headers=HEADERS),
+        Success(
+            "The range", content=BYTES, headers={**HEADERS, "Content-Range": "Which bytes of how many"}, status=206
+        ),
+        Success("The client has it", headers=HEADERS, status=304),
+    ),
+    errors=(FileNotFound, ErrorExample(RangeNotSatisfiable, 1024), Invalid, Busy, Unavailable),
+)
 async def read_file(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Read an uploaded file, whole or one range of it."""
     link = _link(request)
@@ -43,12 +132,24 @@ async def read_file(request: Request, caller: AnonymousCaller, services: Service
     return Streamed(pieces, status, headers, address=find_client_address(request, services.trusted_proxies))
 
 
-async def sign_urls(request: Request, caller: SecretKeyCaller | UserCaller, services: Services) -> Response:
+@endpoint(
+    "POST /api/files/sign",
+    credential=Credential.KEY_OR_USER,
+    policy=DAILY_BY_RULE,
+    tag=Tag.FILES,
+    description="By the secret key, of any file of the project; by a user, of the user's own, and of those that the rules let "
+    "the user read in other users. Refused as a whole where one URL is of no such file.",
+    body={"a day": {"urls": [PLAIN], "expires_in": 86_400}},
+    idempotency_key=KeyUse.IGNORED,
+    answer=Success("The URLs, each good for so many seconds from now", {"a day": {"urls": {PLAIN: SIGNED}}}),
+    errors=(FileNotFound, Busy, QueryTooSlow),
+)
+async def sign_file_urls(
+    request: RequestWith[UrlsForm], caller: SecretKeyCaller | UserCaller, services: Services
+) -> Json[SignedUrls]:
     """Sign URLs of files, so that they can be read for a while."""
-    form = validated(UrlsForm, await read_object(request))
-    signed = await services.file_signing.sign(caller, form.urls, form.expires_in)
-    body: SignedUrls = {"urls": signed}
-    return json_response(body)
+    form = await read_form(request)
+    return Json({"urls": await services.file_signing.sign(caller, form.urls, form.expires_in)})
 
 
 def _link(request: Request) -> Link:

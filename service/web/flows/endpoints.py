@@ -34,8 +34,7 @@ from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.proofs import EXAMPLE_CODE as EXAMPLE_FACTOR
 from service.web.http.render import Accepted, Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.declaration import Success
+from service.web.openapi.declaration import Success, Tag
 from service.web.openapi.endpoint import endpoint
 from service.web.openapi.tickets import EXAMPLE_FLOW, FLOW, FlowView, ticket_view
 
@@ -48,13 +47,12 @@ PROOFS = {"a code": {"flow_id": EXAMPLE_FLOW, "code": EXAMPLE_CODE}, "a link": {
 PASSWORD = {"password": "a better password"}
 
 mails = partial(endpoint, policy=MAIL_REQUESTS, answer=FLOW)
-mails_for_key = partial(mails, credential=Credential.ANY_KEY, tag=tags.MAILS)
-takes_proof = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag=tags.MAILS)
+mails_for_key = partial(mails, credential=Credential.ANY_KEY, tag=Tag.MAILS)
+takes_proof = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag=Tag.MAILS)
 
 
 @mails_for_key(
-    "POST",
-    "/auth-collections/verify-email",
+    "POST /auth-collections/verify-email",
     description=f"Mails the user with this address a code and a link, unless the address is proven already. {UNIFORM}",
     body=MAIL,
 )
@@ -65,10 +63,9 @@ async def verify_email(request: RequestWith[MailForm], caller: KeyCaller, servic
 
 
 @mails(
-    "POST",
-    "/auth-collections/user/email",
+    "POST /auth-collections/user/email",
     credential=Credential.RECENT_USER,
-    tag=tags.ACCOUNTS,
+    tag=Tag.ACCOUNTS,
     description="For ten minutes after a sign-in or a step-up. The new address is mailed a code and a link, the present one, "
     "if it is proven, a link to approve it; nothing changes before both are answered. The present one is told in any case. "
     "The answer is the same where the new address is somebody's.",
@@ -81,8 +78,7 @@ async def change_email(request: RequestWith[MailForm], caller: UserCaller, servi
 
 
 @mails_for_key(
-    "POST",
-    "/auth-collections/login-email",
+    "POST /auth-collections/login-email",
     description="Mails the user with this address a code, which `/auth-collections/confirm` takes, and, with a "
     f"`code_challenge` and REDIRECT_URLS, a link. {UNIFORM}",
     body={
@@ -98,8 +94,7 @@ async def login_by_email(request: RequestWith[SignInForm], caller: KeyCaller, se
 
 
 @takes_proof(
-    "POST",
-    "/auth-collections/confirm",
+    "POST /auth-collections/confirm",
     description="Each code and each link is good once. Of a flow five codes are judged. The first proof of an address keeps "
     "the account's password, factors, identities and sessions where the request has a token of the account, its `password`, "
     "or the `flow_id` of its signup; otherwise they go, for a stranger may have made the account.",
@@ -141,8 +136,7 @@ def _outcome_response(outcome: Outcome) -> Json[EmailVerified | SignedInView | E
 
 
 @mails_for_key(
-    "POST",
-    "/auth-collections/forgot-password",
+    "POST /auth-collections/forgot-password",
     description=f"Mails the user with this address a code and a link to choose another password. {UNIFORM}",
     body=MAIL,
 )
@@ -153,8 +147,7 @@ async def forgot_password(request: RequestWith[MailForm], caller: KeyCaller, ser
 
 
 @takes_proof(
-    "POST",
-    "/auth-collections/reset-password",
+    "POST /auth-collections/reset-password",
     description="Ends all sessions of the user, and signs nobody in. A password that is refused spends nothing, nor does a "
     "missing or wrong `factor` of somebody who has one.",
     body={title: {**proof, **PASSWORD} for title, proof in PROOFS.items()}

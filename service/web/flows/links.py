@@ -34,8 +34,7 @@ from service.web.auth.client_address import find_client_address
 from service.web.flows.pages import Form, redirect, render_page
 from service.web.http.locales import find_locale
 from service.web.http.urlencoded import URLENCODED, read_urlencoded
-from service.web.openapi import tags
-from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success
+from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint
 
 PARAMETERS = (
@@ -57,12 +56,11 @@ CODE_PARAMETER = "svc-code"
 # The button of a person who has not made the account.
 WITHOUT_PASSWORD = "without_password"  # noqa: S105 - the name of a field
 
-of_link = partial(endpoint, credential=Credential.NONE, tag=tags.MAILS, parameters=PARAMETERS)
+of_link = partial(endpoint, credential=Credential.NONE, tag=Tag.MAILS, parameters=PARAMETERS)
 
 
 @of_link(
-    "GET",
-    "/auth-collections/link",
+    "GET /auth-collections/link",
     description="Looking at it, however often, changes nothing: programs look at the links of mails, too.",
     answer=(Success("The page", content=(HTML,)), LOST),
 )
@@ -80,8 +78,7 @@ async def show_link(request: Request, caller: ServiceCaller, services: Services)
 
 
 @of_link(
-    "POST",
-    "/auth-collections/link",
+    "POST /auth-collections/link",
     description="A form of another origin is refused.",
     body=(Content(schema=FORM, media_type=URLENCODED),),
     max_body=MAX_FORM_BYTES,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import orjson
 from starlette.requests import Request
@@ -31,6 +31,7 @@ MAX_WHOLE_BYTES = MAX_KEPT_ANSWER_BYTES // 4 * 3 - 64
 OF_EACH = frozenset({"content-length", "content-type"})
 
 Outcome = TypeVar("Outcome")
+Shown = TypeVar("Shown", bound=Response)
 Sent = dict[str, Any]
 # The body that was sent and the kept one → the body that the caller may read now.
 Review = Callable[[Sent, Sent], Awaitable[Any]]
@@ -76,11 +77,14 @@ async def answer_once(
     idempotency: Idempotency,
     *,
     write: Callable[[Sent, Keep[Outcome] | None], Awaitable[Outcome]],
-    render: Callable[[Outcome], Response],
+    render: Callable[[Outcome], Shown],
     abridge: Abridge[Outcome],
     review: Review,
-) -> Response:
-    """The answer to a write of a JSON object: what `render` makes of its outcome, now or when the key came first."""
+) -> Shown:
+    """The answer to a write of a JSON object: what `render` makes of its outcome, now or when the key came first.
+
+    A kept answer has the status and the JSON of a rendered one, and is a plain Response.
+    """
     if (key := find_key(request)) is None:
         return render(await write(await read_object(request), None))
     _refuse_guest(caller)
@@ -88,11 +92,10 @@ async def answer_once(
     def render_answer(outcome: Outcome) -> Answer:
         return _answer(render(outcome))
 
-    return _response(
-        await write_once(
-            request, caller, idempotency, key, write=write, render=render_answer, abridge=abridge, review=review
-        )
+    answer = await write_once(
+        request, caller, idempotency, key, write=write, render=render_answer, abridge=abridge, review=review
     )
+    return cast(Shown, _response(answer))
 
 
 async def write_once(

@@ -43,12 +43,6 @@ async def read_object(request: Request) -> dict[str, Any]:
     return load_object(await read_bytes(request), "The body", max_values=MAX_VALUES)
 
 
-async def read_optional_object(request: Request) -> dict[str, Any]:
-    """As `read_object`; an empty one where there is no body."""
-    raw = await read_bytes(request)
-    return load_object(raw, "The body", max_values=MAX_VALUES) if raw else {}
-
-
 async def read_bytes(request: Request) -> bytes:
     """The body, which says that it is JSON. Raises as `read_object`."""
     headers, began = dict(request.scope["headers"]), monotonic()

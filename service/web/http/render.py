@@ -80,15 +80,6 @@ def write_json(content: Any) -> bytes:
     return orjson.dumps(content, _write, orjson.OPT_PASSTHROUGH_DATETIME)
 
 
-def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Json(content, headers, status=status)
-
-
-def tagged_response(content: Any, version: int | None, status: int = 200) -> Response:
-    """One record under its entity tag; without one where the caller may not read it."""
-    return Json(content, version=version, status=status)
-
-
 def _write(value: object) -> str:
     """A stored value that JSON has no form for. Only times are ours; another program may have stored any other."""
     if not isinstance(value, datetime):
@@ -140,15 +131,15 @@ def _render(request: Request, error: Exception) -> Response:
     ERRORS.labels(code).inc()
     if isinstance(error, HTTPException):
         body = {"detail": error.detail, "code": code}
-        return json_response(body, error.status_code, _allow(request) if error.status_code == 405 else error.headers)
+        return Json(body, _allow(request) if error.status_code == 405 else error.headers, status=error.status_code)
     request_id = request.scope.get("state", {}).get("request_id", "")
     if not isinstance(error, ServiceError) or error.status == 500:
         log.error("unhandled_error", request_id=request_id, exc_info=error)
-        return json_response({**ServiceError().body(), "request_id": request_id}, 500)
+        return Json({**ServiceError().body(), "request_id": request_id}, status=500)
     if isinstance(error, Unavailable):
         log.warning("unavailable", request_id=request_id, code=error.code, cause=_cause(error))
-        return json_response({**error.body(), "request_id": request_id}, error.status, error.headers)
+        return Json({**error.body(), "request_id": request_id}, error.headers, status=error.status)
     rendered: dict[str, Any] = list_violations(error) if isinstance(error, Invalid) else error.body()
     if error.operation is not None:
         rendered["operation"] = error.operation
-    return json_response(rendered, error.status, error.headers)
+    return Json(rendered, error.headers, status=error.status)

@@ -1,4 +1,4 @@
-"""Answers of the endpoints of mails."""
+"""What the endpoints of mails answer, and examples of it."""
 
 from typing import Literal
 
@@ -6,8 +6,36 @@ from typing_extensions import TypedDict
 
 from service.domain.mail_flows.mailbox import MailList, Message
 from service.mail.texts import KINDS
-from service.web.openapi.shapes import Limit, Offset, Time, WholeNumber
+from service.web.openapi.declaration import Schema
+from service.web.openapi.shapes import EXAMPLE_TIME, Limit, Offset, Time, WholeNumber
 
+EXAMPLE_MAIL_ID = "4bS9uQmXk1dW0p2RzV7nYA"
+MAIL_ID: dict[str, Schema] = {
+    "id": {
+        "description": "The mail's id.",
+        "schema": {"type": "string", "pattern": "^[^/]+$"},
+        "example": EXAMPLE_MAIL_ID,
+    }
+}
+EXAMPLE_MAIL = {
+    "id": EXAMPLE_MAIL_ID,
+    "to": "ann@example.com",
+    "kind": "verify_email",
+    "status": "queued",
+    "attempts": 1,
+    "created_at": EXAMPLE_TIME,
+}
+EXAMPLE_MESSAGE = {
+    "id": EXAMPLE_MAIL_ID,
+    "to": "ann@example.com",
+    "subject": "Confirm your address for Shop",
+    "text": "Is this your address?",
+    "html": "<!doctype html>",
+    "kind": "verify_email",
+    "code": "402719",
+    "link": "https://auth.example.com/auth-collections/link?t=Zt0rXk8J",
+    "created_at": EXAMPLE_TIME,
+}
 Kind = Literal[KINDS]  # type: ignore[valid-type]
 Status = Literal["kept", "queued", "sent", "failed"]
 

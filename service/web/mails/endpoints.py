@@ -1,18 +1,33 @@
 """A project's mails, for its servers; and the mailbox, which shows them to whoever develops on this machine."""
 
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.bounds import MAX_LIMIT
 from service.domain.access.caller import SecretKeyCaller, ServiceCaller
-from service.errors import NotFound
+from service.domain.limits.policies import AUTH
+from service.errors import MailNotFound, NotFound
+from service.query.nodes import ListQuery
+from service.query.options import MAX_OFFSET
 from service.services import Services
+from service.web.auth.authenticate import Credential
 from service.web.auth.local import is_from_here, is_from_its_own_page
 from service.web.http.paging import read_paging
-from service.web.http.render import json_response
-from service.web.mails.bodies import MessageList, list_view, message_view
+from service.web.http.render import Json, NoContent
+from service.web.mails.bodies import (
+    EXAMPLE_MAIL,
+    EXAMPLE_MESSAGE,
+    MAIL_ID,
+    MailPageView,
+    MessageList,
+    list_view,
+    message_view,
+)
+from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success, Tag
+from service.web.openapi.endpoint import Query, endpoint
 
 ASSETS = {"mailbox.css": "text/css; charset=utf-8", "mailbox.js": "text/javascript; charset=utf-8"}
 # A mail is shown in a frame of its own without scripts; its styles stand in it.
@@ -22,36 +37,87 @@ PAGE_HEADERS = {
     "referrer-policy": "no-referrer",
 }
 
+by_server = partial(endpoint, credential=Credential.API_KEY, policy=AUTH, tag=Tag.MAILS)
+of_mailbox = partial(
+    endpoint,
+    credential=Credential.NONE,
+    query=Query.IGNORED,
+    tag=Tag.MAILS,
+    description="Not found unless `serve` runs an embedded MongoDB and the request comes from this machine.",
+    errors=(NotFound,),
+)
 
-async def list_mails(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+
+@by_server(
+    "GET /auth-collections/mails",
+    description="Never a code, a link or a text. `to` is null once the mail was sent.",
+    parameters=(
+        Parameter(
+            name="limit",
+            description="Page size.",
+            schema={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": ListQuery().limit},
+        ),
+        Parameter(
+            name="offset",
+            description="Number of mails to skip.",
+            schema={"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0},
+        ),
+    ),
+    answer=Success("One page of mails", {"a page": {"mails": [EXAMPLE_MAIL], "total": 1, "limit": 50, "offset": 0}}),
+)
+async def list_mails(request: Request, caller: SecretKeyCaller, services: Services) -> Json[MailPageView]:
     """List a project's mails, newest first."""
     paging = read_paging(request)
     page = await services.mails.list(caller.project, limit=paging.limit, offset=paging.offset)
-    return json_response(list_view(page, limit=paging.limit, offset=paging.offset))
+    return Json(list_view(page, limit=paging.limit, offset=paging.offset))
 
 
-async def retry_mail(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@by_server(
+    "POST /auth-collections/mails/{id}/retry",
+    description="One that failed, or waits for its next try, or was kept because there was no server.",
+    answer=Success("It is tried at once"),
+    errors=(MailNotFound,),
+    path_parameters=MAIL_ID,
+)
+async def retry_mail(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """Have a mail tried at once."""
     await services.mails.retry(caller.project, request.path_params["id"])
-    return Response(status_code=204)
+    return NoContent()
 
 
+@of_mailbox("GET /mailbox", answer=Success("The page", content=(HTML,)))
 async def mailbox(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The page that shows the mails of all projects, for who develops on this machine."""
     _refuse_others(request, services)
     return Response(_asset("mailbox.html"), headers=PAGE_HEADERS, media_type="text/html; charset=utf-8")
 
 
-async def messages(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_mailbox(
+    "GET /mailbox/messages",
+    answer=Success("The mails, with their codes and links", {"one": {"messages": [EXAMPLE_MESSAGE]}}),
+)
+async def mailbox_messages(request: Request, caller: ServiceCaller, services: Services) -> Json[MessageList]:
     """The mails that the mailbox shows, newest first."""
     _refuse_others(request, services)
     if not is_from_its_own_page(request):
         raise NotFound
-    body: MessageList = {"messages": [message_view(message) for message in await services.mails.read()]}
-    return json_response(body)
+    return Json({"messages": [message_view(message) for message in await services.mails.read()]})
 
 
-async def asset(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_mailbox(
+    "GET /mailbox/{asset}",
+    answer=Success(
+        "The file", content=tuple(Content(schema=TEXT, media_type=each) for each in ("text/css", "text/javascript"))
+    ),
+    path_parameters={
+        "asset": {
+            "description": "A file of the mailbox.",
+            "schema": {"type": "string", "enum": sorted(ASSETS)},
+            "example": "mailbox.css",
+        }
+    },
+)
+async def mailbox_asset(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """A script or style sheet of the mailbox."""
     _refuse_others(request, services)
     name = request.path_params["asset"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from service.errors import ServiceError
@@ -10,6 +11,30 @@ Schema = Mapping[str, Any]
 # Values by their titles.
 Examples = Mapping[str, Any]
 JSON = "application/json"
+
+
+class Tag(Enum):
+    """The groups of endpoints, in the order in which a reader meets them: a title, and what they are for."""
+
+    ACCOUNTS = "Accounts", "Sign up, log in, and the profile of the user who is logged in."
+    SIGN_IN = "Sign-in", "Sign in through the project's identity provider, over OAuth 2.0."
+    MAILS = "Mails", "Prove an address and recover an account by mail, and look at the mails themselves."
+    SESSIONS = "Sessions", "Refresh a user token, end sessions and list them."
+    FACTORS = "Second factors", "Add second factors, sign in with them, and step up."
+    USERS = "Users", "List and query a project's users."
+    COLLECTIONS = "Collections", "Declare containers for documents, each with a schema that the database enforces."
+    DOCUMENTS = "Documents", "Create, query and change the documents of a collection."
+    AGGREGATIONS = (
+        "Aggregations",
+        "Group documents or users, and compute counts, sums and the like; save such questions.",
+    )
+    ACCESS = "Access", "Say who may do what, and learn why."
+    FILES = "Files", "Read what users uploaded, and sign URLs of it."
+    OPERATIONS = "Operations", "For those who run the service."
+    DOCUMENTATION = "Documentation", "This document, and the page that shows it."
+
+    def __init__(self, title: str, meaning: str) -> None:
+        self.title, self.meaning = title, meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +86,21 @@ class Success:
     content: tuple[Content, ...] = field(default=(), kw_only=True)
 
 
-SuccessResponse = Success
+# Without examples: a page that fills them in would send them, and be refused.
+ETAG = {"ETag": "The version of the record, for If-Match and If-None-Match"}
+IF_MATCH = Parameter(
+    name="If-Match",
+    location="header",
+    description='The `ETag` that was read, such as `"v17"`: nothing is changed unless it is still that of the record.',
+    schema={"type": "string"},
+)
+IF_NONE_MATCH = Parameter(
+    name="If-None-Match",
+    location="header",
+    description='The `ETag` that was read, such as `"v17"`: 304 without a body where it is still that of the record.',
+    schema={"type": "string"},
+)
+NOT_MODIFIED = Success(status=304, description="The client has it", headers=ETAG)
 
 
 class ErrorExample:
@@ -87,8 +126,8 @@ class Operation:
     """
 
     id: str
-    tag: str
-    answers: tuple[SuccessResponse, ...]
+    tag: Tag
+    answers: tuple[Success, ...]
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Content, ...] = ()

@@ -12,17 +12,16 @@ from starlette.routing import BaseRoute
 from service.bounds import MAX_IDEMPOTENCY_KEY
 from service.web.auth.authenticate import Credential
 from service.web.openapi import failures
-from service.web.openapi.api_route import ApiRoute, KeyUse
 from service.web.openapi.declaration import (
     Content,
     Operation,
     Parameter,
     Schema,
-    SuccessResponse,
+    Success,
+    Tag,
 )
-from service.web.openapi.path_parameters import PATH_PARAMETERS
-from service.web.openapi.shapes import schemas_of
-from service.web.openapi.tags import TAGS
+from service.web.openapi.endpoint import ApiRoute, KeyUse
+from service.web.openapi.shapes import PATH_PARAMETERS, schemas_of
 
 DESCRIPTION = """\
 Accounts, identity-provider sign-in, files and declared collections of documents, for many projects.
@@ -113,7 +112,7 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
         "openapi": "3.1.1",
         "info": {"title": "Auth Collections", "version": version("auth-collections"), "description": DESCRIPTION},
         "servers": [{"url": "/"}],
-        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "tags": [{"name": tag.title, "description": tag.meaning} for tag in Tag],
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": SECURITY_SCHEMES},
     }
@@ -127,7 +126,7 @@ def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
     summary = (getdoc(route.handler) or "").partition("\n")[0].rstrip(".")
     described: dict[str, Any] = {
         "operationId": operation.id,
-        "tags": [operation.tag],
+        "tags": [operation.tag.title],
         "summary": summary,
         "description": operation.description,
         "security": SECURITY[route.credential],
@@ -148,7 +147,7 @@ def _parameters(operation: Operation, *, takes_key: bool) -> tuple[Parameter, ..
     return (*declared, IDEMPOTENCY_KEY) if takes_key else declared
 
 
-def _with_replay(answer: SuccessResponse) -> SuccessResponse:
+def _with_replay(answer: Success) -> Success:
     return replace(answer, headers={**answer.headers, **REPLAYED})
 
 
@@ -175,7 +174,7 @@ def _path_item(route: ApiRoute) -> dict[str, Any]:
     return {"parameters": found} if found else {}
 
 
-def _answer(answer: SuccessResponse, schemas: Schemas) -> dict[str, Any]:
+def _answer(answer: Success, schemas: Schemas) -> dict[str, Any]:
     described: dict[str, Any] = {"description": answer.description}
     if answer.content:
         described["content"] = _contents(answer.content, schemas)

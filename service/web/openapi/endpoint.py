@@ -1,6 +1,6 @@
 """The declaration of an endpoint, beside its handler: its row of `web/routes` and its part of the OpenAPI document.
 
-    @endpoint("POST", "/auth-collections/login", credential=Credential.ANY_KEY, policy=LOGIN, tag=tags.ACCOUNTS, ...)
+    @endpoint("POST /auth-collections/login", credential=Credential.ANY_KEY, policy=LOGIN, tag=Tag.ACCOUNTS, ...)
     async def login(request: RequestWith[Login], caller: KeyCaller, services: Services) -> Json[SignedIn]:
 
 The signature has the form of the body, and the status and the type of each answer. All is read once, when the module is
@@ -10,21 +10,18 @@ imported; the handler itself stays as it is.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
+from enum import Enum
 from inspect import isfunction
-from operator import or_
-from types import ModuleType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from types import ModuleType
+from typing import TypeVar
+
+from starlette.routing import Route
 
 from service.bounds import MAX_JSON_BYTES
 from service.domain.limits.policies import Policy
 from service.errors import ListNotLive, TooManySubscriptions
-from service.web.asgi.router import Handler
-from service.web.auth.authenticate import AUTHENTICATE, Credential
-from service.web.http.conditional import Unchanged
-from service.web.http.json_body import RequestWith
-from service.web.http.render import Json, NoContent
-from service.web.openapi.api_route import ApiRoute, KeyUse, Query
+from service.web.asgi.router import Handler, make_endpoint
+from service.web.auth.authenticate import Credential
 from service.web.openapi.declaration import (
     Content,
     ErrorExample,
@@ -34,8 +31,9 @@ from service.web.openapi.declaration import (
     Parameter,
     Schema,
     Success,
+    Tag,
 )
-from service.web.openapi.forms import Form, form_content
+from service.web.openapi.signature import check_caller, read_answers, read_contents
 
 H = TypeVar("H", bound=Handler)
 DECLARED = "routes"
@@ -49,12 +47,78 @@ LAST_EVENT_ID = Parameter(
 FOLLOWED = "With `Accept: text/event-stream` the list is followed: see the page about realtime."
 
 
+class Query(Enum):
+    """The use of a query string: it is refused, the handler reads it, or it is ignored."""
+
+    REFUSED = "refused"
+    READ = "read"
+    IGNORED = "ignored"
+
+
+class KeyUse(Enum):
+    """The use of an `Idempotency-Key`: the write happens once for it, the write is refused, or the key is ignored."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    IGNORED = "ignored"
+
+
+class ApiRoute(Route):
+    """A method and a path, and all that is decided about a request before its handler runs.
+
+    `credential` makes the caller; `policy` is the limit that the request is counted under; `answer_seconds` are given to
+    the handler where they are not those of every request; `max_body` is how many bytes of JSON it may read. `takes_head`
+    is False where asking changes something. `events` answers in place of the handler where a client asks for a stream of
+    events. A query string is read where a parameter of it is described. `idempotency_key` says what becomes of one; without
+    it a GET ignores it, and all else refuses it. A write whose description has no `If-Match` refuses that header.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        handler: Handler,
+        credential: Credential,
+        policy: Policy | None,
+        operation: Operation,
+        *,
+        events: Handler | None = None,
+        query: Query = Query.REFUSED,
+        answer_seconds: float | None = None,
+        max_body: int = 0,
+        takes_head: bool = True,
+        idempotency_key: KeyUse | None = None,
+    ) -> None:
+        self.method, self.handler, self.operation = method, handler, operation
+        self.credential, self.policy, self.events = credential, policy, events
+        reads = any(parameter.location == "query" for parameter in operation.parameters)
+        self.query = Query.READ if reads else query
+        self.is_write = method != "GET" or not takes_head
+        self.refuses_query = self.query is Query.REFUSED
+        self.answer_seconds, self.max_body = answer_seconds, max_body
+        self.form = next((content.type for content in operation.body), None)
+        self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)
+        self.refuses_key = self.idempotency_key is KeyUse.REFUSED
+        compares = any(parameter.name == "If-Match" for parameter in operation.parameters)
+        self.refuses_if_match = self.idempotency_key is not KeyUse.IGNORED and not compares
+        self._check()
+        super().__init__(path, make_endpoint(self), methods=[method])
+        if self.methods and not takes_head:
+            self.methods = self.methods - {"HEAD"}
+
+    def _check(self) -> None:
+        """Raises TypeError for a key of a write without a body, and for a limit of a request that names no project."""
+        if self.idempotency_key is KeyUse.TAKEN and not self.max_body:
+            raise TypeError(f"{self.operation.id}: what is written once is a JSON body")
+        if self.policy and self.credential in {Credential.NONE, Credential.METRICS_TOKEN}:
+            raise TypeError(f"{self.operation.id}: a limit is one of a project, and the credential names none")
+
+
 def endpoint(
-    method: str,
-    path: str,
+    url: str,
     *,
     credential: Credential,
-    tag: str,
+    tag: Tag,
     answer: Success | tuple[Success, ...],
     policy: Policy | None = None,
     operation_id: str = "",
@@ -65,27 +129,27 @@ def endpoint(
     needs_body: bool = True,
     max_body: int = MAX_JSON_BYTES,
     errors: tuple[Failure, ...] = (),
-    query: Query | None = None,
+    query: Query = Query.REFUSED,
     idempotency_key: KeyUse | None = None,
     answer_seconds: float | None = None,
     takes_head: bool = True,
     events: Handler | None = None,
 ) -> Callable[[H], H]:
-    """Declares the handler below it as the endpoint of a method and a path. A handler may have several declarations.
+    """Declares the handler below it as the endpoint of a method and a path, as in "GET /api/rules".
 
-    `answer` describes the answers of the signature, in their order; `body` are examples of the signature's form. Content
-    that is no JSON stands in them as it is. `operation_id` is the name of the handler where it is not given. A query
-    string is read where a parameter of it is described. The other columns are those of `ApiRoute`. Raises TypeError
-    where the declaration and the signature contradict each other.
+    A handler may have several declarations. `answer` describes the answers of the signature, in their order; `body` are
+    examples of the signature's form. Content that is no JSON stands in them as it is. `operation_id` is the name of the
+    handler where it is not given.The other columns are
+    those of `ApiRoute`. Raises TypeError where the declaration and the signature contradict each other.
     """
 
     def declare(handler: H) -> H:
-        _check_caller(handler, credential)
-        contents = body if isinstance(body, tuple) else tuple(_contents(_form_of(handler), body))
+        check_caller(handler, credential)
+        contents = read_contents(handler, body)
         operation = Operation(
             id=operation_id or _camel_case(handler.__name__),
             tag=tag,
-            answers=tuple(_answers(handler, answer if isinstance(answer, tuple) else (answer,))),
+            answers=tuple(read_answers(handler, answer if isinstance(answer, tuple) else (answer,))),
             description=description,
             parameters=parameters,
             path_parameters=path_parameters or {},
@@ -93,6 +157,7 @@ def endpoint(
             needs_body=needs_body,
             errors=errors,
         )
+        method, path = url.split()
         route = ApiRoute(
             method,
             path,
@@ -101,7 +166,7 @@ def endpoint(
             policy,
             operation if events is None else _with_events(operation),
             events=events,
-            query=query or _query_of(parameters),
+            query=query,
             answer_seconds=answer_seconds,
             max_body=max_body if contents else 0,
             takes_head=takes_head,
@@ -134,53 +199,6 @@ def arrange(page: str, routes: Iterable[ApiRoute]) -> list[ApiRoute]:
     if differing := sorted(found.keys() ^ set(lines)):
         raise TypeError(f"web/routes and the declarations differ in {differing}")
     return [found[line] for line in lines]
-
-
-def _check_caller(handler: Handler, credential: Credential) -> None:
-    """Raises TypeError where the credential makes a caller that the handler does not take."""
-    made, taken = _members(AUTHENTICATE[credential].__annotations__["return"]), _members(_annotation(handler, "caller"))
-    if not set(made) <= set(taken):
-        raise TypeError(f"{handler.__name__} takes not every caller of {credential}")
-
-
-def _form_of(handler: Handler) -> Any:
-    """The form of the body that the handler's request is annotated with."""
-    request = _annotation(handler, "request")
-    if get_origin(request) is not RequestWith:
-        raise TypeError(f"{handler.__name__} has examples of a body, and its signature has no form")
-    return get_args(request)[0]
-
-
-def _contents(form: Any, examples: Examples) -> Iterator[Content]:
-    """JSON, which has the examples, and forms with files. Several types of JSON are one content."""
-    members = _members(form)
-    files = [each for each in members if isinstance(each, type) and issubclass(each, Form)]
-    yield Content(type=reduce(or_, (each for each in members if each not in files)), examples=examples)
-    yield from (form_content(each) for each in files)
-
-
-def _answers(handler: Handler, successes: tuple[Success, ...]) -> Iterator[Success]:
-    """Each success with the status and the type of JSON that the signature names in its place."""
-    kinds = [each for each in _members(_annotation(handler, "return")) if hasattr(get_origin(each) or each, "status")]
-    if not kinds:
-        yield from successes
-        return
-    for success, kind in zip(successes, kinds, strict=True):
-        answer: type[Json[Any] | NoContent | Unchanged] = get_origin(kind) or kind
-        json = tuple(Content(type=type_, examples=success.examples) for type_ in get_args(kind))
-        yield replace(success, status=answer.status, content=(*json, *success.content))
-
-
-def _members(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
-
-
-def _annotation(handler: Handler, name: str) -> Any:
-    return handler.__annotations__[name]
-
-
-def _query_of(parameters: Iterable[Parameter]) -> Query:
-    return Query.READ if any(each.location == "query" for each in parameters) else Query.REFUSED
 
 
 def _camel_case(name: str) -> str:

@@ -28,8 +28,8 @@ from service.errors import (
     Violation,
 )
 from service.web.auth.authenticate import Credential
-from service.web.openapi.api_route import ApiRoute, KeyUse, Query
 from service.web.openapi.declaration import ErrorExample, Failure
+from service.web.openapi.endpoint import ApiRoute, KeyUse, Query
 
 
 class Error(TypedDict):

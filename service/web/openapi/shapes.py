@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
 from pydantic.annotated_handlers import GetJsonSchemaHandler
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypeAliasType
 
-from service.bounds import MAX_DEPTH, MAX_LIMIT, MAX_NAME
+from service.bounds import MAX_DEPTH, MAX_FILES, MAX_LIMIT, MAX_NAME
 from service.query.options import MAX_OFFSET
-from service.web.openapi.declaration import Schema
+from service.schema.options import COLLECTION_NAME
+from service.web.openapi.declaration import JSON, Content, Schema
 
 EXAMPLE_ID = "66f0c1a2b3c4d5e6f7a8b9c0"
 EXAMPLE_TIME = "2026-01-31T12:00:00.000Z"
@@ -39,6 +40,45 @@ NAMES = (
 )
 # Neither names nor depth are said as schemas: what generators make of those does not compile.
 Data = TypeAliasType("Data", Annotated[dict[str, Any], Field(description=f"Free-form fields. {NAMES}")])
+
+
+# The parameters that stand in paths, by their names.
+PATH_PARAMETERS: dict[str, dict[str, Any]] = {
+    "project_id": {
+        "description": "The project's id.",
+        "schema": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$"},
+        "example": "demo",
+    },
+    "name": {
+        "description": "The collection's name.",
+        "schema": {"type": "string", "pattern": f"^{COLLECTION_NAME.pattern}$"},
+        "example": "books",
+    },
+    "provider": {
+        "description": "The name of one of the project's providers.",
+        "schema": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$"},
+        "example": "google",
+    },
+    "id": {"description": "The record's id.", "schema": ID_SCHEMA, "example": EXAMPLE_ID},
+    "file_name": {
+        "description": "The file's name, as it stands at the end of its URL.",
+        "schema": {"type": "string", "pattern": r"^[a-z0-9-]{1,100}\.[a-z]{1,5}$"},
+        "example": "demo-2b6a1f1c0d5e4c6f8a9b0c1d2e3f4a5b.png",
+    },
+}
+
+File = Annotated[bytes, WithJsonSchema({"type": "string", "format": "binary"})]
+
+
+class Form(BaseModel):
+    """A form is read part by part, see `web/http/multipart`; this says what the parts are."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": MAX_FILES + 1})
+    __pydantic_extra__: dict[str, File]
+
+
+def form_content(form: type[Form]) -> Content:
+    return Content(type=form, media_type="multipart/form-data", encoding={"data": {"contentType": JSON}})
 
 
 class ShownAs:

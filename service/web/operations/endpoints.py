@@ -1,46 +1,84 @@
 """Endpoints for operators: liveness, readiness, metrics, and the page at the root."""
 
 import asyncio
+from functools import partial
+from typing import Literal
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from service.domain.access.caller import ServiceCaller
 from service.domain.projects.readiness import check_readiness
-from service.errors import ServiceError, Unavailable
+from service.errors import NotFound, ServiceError, Unavailable
 from service.observe.metrics import exposition
 from service.services import Services
 from service.web.asgi.deadlines import is_stopping
+from service.web.auth.authenticate import Credential
 from service.web.auth.local import is_from_here
-from service.web.http.render import json_response
-from service.web.operations.landing import answer_landing
+from service.web.http.render import Json
+from service.web.openapi.declaration import HTML, TEXT, Content, Success, Tag
+from service.web.openapi.endpoint import Query, endpoint
+from service.web.operations.landing import Landing, answer_landing
 
 log = structlog.get_logger()
 
 # A person waits for the page at the root; MongoDB that does not answer by then is not ready.
 LANDING_SECONDS = 0.9
+EXAMPLE_LINK = {"path": "/docs", "name": "API documentation", "meaning": "Every endpoint, with a form to try it"}
+
+of_service = partial(endpoint, query=Query.IGNORED, tag=Tag.OPERATIONS)
 
 
-async def liveness(request: Request, caller: ServiceCaller, services: Services) -> Response:
+class Live(TypedDict):
+    status: Literal["live"]
+
+
+class Ready(TypedDict):
+    status: Literal["ready"]
+
+
+@of_service(
+    "GET /health/live",
+    credential=Credential.NONE,
+    answer=Success("The process answers", {"live": {"status": "live"}}),
+)
+async def live(request: Request, caller: ServiceCaller, services: Services) -> Json[Live]:
     """The process answers."""
-    return json_response({"status": "live"})
+    return Json({"status": "live"})
 
 
-async def readiness(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_service(
+    "GET /health/ready",
+    credential=Credential.NONE,
+    answer=Success("Requests can be served", {"ready": {"status": "ready"}}),
+    errors=(Unavailable,),
+)
+async def ready(request: Request, caller: ServiceCaller, services: Services) -> Json[Ready]:
     """Requests can be served, and the server does not stop; 503 otherwise, and the log has the cause."""
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
     await check_readiness(services.databases, services.canary, services.versions)
-    return json_response({"status": "ready"})
+    return Json({"status": "ready"})
 
 
-async def landing(request: Request, caller: ServiceCaller, services: Services) -> Response:
+@of_service(
+    "GET /",
+    credential=Credential.NONE,
+    description="A page where `Accept` has `text/html`, JSON otherwise. Ready or not, the status is 200.",
+    answer=Success(
+        "What the service is, and where to go on",
+        {"ready": {"service": "auth-collections", "status": "ready", "links": [EXAMPLE_LINK]}},
+        content=(HTML,),
+    ),
+)
+async def landing(request: Request, caller: ServiceCaller, services: Services) -> Json[Landing] | Response:
     """What this service is, whether it is ready, and links: a page for browsers, JSON for others."""
     try:
         async with asyncio.timeout(LANDING_SECONDS):
-            await readiness(request, caller, services)
+            await ready(request, caller, services)
         is_ready = True
     except (ServiceError, TimeoutError) as error:
         late = f"MongoDB has not answered within {LANDING_SECONDS} seconds"
@@ -50,6 +88,13 @@ async def landing(request: Request, caller: ServiceCaller, services: Services) -
     return answer_landing(request.headers.get("accept", ""), is_ready=is_ready, has_mailbox=has_mailbox)
 
 
+@of_service(
+    "GET /metrics",
+    credential=Credential.METRICS_TOKEN,
+    description="The text format of Prometheus. 404 where the service has no METRICS_TOKEN.",
+    answer=Success("The metrics of this process", content=(Content(schema=TEXT, media_type="text/plain"),)),
+    errors=(NotFound,),
+)
 async def metrics(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """The metrics, for who has METRICS_TOKEN: they tell how much is used, and by which ways. Not found where it is not set."""
     return Response(await asyncio.to_thread(exposition), media_type=CONTENT_TYPE_LATEST)

@@ -2,14 +2,16 @@
 
 import base64
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from service.mail.templates import read_layouts
-from service.web.http.render import json_response
+from service.web.http.render import Json
 
 LAYOUTS = read_layouts("service.web.operations")
 HTML = "text/html"
@@ -29,13 +31,28 @@ OPENAPI = Link("/openapi.json", "OpenAPI document", "For generators of clients")
 MAILBOX = Link("/mailbox", "Mailbox", "The mails of projects, kept on this machine")
 
 
-def answer_landing(accept: str, *, is_ready: bool, has_mailbox: bool) -> Response:
+class LandingLink(TypedDict):
+    path: str
+    name: str
+    meaning: str
+
+
+class Landing(TypedDict):
+    service: Literal["auth-collections"]
+    status: Literal["ready", "not ready"]
+    links: list[LandingLink]
+
+
+def answer_landing(accept: str, *, is_ready: bool, has_mailbox: bool) -> Json[Landing] | Response:
     """A page for a client that takes HTML, as browsers say that they do; JSON for all others."""
     links = (DOCS, OPENAPI, *((MAILBOX,) if has_mailbox else ()))
     if HTML not in accept:
-        status = "ready" if is_ready else "not ready"
-        shown = {"service": "auth-collections", "status": status, "links": [asdict(link) for link in links]}
-        return json_response(shown, headers={"cache-control": "no-store", "vary": "accept"})
+        shown: Landing = {
+            "service": "auth-collections",
+            "status": "ready" if is_ready else "not ready",
+            "links": [{"path": link.path, "name": link.name, "meaning": link.meaning} for link in links],
+        }
+        return Json(shown, {"cache-control": "no-store", "vary": "accept"})
     page = LAYOUTS.get_template("landing.html")
     html = page.render(language="en", style=_style(), is_ready=is_ready, links=links)
     return Response(html, headers=_headers(), media_type=f"{HTML}; charset=utf-8")

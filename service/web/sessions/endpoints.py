@@ -13,10 +13,8 @@ from service.web.auth.client import read_client
 from service.web.auth.grant import Granted, grant_view
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.api_route import KeyUse
-from service.web.openapi.declaration import Success
-from service.web.openapi.endpoint import endpoint
+from service.web.openapi.declaration import Success, Tag
+from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.sessions.bodies import (
     EXAMPLE_GRANTED,
     EXAMPLE_SESSION,
@@ -30,13 +28,12 @@ from service.web.sessions.bodies import (
 RECENT = "For ten minutes after a sign-in or a step-up."
 ENDED = Success("The session has ended")
 
-of_token = partial(endpoint, tag=tags.SESSIONS, idempotency_key=KeyUse.IGNORED, body=SENT_TOKEN)
-of_user = partial(endpoint, tag=tags.SESSIONS, policy=AUTH)
+of_token = partial(endpoint, tag=Tag.SESSIONS, idempotency_key=KeyUse.IGNORED, body=SENT_TOKEN)
+of_user = partial(endpoint, tag=Tag.SESSIONS, policy=AUTH)
 
 
 @of_token(
-    "POST",
-    "/auth-collections/refresh",
+    "POST /auth-collections/refresh",
     credential=Credential.NONE,
     description="Where the project's `ACCESS_TOKEN_LIFETIME` is less than 30 days. All who send the same token at once are "
     "given the same next one; a token that is used again after the next one was ends the session.",
@@ -57,8 +54,7 @@ async def refresh(request: RequestWith[RefreshForm], caller: ServiceCaller, serv
 
 
 @of_token(
-    "POST",
-    "/auth-collections/logout",
+    "POST /auth-collections/logout",
     credential=Credential.OPTIONAL_USER,
     description="The session of `refresh_token`, and that of the user token in `Authorization`; one of them is needed. Tokens "
     "that are dead are answered as others are.",
@@ -90,8 +86,7 @@ async def _end_refreshed(request: Request, services: Services, text: str) -> Non
 
 
 @of_user(
-    "GET",
-    "/auth-collections/user/sessions",
+    "GET /auth-collections/user/sessions",
     credential=Credential.USER_TOKEN,
     answer=Success("The sessions that can still be used, the newest first", {"one": {"sessions": [EXAMPLE_SESSION]}}),
 )
@@ -102,8 +97,7 @@ async def list_sessions(request: Request, caller: UserCaller, services: Services
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/user/sessions/{id}",
+    "DELETE /auth-collections/user/sessions/{id}",
     credential=Credential.RECENT_USER,
     description=f"{RECENT} Its tokens are refused from the next request on.",
     answer=ENDED,
@@ -116,8 +110,7 @@ async def end_session(request: Request, caller: UserCaller, services: Services) 
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/user/sessions",
+    "DELETE /auth-collections/user/sessions",
     credential=Credential.RECENT_USER,
     description=RECENT,
     answer=Success("All others have ended"),

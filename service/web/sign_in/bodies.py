@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.web.openapi.declaration import Parameter
-from service.web.openapi.path_parameters import PATH_PARAMETERS
-from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, Id, Time
+from service.web.openapi.shapes import EXAMPLE_ID, EXAMPLE_TIME, PATH_PARAMETERS, Id, Time
 
 EXAMPLE_SVC_CODE = "Zt0rXk8Jq4vW1nBs6yPe3cLm9uHa2fGd5oKi7xTz-Qw"
 # Those of RFC 7636, appendix B.

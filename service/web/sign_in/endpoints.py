@@ -28,8 +28,7 @@ from service.services import Services
 from service.web.auth.authenticate import MAX_PROJECT_ID, Credential
 from service.web.auth.client import read_client
 from service.web.http.render import Json
-from service.web.openapi import tags
-from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Success
+from service.web.openapi.declaration import TEXT, ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import endpoint
 from service.web.sign_in.bodies import (
     CHALLENGE,
@@ -80,7 +79,7 @@ comes_back = partial(
     endpoint,
     credential=Credential.PROJECT_IN_PATH,
     policy=AUTH,
-    tag=tags.SIGN_IN,
+    tag=Tag.SIGN_IN,
     description=ARRIVAL,
     parameters=tuple(Parameter(name=name, description=text, schema=TEXT) for name, text in OF_CALLBACK.items()),
     answer=Success(
@@ -95,11 +94,10 @@ comes_back = partial(
 
 
 @endpoint(
-    "GET",
-    "/auth-collections/login-idp",
+    "GET /auth-collections/login-idp",
     credential=Credential.OPTIONAL_API_KEY,
     policy=AUTH,
-    tag=tags.SIGN_IN,
+    tag=Tag.SIGN_IN,
     description="The project is the one of the API key, else the one named, else the service's DEFAULT_PROJECT_ID. Send the "
     "browser to `url`.",
     parameters=LOGIN_PARAMETERS,
@@ -126,16 +124,15 @@ async def login_idp(
     return begun_response(await services.sign_in.begin(caller.project, wish))
 
 
-@comes_back("GET", "/auth-collections/auth-idp-redirect/{project_id}")
+@comes_back("GET /auth-collections/auth-idp-redirect/{project_id}")
 @comes_back(
-    "GET",
-    "/auth-collections/auth-idp-redirect/{project_id}/{provider}",
+    "GET /auth-collections/auth-idp-redirect/{project_id}/{provider}",
     operation_id="authIdpRedirectOfProvider",
     description=f"The redirect URL of one of the project's providers, each its own. {ARRIVAL}",
     errors=(*CALLBACK_ERRORS, ProviderNotFound),
 )
 # The specification's configuration example has the callback without the prefix.
-@comes_back("GET", "/auth-idp-redirect/{project_id}", operation_id="authIdpRedirectWithoutPrefix")
+@comes_back("GET /auth-idp-redirect/{project_id}", operation_id="authIdpRedirectWithoutPrefix")
 async def auth_idp_redirect(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Take the browser back from the identity provider, and send it to the project's page."""
     brought = _callback(request)

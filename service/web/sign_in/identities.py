@@ -27,8 +27,7 @@ from service.web.auth.client import read_client
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.render import Created, Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.declaration import ErrorExample, Success
+from service.web.openapi.declaration import ErrorExample, Success, Tag
 from service.web.openapi.endpoint import endpoint
 from service.web.sign_in.bodies import (
     EXAMPLE_CHALLENGE,
@@ -52,12 +51,11 @@ from service.web.sign_in.endpoints import (
     read_parameters,
 )
 
-of_user = partial(endpoint, tag=tags.SIGN_IN, policy=AUTH)
+of_user = partial(endpoint, tag=Tag.SIGN_IN, policy=AUTH)
 
 
 @of_user(
-    "GET",
-    "/auth-collections/user/identities",
+    "GET /auth-collections/user/identities",
     credential=Credential.USER_TOKEN,
     answer=Success(
         "The user's identities, in the order in which they came", {"one": {"identities": [EXAMPLE_IDENTITY]}}
@@ -69,8 +67,7 @@ async def list_identities(request: Request, caller: UserCaller, services: Servic
 
 
 @of_user(
-    "POST",
-    "/auth-collections/user/identities",
+    "POST /auth-collections/user/identities",
     credential=Credential.RECENT_USER,
     description="For ten minutes after a sign-in or a step-up. Send the browser to `url`; it comes back with `svc-code`, or "
     "with `svc-error` as a sign-in does. Nothing is linked before `/auth-collections/user/identities/confirm`.",
@@ -99,8 +96,7 @@ async def link_identity(
 
 
 @of_user(
-    "POST",
-    "/auth-collections/user/identities/confirm",
+    "POST /auth-collections/user/identities/confirm",
     credential=Credential.USER_TOKEN,
     policy=CODES,
     description="With a token of the user who asked for it: whoever was sent into the flow of somebody else links nothing. A "
@@ -119,8 +115,7 @@ async def confirm_identity(
 
 
 @of_user(
-    "DELETE",
-    "/auth-collections/user/identities/{id}",
+    "DELETE /auth-collections/user/identities/{id}",
     credential=Credential.RECENT_USER,
     description="For ten minutes after a sign-in or a step-up. The last way to sign in stays: of passwords, identities and "
     "passkeys. Sessions go on.",
@@ -134,11 +129,10 @@ async def remove_identity(request: Request, caller: UserCaller, services: Servic
 
 
 @endpoint(
-    "GET",
-    "/auth-collections/sign-in-methods",
+    "GET /auth-collections/sign-in-methods",
     credential=Credential.OPTIONAL_API_KEY,
     policy=AUTH,
-    tag=tags.SIGN_IN,
+    tag=Tag.SIGN_IN,
     description="What a page needs for its buttons. The project is found as for `/auth-collections/login-idp`.",
     parameters=(OF_PROJECT,),
     answer=Success(

@@ -19,10 +19,8 @@ from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
 from service.web.http.urlencoded import URLENCODED, read_urlencoded
-from service.web.openapi import tags
-from service.web.openapi.api_route import KeyUse
-from service.web.openapi.declaration import HTML, TEXT, Content, ErrorExample, Success
-from service.web.openapi.endpoint import endpoint
+from service.web.openapi.declaration import HTML, TEXT, Content, ErrorExample, Success, Tag
+from service.web.openapi.endpoint import KeyUse, endpoint
 from service.web.sign_in.bodies import MAX_NAME
 from service.web.sign_in.endpoints import PROVIDER_ANSWER_SECONDS, name_provider, read_browser, redirect_response
 
@@ -40,11 +38,10 @@ PAGE_HEADERS = {
 
 
 @endpoint(
-    "POST",
-    "/auth-collections/auth-idp-redirect/{project_id}/{provider}",
+    "POST /auth-collections/auth-idp-redirect/{project_id}/{provider}",
     credential=Credential.PROJECT_IN_PATH,
     policy=AUTH,
-    tag=tags.SIGN_IN,
+    tag=Tag.SIGN_IN,
     description="Browsers come here from a provider that has them post its answer as a form. Where the project binds sign-ins "
     "to browsers, the first answer is a page that posts the same once more, with the cookie.",
     body=(

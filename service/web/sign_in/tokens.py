@@ -23,8 +23,7 @@ from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Json
-from service.web.openapi import tags
-from service.web.openapi.declaration import ErrorExample, Success
+from service.web.openapi.declaration import ErrorExample, Success, Tag
 from service.web.openapi.endpoint import endpoint
 from service.web.sign_in.bodies import (
     EXAMPLE_SVC_CODE,
@@ -37,12 +36,11 @@ from service.web.sign_in.bodies import (
 from service.web.sign_in.endpoints import PROVIDER_ANSWER_SECONDS
 
 USERS_TOKEN = Success("The user's token", SIGNED_IN.examples)
-of_code = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag=tags.SIGN_IN)
+of_code = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag=Tag.SIGN_IN)
 
 
 @of_code(
-    "POST",
-    "/auth-collections/token",
+    "POST /auth-collections/token",
     description="A `svc-code` is good for 60 seconds and once, also where the verifier is wrong.",
     body={"a code": {"code": EXAMPLE_SVC_CODE, "code_verifier": EXAMPLE_VERIFIER}},
     answer=USERS_TOKEN,
@@ -57,8 +55,7 @@ async def exchange_code(request: RequestWith[TokenForm], caller: KeyCaller, serv
 
 
 @of_code(
-    "POST",
-    "/auth-collections/login-id-token/options",
+    "POST /auth-collections/login-id-token/options",
     description="The app has the provider put the nonce, or its SHA-256 in hex, into the ID token. Good for ten minutes.",
     body={"a provider": {"provider": "apple"}},
     answer=Success("The nonce", {"a nonce": {"flow_id": EXAMPLE_SVC_CODE, "nonce": EXAMPLE_VERIFIER}}),
@@ -74,8 +71,7 @@ async def begin_id_token_login(
 
 
 @of_code(
-    "POST",
-    "/auth-collections/login-id-token",
+    "POST /auth-collections/login-id-token",
     description="An ID token is good once, with a nonce that was given out here.",
     body={"a token": {"flow_id": EXAMPLE_SVC_CODE, "id_token": "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln"}},
     answer=USERS_TOKEN,

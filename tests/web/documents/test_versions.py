@@ -11,7 +11,7 @@ from service.schema.json_schema import validator
 from service.services import Services
 from service.storage.migrations import PROJECT_MIGRATIONS
 from service.storage.validator_migrations import allow_versions
-from service.web.openapi.api_route import ApiRoute, KeyUse
+from service.web.openapi.endpoint import ApiRoute, KeyUse
 from service.web.routes import ROUTES
 from tests.conftest import Api
 from tests.declared import add, added, change, declare, find, one, violations

@@ -14,10 +14,8 @@ from service.web.auth.authenticate import Credential
 from service.web.http.conditional import Unchanged
 from service.web.http.json_body import RequestWith
 from service.web.http.render import Accepted, Created, Json, NoContent
-from service.web.openapi import tags
-from service.web.openapi.api_route import ApiRoute, Query
-from service.web.openapi.declaration import Parameter, Success
-from service.web.openapi.endpoint import arrange, endpoint
+from service.web.openapi.declaration import Parameter, Success, Tag
+from service.web.openapi.endpoint import ApiRoute, Query, arrange, endpoint
 from service.web.sessions.bodies import SessionList, SessionView
 
 DONE = Success("Done")
@@ -30,16 +28,15 @@ def routes_of(handler: Any) -> list[ApiRoute]:
 
 
 def declare(handler: Any, path: str = "/test", **columns: Any) -> ApiRoute:
-    given: dict[str, Any] = {"credential": Credential.NONE, "tag": tags.OPERATIONS, "answer": DONE} | columns
-    return routes_of(endpoint("POST", path, **given)(handler))[-1]
+    given: dict[str, Any] = {"credential": Credential.NONE, "tag": Tag.OPERATIONS, "answer": DONE} | columns
+    return routes_of(endpoint(f"POST {path}", **given)(handler))[-1]
 
 
 async def test_the_row_and_the_description_come_from_the_signature() -> None:
     @endpoint(
-        "POST",
-        "/test",
+        "POST /test",
         credential=Credential.ANY_KEY,
-        tag=tags.ACCOUNTS,
+        tag=Tag.ACCOUNTS,
         body={"a login": {"email": "ann@example.com", "password": "correct horse"}},
         parameters=(Parameter(name="page", description="A page.", schema={"type": "string"}),),
         answer=(Success("Made", {"one": {"sessions": []}}), Success("Accepted", {"another": {}}), DONE, NOTHING),
@@ -85,6 +82,11 @@ async def ask_service(request: Request, caller: ServiceCaller, services: Service
     raise NotImplementedError
 
 
+async def send_login(request: RequestWith[Login], caller: ServiceCaller, services: Services) -> NoContent:
+    """Declared without an example of its body."""
+    raise NotImplementedError
+
+
 async def ask_server(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
     """Takes no publishable key."""
     raise NotImplementedError
@@ -94,6 +96,7 @@ async def ask_server(request: Request, caller: SecretKeyCaller, services: Servic
     ("handler", "columns"),
     [
         pytest.param(ask_service, {"body": {"a": {}}}, id="examples of a body without a form"),
+        pytest.param(send_login, {}, id="a form without examples of it"),
         pytest.param(ask_server, {"credential": Credential.ANY_KEY}, id="a caller that the handler does not take"),
     ],
 )

@@ -1,33 +1,31 @@
-"""Whole collections over HTTP: documents out as NDJSON or CSV, and in again."""
+"""Imports over HTTP: documents in as NDJSON or CSV."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import replace
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
 
+from service.bounds import MAX_IMPORT_BYTES
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.documents.exports import Export
 from service.domain.documents.import_rows import FileFormat, Layout
-from service.errors import Invalid, UnsupportedMedia, Violation
-from service.query.nodes import Count, ListQuery, SortKey
-from service.query.parse import parse_filters, parse_pairs
-from service.schema.csv_text import write_record
+from service.errors import (
+    Busy,
+    CollectionNotFound,
+    Invalid,
+    ProjectNotFound,
+    UnsupportedMedia,
+    Violation,
+)
+from service.query.parse import parse_pairs
 from service.services import Services
-from service.storage.documents import Document
-from service.web.asgi.streaming import Streamed
-from service.web.auth.client_address import find_client_address
-from service.web.documents.bodies import document_view, import_view
-from service.web.http.disposition import content_disposition
-from service.web.http.render import json_response, leaving_the_rest, write_json
+from service.web.documents.bodies import ImportResult, import_view
+from service.web.documents.examples import IMPORTED
+from service.web.documents.exports import by_server, read_format
+from service.web.http.render import Json, leaving_the_rest
+from service.web.openapi.declaration import Content, Parameter, Success
 
 # A batch of an import has so long.
 IMPORT_ANSWER_SECONDS = 60.0
-# Seconds MongoDB may take to find the first documents of an export.
-EXPORT_ANSWER_SECONDS = 30.0
-MEDIA_TYPES = {FileFormat.NDJSON: "application/x-ndjson", FileFormat.CSV: "text/csv; charset=utf-8; header=present"}
 FORMATS = {
     "application/x-ndjson": FileFormat.NDJSON,
     "application/ndjson": FileFormat.NDJSON,
@@ -38,26 +36,49 @@ FORMATS = {
 ANY_BYTES = "application/octet-stream"
 MODES = ("create", "upsert")
 DELIMITERS = {",": ",", ";": ";", "\t": "\t", "tab": "\t"}
-# Some milliseconds of work, before others have their turn.
-PIECE_BYTES = 16_384
-
-WriteLine = Callable[[Document], bytes]
 
 
-async def export_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
-    """Export documents."""
-    query, format_ = _read_export(request)
-    name = request.path_params["name"]
-    export = await services.exports.open(caller.project, name, query)
-    headers = {
-        "content-type": MEDIA_TYPES[format_],
-        "content-disposition": content_disposition(f"{name}.{format_.value}", inline=False),
-    }
-    address = find_client_address(request, services.trusted_proxies)
-    return Streamed(ExportPieces(export, format_), 200, headers, address=address)
-
-
-async def import_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Response:
+@by_server(
+    "POST /api/collections/{name}/import",
+    description='NDJSON (`application/x-ndjson`), one `{"data": {...}}` a line, or CSV (`text/csv`) whose header names fields. '
+    "`application/octet-stream` is taken with `format`. A row that is refused stops no other.",
+    parameters=(
+        Parameter(
+            name="mode",
+            description="`create`: each row is a new document. `upsert`: it replaces the one that has its value of `by`.",
+            schema={"type": "string", "enum": ["create", "upsert"], "default": "create"},
+        ),
+        Parameter(
+            name="by",
+            description="A field that is declared unique; with `upsert` only, and needed there.",
+            schema={"type": "string", "minLength": 1},
+            example="sku",
+        ),
+        Parameter(
+            name="format",
+            description="What an `application/octet-stream` is.",
+            schema={"type": "string", "enum": ["ndjson", "csv"]},
+            example="ndjson",
+        ),
+        Parameter(
+            name="delimiter",
+            description="The character between the cells of CSV.",
+            schema={"type": "string", "enum": [",", ";", "\t", "tab"], "default": ","},
+            example=";",
+        ),
+        Parameter(
+            name="dry_run",
+            description="`true` stores nothing, and answers as the import would.",
+            schema={"type": "boolean", "default": False},
+        ),
+    ),
+    body=(Content(media_type=ANY_BYTES, schema={"type": "string", "format": "binary"}),),
+    max_body=MAX_IMPORT_BYTES,
+    answer=Success("What became of the rows", IMPORTED),
+    errors=(CollectionNotFound, Busy, ProjectNotFound),
+    answer_seconds=IMPORT_ANSWER_SECONDS,
+)
+async def import_documents(request: Request, caller: SecretKeyCaller, services: Services) -> Json[ImportResult]:
     """Import documents."""
     options = _read_options(request, ("mode", "by", "format", "delimiter", "dry_run"))
     layout = _read_layout(_import_format(request, options.get("format")), options.get("delimiter"))
@@ -66,46 +87,7 @@ async def import_documents(request: Request, caller: SecretKeyCaller, services: 
         report = await services.imports.run(
             caller.project, request.path_params["name"], _body(request), layout=layout, by=by, dry_run=dry_run
         )
-    return json_response(import_view(report))
-
-
-class ExportPieces:
-    """An export as bytes, some lines at a time, so that others have their turns between them."""
-
-    def __init__(self, export: Export, format_: FileFormat) -> None:
-        self._export = export
-        self._pieces = self._csv() if format_ is FileFormat.CSV else self._cut(_ndjson_line)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._pieces
-
-    async def aclose(self) -> None:
-        await self._export.close()
-
-    async def _csv(self) -> AsyncIterator[bytes]:
-        names = self._export.fields
-        yield write_record(names, write_json).encode()
-
-        def line(document: Document) -> bytes:
-            return write_record([document.data.get(name) for name in names], write_json).encode()
-
-        async for piece in self._cut(line):
-            yield piece
-
-    async def _cut(self, line: WriteLine) -> AsyncIterator[bytes]:
-        piece = bytearray()
-        async for document in self._export.documents:
-            piece += line(document)
-            if len(piece) >= PIECE_BYTES:
-                yield bytes(piece)
-                piece.clear()
-                await asyncio.sleep(0)
-        if piece:
-            yield bytes(piece)
-
-
-def _ndjson_line(document: Document) -> bytes:
-    return write_json(document_view(document)) + b"\n"
+    return Json(import_view(report))
 
 
 async def _body(request: Request) -> AsyncIterator[bytes]:
@@ -115,21 +97,6 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
             yield piece
         return
     raise Invalid.one(("body",), "The body ends before its length", type_="import_incomplete")
-
-
-def _read_export(request: Request) -> tuple[ListQuery, FileFormat]:
-    """The documents asked for, in the order of their ids, and the format. Raises Invalid."""
-    pairs = parse_pairs(request.scope["query_string"])
-    format_ = _format(dict(pairs).get("format", FileFormat.NDJSON.value))
-    query = parse_filters((name, text) for name, text in pairs if name != "format")
-    return replace(query, sort=(SortKey(("id",)),), count=Count.NONE), format_
-
-
-def _format(text: str) -> FileFormat:
-    try:
-        return FileFormat(text)
-    except ValueError:
-        raise Invalid.one(("query", "format"), "Must be ndjson or csv") from None
 
 
 def _read_options(request: Request, names: tuple[str, ...]) -> dict[str, str]:
@@ -146,7 +113,7 @@ def _import_format(request: Request, named: str | None) -> FileFormat:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMedia("Send the body without Content-Encoding")
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    wanted = _format(named) if named is not None else None
+    wanted = read_format(named) if named is not None else None
     found = wanted if media_type == ANY_BYTES else FORMATS.get(media_type)
     if found is None:
         raise UnsupportedMedia(
