@@ -1,4 +1,4 @@
-"""What the endpoints of mails answer, and examples of it."""
+"""Answers of the endpoints of mails, with examples."""
 
 from typing import Literal
 
