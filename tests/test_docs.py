@@ -56,6 +56,11 @@ def test_examples_call_addresses_and_keys_by_one_name() -> None:
     assert strange == []
 
 
+def test_decisions_are_numbered_one_after_the_other() -> None:
+    headings = [path.read_text().split(".")[0] for path in sorted((ROOT / "docs/decisions").glob("*.md"))]
+    assert headings == [f"# {number}" for number in range(1, len(headings) + 1)]
+
+
 def test_the_glossary_is_in_order() -> None:
     words = found("docs/glossary.md", r"^\| ([\w( )-]+) \|")[1:]
     assert len(words) > 50

@@ -1,7 +1,7 @@
 """Replacements of parts of libraries, each of which makes requests cheaper, and each behind a switch.
 
 A switch is a name in the environment variable WITHOUT, which is read once; there the library's own part is used. Tests and
-`scripts/bench` use that; `docs/decisions/0015-speed-in-one-wing.md` has what each saves.
+`scripts/bench` use that; `docs/decisions/0021-speed-in-one-wing.md` has what each saves.
 """
 
 import os

@@ -67,9 +67,7 @@ def test_a_project_has_so_many_keys_and_no_more(shell: Shell, mongo: MongoClient
     shell.json("key", "create", "p", "--kind", "publishable", "--name", "the last one")
     refused = shell.run("key", "create", "p", "--kind", "publishable", "--name", "one too many")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == (
-        f"auth-collections: A project has at most {MAX_KEYS} keys; revoke an unused one\n"
-    )
+    assert refused.stderr == (f"auth-collections: A project has at most {MAX_KEYS} keys; revoke an unused one\n")
     assert keys.count_documents({"project_id": "p"}) == MAX_KEYS
 
 
