@@ -1,11 +1,10 @@
-"""The OpenAPI 3.1 document: a declaration beside each route, and one builder that reads them.
+"""The OpenAPI 3.1 document: a declaration beside each handler, and one builder that reads them.
 
-api_route         a row of `web/routes`: what `web/asgi/router` decides before the handler runs
-declaration       what the document says of an endpoint
+endpoint          the declaration, which makes the route; the order of all routes
+signature         the form of the body and the answers, as a handler's signature names them
+declaration       the parts of a description: parameters, contents, answers, tags
 shapes            the types that bodies are declared with, and their schemas
 query_parameters  the query language's parameters, from its own operators and limits
 failures          the error tree as answers with examples
-document          ROUTES → the document
-
-Each capability has its own `bodies` (the types) and `openapi` (the declarations).
+document          routes → the document
 """
