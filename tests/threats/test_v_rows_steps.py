@@ -137,8 +137,10 @@ async def test_v26_rules_within_every_bound_are_read_in_steps(api: Api) -> None:
         await declare(api, {"a": {"type": "integer"}, "b": {"type": "integer"}}, name)
     rule = {"or": [{"a_eq": number} for number in range(28)]}
     rules = {"read": rule, "create": rule, "delete": rule, "update": [{"before": rule, "after": rule}] * 4}
+    # The client writes its body before: that is no work of the service.
+    body = json.dumps({"collections": dict.fromkeys(names, rules)})
     async with LoopWatch() as watch:
-        saved = await api.request("PUT", "/api/rules", json={"collections": dict.fromkeys(names, rules)})
+        saved = await api.request("PUT", "/api/rules", content=body, headers={"content-type": "application/json"})
     assert saved.status_code == 200, saved.text
     assert watch.longest < LONGEST_STEP, watch.longest
 
