@@ -19,6 +19,7 @@ from faults.commands import await_ready, free_port
 from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from faults.provider.server import serving
 from service.domain.projects.admin import ProjectAdmin
+from service.domain.projects.lookup import CACHE_SECONDS
 from service.settings import Settings
 from tests.chromium import ARGUMENTS, CHROMIUM, needs_chromium
 from tests.conftest import Api, MakeApi
@@ -161,6 +162,8 @@ async def test_declining_in_a_browser(journey: Journey) -> None:
 
 async def test_a_bound_sign_in_in_a_browser(journey: Journey, admin: ProjectAdmin) -> None:
     await admin.change(journey.api.project.id, {"IDP_BIND_BROWSER": "true"})
+    # The service is another process, which knows a change after that time.
+    await asyncio.sleep(CACHE_SECONDS)
     login = f"{journey.service.url}/auth-collections/login-idp?project_id={journey.api.project.id}"
     await journey.page.goto(journey.start)
     for clears, code in ((False, None), (True, "authentication_failed")):
