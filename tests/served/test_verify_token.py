@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -15,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from faults.commands import free_port
+from faults.waiting import wait_until
 from service.cli.running import run_on
 from service.settings import Settings
 from tests.served.conftest import PROJECT_ID, Served
@@ -22,7 +23,7 @@ from tests.served.generators.test_generators import NODE_MODULES, PYTHON
 from tests.served.walkthrough import FILE, ROOT
 
 NODE, GO = shutil.which("node"), shutil.which("go")
-# A compiler for Go is no part of the tests' setup.
+# `go run` compiles first.
 START_SECONDS = 120
 LANGUAGES = {
     "FastAPI": ((str(PYTHON), "-m", "uvicorn", "app:app", "--port"), PYTHON.exists()),
@@ -57,23 +58,19 @@ def service(request: pytest.FixtureRequest, served: Served, tmp_path_factory: py
             start_new_session=True,
         )
         try:
-            wait_for(f"http://127.0.0.1:{port}/me", process, folder / "output")
-            yield f"http://127.0.0.1:{port}/me"
+            url = f"http://127.0.0.1:{port}/me"
+            wait_until(lambda: process.poll() is not None or is_answering(url), START_SECONDS)
+            assert process.poll() is None, (folder / "output").read_text()
+            yield url
         finally:
             os.killpg(process.pid, 9)
             process.wait()
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], output: Path) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            httpx2.get(url)
-        except httpx2.TransportError:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail(f"The service does not answer: {output.read_text()}")
+def is_answering(url: str) -> bool:
+    with suppress(httpx2.TransportError):
+        return bool(httpx2.get(url).status_code)
+    return False
 
 
 @pytest.fixture(scope="module")
