@@ -85,7 +85,7 @@ class Approval:
 
         Raises DocumentNotFound, Invalid, Forbidden, Unauthorized.
         """
-        if self.permissions.updates_freely:
+        if self.reader.permissions.updates_freely:
             return ApprovedChange(_completed(change, fields), None, {})
         if isinstance(change, SetFields):
             return await self._approve_set(id_, change)

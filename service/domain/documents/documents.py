@@ -1,7 +1,6 @@
 """The documents of declared collections: one class serves every caller, by what the caller's permissions allow."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +31,7 @@ from service.domain.documents.writes import (
     Upsert,
     Upserted,
     Written,
+    find_names,
 )
 from service.domain.documents.writing import Sent, write_document
 from service.domain.idempotency import Keep
@@ -55,8 +55,6 @@ from service.storage.databases import ProjectDatabase
 from service.storage.documents import Document, ReplaceData, SetFields, read_document
 from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
-
-NOT_COUNTED = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,7 @@ class Documents:
     ) -> Written:
         """Raises Invalid, DuplicateValue."""
         sent = data if self.permissions.creates_freely else creation_data(self.permissions, data)
-        create = Create(sent, self._as_seen(keep), id_ or new_id(), upload)
-        return await self._write(create_document, create, sent)
+        return await self._write(create_document, Create(sent, self._as_seen(keep), id_ or new_id(), upload))
 
     async def create_all(self, creates: Sequence[Create]) -> list[Written]:
         """Creates all in one command, within a transaction, for a caller who may create every document.
@@ -109,8 +106,11 @@ class Documents:
         Raises as `create`, with the position in `operation`.
         """
         target = await self.reader.target()
-        async with self._counted(target, {name for create in creates for name in create.data}):
+        if all(target.collection.unique.isdisjoint(create.data) for create in creates):
             documents = await create_all(target, creates)
+        else:
+            async with self.reader.engine.conflicts.count(self.reader.caller):
+                documents = await create_all(target, creates)
         await self._note_write()
         return [await self.view(document) for document in documents]
 
@@ -161,8 +161,7 @@ class Documents:
         upload: Upload | None = None,
     ) -> Written:
         """Raises DocumentNotFound, VersionConflict, ConditionFailed, Invalid, DuplicateValue."""
-        update = Update(id_, change, precondition, self._as_seen(keep), upload)
-        return await self._write(change_document, update, update.names)
+        return await self._write(change_document, Update(id_, change, precondition, self._as_seen(keep), upload))
 
     @judged_again
     async def upsert(self, upsert: Upsert) -> Upserted:
@@ -172,7 +171,7 @@ class Documents:
         A caller who may create and change every document does so in one step.
         """
         if self.permissions.creates_freely and self.permissions.updates_freely:
-            document = await self._write(upsert_document, upsert, upsert.data)
+            document = await self._write(upsert_document, upsert)
             return Upserted(document, is_created=document.id == upsert.id)
         fields = (await self.reader.collection()).fields
         check_key(upsert, self.reader.readable_fields(fields))
@@ -230,21 +229,16 @@ class Documents:
         except NotFound:
             return HiddenDocument(id_)
 
-    async def _write(
-        self, attempt: Callable[[Target, Sent], Awaitable[Document]], write: Sent, names: Iterable[str]
-    ) -> Written:
-        """`names` are the top-level fields that are written."""
+    async def _write(self, attempt: Callable[[Target, Sent], Awaitable[Document]], write: Sent) -> Written:
         target = await self.reader.target()
-        async with self._counted(target, names):
+        unique = target.collection.unique
+        if not unique or unique.isdisjoint(find_names(write)):
             document = await write_document(target, attempt, write)
+        else:
+            async with self.reader.engine.conflicts.count(self.reader.caller):
+                document = await write_document(target, attempt, write)
         await self._note_write()
         return await self.view(document)
-
-    def _counted(self, target: Target, names: Iterable[str]) -> AbstractAsyncContextManager[None]:
-        """Surrounds a write of the fields `names`. Raises LimitExceeded."""
-        if target.collection.unique.isdisjoint(names):
-            return NOT_COUNTED
-        return self.reader.engine.conflicts.count(self.reader.caller)
 
     async def _note_write(self) -> None:
         reader = self.reader
@@ -252,6 +246,8 @@ class Documents:
 
     async def view(self, document: Document) -> Written:
         """The document as its writer may read it, by sets that include the write."""
+        if self.permissions.reads_freely:
+            return await self.reader.show(document)
         if (seen := await self.reader.visible(document)) is not None:
             return await self.reader.show(seen)
         newer = await self.renewed()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from service.bounds import MAX_FIELD_FILES
 from service.domain.collections.catalog import Collection
 from service.domain.documents.reader import Target
-from service.domain.documents.writes import Create, Data, Update, Upsert, Write
+from service.domain.documents.writes import Create, Data, Update, Upsert, Write, find_names
 from service.errors import Invalid, Location, Violation
 from service.schema.fields import Fields
 from service.schema.versions import Versions
@@ -68,7 +68,7 @@ def touches_files(write: Write, files: Fields) -> bool:
         return False
     if isinstance(write, Upsert) or isinstance(write.change, ReplaceData):
         return True
-    return any(name in files for name in write.names)
+    return any(name in files for name in find_names(write))
 
 
 async def find_before(database: ProjectDatabase, collection: Collection, write: Write) -> Mapping[str, Data]:

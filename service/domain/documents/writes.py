@@ -108,12 +108,6 @@ class Update:
     def data(self) -> Data:
         return self.change.data
 
-    @property
-    def names(self) -> Iterable[str]:
-        """The top-level fields that are written."""
-        operations = self.change.operations if isinstance(self.change, SetFields) else ()
-        return [*self.data, *(operation.field for operation in operations)]
-
 
 @dataclass(frozen=True, slots=True)
 class Delete:
@@ -132,6 +126,13 @@ class Get:
 
 Write = Create | Update | Upsert
 Operation = Write | Delete | Get
+
+
+def find_names(write: Write) -> Iterable[str]:
+    """The top-level fields that are written."""
+    if isinstance(write, Update) and isinstance(write.change, SetFields):
+        return [*write.change.data, *(operation.field for operation in write.change.operations)]
+    return write.data
 
 
 async def check_record(

@@ -131,7 +131,7 @@ async def _faults(target: Target, rows: Sequence[Data]) -> list[list[Violation]]
         for name, related in target.collection.targets.items():
             if isinstance(value := data.get(name), str):
                 wanted.setdefault(related, set()).add(value)
-    gone = await _find_missing(target.reader, wanted)
+    gone = await _find_missing(target.reader, wanted) if wanted else set[Reference]()
     fields, judge = target.collection.patterned, target.reader.engine.judge
     mismatches = [await judge.judge(target.project.id, data, fields, LOC) if fields else [] for data in rows]
     return [[*found, *_dangling(target, data, gone)] for found, data in zip(mismatches, rows, strict=True)]
