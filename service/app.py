@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from service.fast.collector import tune
 from service.observe.logging import configure_logging
+from service.process import turn_on_collector
 from service.services import Services, build_services
 from service.settings import EMBEDDED_VARIABLE, Settings, read_settings
 from service.web.asgi.deadlines import Deadlines
@@ -26,7 +26,7 @@ def from_environment() -> Starlette:
     configure_logging(settings.log_level, settings.log_format)
     app = create_app(settings)
     app.shows_mailbox = os.environ.get(EMBEDDED_VARIABLE) == "1"
-    tune()
+    turn_on_collector()
     return app
 
 

@@ -8,7 +8,7 @@ from service.domain.access.agreement import find_outgrown, find_stored_email_rul
 from service.domain.collections.reconcile import Drift, find_drift
 from service.domain.projects.admin import ProjectAdmin, ProjectEntry
 from service.errors import ConfigurationError
-from service.file_limit import raise_file_limit
+from service.process import raise_file_limit
 from service.storage.databases import Databases
 from service.storage.migrations import PROJECT_MIGRATIONS, read_version
 from service.storage.server_settings import (

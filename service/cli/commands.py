@@ -60,9 +60,10 @@ def serve(
 ) -> None:
     """Serve HTTP. Without MONGODB_URI, a MongoDB under DATA_DIR is started and stopped with the service."""
     from service.cli.demo import describe_demo, ensure_demo
-    from service.cli.running import announce_beginning, refuse_data, turn_on_collector
+    from service.cli.running import announce_beginning, refuse_data
     from service.embedded.local import keep_address, with_database
     from service.observe.logging import configure_logging
+    from service.process import turn_on_collector
     from service.server.run import check_address, serve_http
     from service.settings import read_settings
 

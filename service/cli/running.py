@@ -1,7 +1,6 @@
 """Runs one command with the services, on a database connection of its own."""
 
 import asyncio
-import gc
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +11,7 @@ from service.embedded.local import check_data, describe_database, has_data, with
 from service.errors import ConfigurationError, NewerData, NotFound, Unavailable
 from service.foundation import Foundation, build_foundation
 from service.observe.logging import configure_logging
+from service.process import turn_on_collector
 from service.settings import Settings, read_settings
 from service.storage.client import within
 
@@ -49,15 +49,6 @@ def run_command(
     if not begins:
         typer.echo(name, err=True)
     return result
-
-
-def turn_on_collector() -> None:
-    """Turns Python's collector on, which `service.__main__` turned off; the modules imported until now are left out of it.
-
-    A command calls it after its imports, because collections cost a third of the CPU of an import.
-    """
-    gc.freeze()
-    gc.enable()
 
 
 def announce_beginning(settings: Settings) -> bool:

@@ -28,7 +28,7 @@ from service.embedded.folder import (
 from service.embedded.replica_set import START_TIMEOUT
 from service.embedded.watchdog import watch_repeatedly
 from service.errors import ConfigurationError
-from service.file_limit import raise_file_limit
+from service.process import raise_file_limit
 from service.storage.server_settings import TRANSACTION_SECONDS
 
 STOP_TIMEOUT = 30.0

@@ -7,7 +7,7 @@ A switch is a name in the environment variable WITHOUT, which is read once; ther
 import os
 
 WITHOUT = "WITHOUT_FAST"
-SWITCHES = ("collector", "driver", "router", "transport")
+SWITCHES = ("driver", "router", "transport")
 _off = frozenset(os.environ.get(WITHOUT, "").split(",")) - {""}
 if unknown := _off.difference(SWITCHES):
     raise ImportError(f"{WITHOUT} names {', '.join(sorted(unknown))}; it takes {', '.join(SWITCHES)}")

@@ -15,8 +15,8 @@ from uvicorn.config import STARTUP_FAILURE
 
 from service.bounds import MAX_MESSAGE_BYTES
 from service.errors import ConfigurationError
-from service.file_limit import raise_file_limit
 from service.observe.metrics import FOLDER_VARIABLE
+from service.process import raise_file_limit
 from service.server.connections import ConnectionRegister
 from service.server.draining import DrainingServer, ServerConfig
 from service.server.protocol import TimedConnection
