@@ -12,15 +12,16 @@ import structlog
 
 from faults.waiting import until
 from service.domain import steps
+from service.domain.realtime.binding import Binder
 from service.storage.rules import put_rules
 from tests.conftest import Api, MakeApi
 from tests.declared import added, declare
 from tests.loop_watch import LoopWatch
 from tests.threats.conftest import assert_refused
-from tests.web.realtime.conftest import Open, address, open_socket
+from tests.web.realtime.conftest import Open, address, messages, open_socket
 from tests.web.rules.conftest import Person, sign_up
 
-__all__ = ["address", "open_socket"]
+__all__ = ["address", "messages", "open_socket"]
 
 LONGEST_STEP = 0.05
 DOCUMENTS = "/api/collections/wide/documents"
@@ -158,3 +159,38 @@ async def test_v26_many_stored_transitions_do_not_hold_the_loop(things: Api) -> 
         assert_refused(refused, 403)
         assert watch.longest < LONGEST_STEP, watch.longest
     assert things.database.c_things.count_documents({"_id": id_, "data.n": 1}) == 1
+
+
+async def test_v2_subscriptions_sent_at_once_begin_in_different_rounds_of_the_loop(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is cached at the second subscription, so that none of them waits for MongoDB."""
+    live = await open_socket()
+    await live.hello(key=messages.key)
+    await live.subscribe("messages", "first")
+    rounds, begun_in, are_sent, find_sources = 0, list[int](), asyncio.Event(), Binder.find_sources
+
+    async def count_rounds() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def noting(self: Binder, *arguments: Any) -> Any:
+        await are_sent.wait()
+        begun_in.append(rounds)
+        return await find_sources(self, *arguments)
+
+    monkeypatch.setattr(Binder, "find_sources", noting)
+    counting = asyncio.create_task(count_rounds())
+    try:
+        for number in range(20):
+            await live.send(type="subscribe", id=str(number), collection="messages")
+        # The socket has them all in its queue by now; it waits for the first.
+        for _ in range(100):
+            await asyncio.sleep(0)
+        are_sent.set()
+        await until(lambda: len(begun_in) == 20)
+    finally:
+        counting.cancel()
+    assert len(set(begun_in)) == 20

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
-from service.domain.realtime.binding import Binder, Bound
+from service.domain.realtime.binding import Binder, Bound, Sources
 from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex
 from service.domain.realtime.connections import Connection, Stale
 from service.domain.realtime.cursors import make_sign
@@ -74,20 +74,20 @@ class Following:
     async def bind(self, connection: Connection, subscription: Subscription) -> None:
         """Joins the channel of the records the caller may read now. Raises ServiceError.
 
-        Cached rights may be older than the feed's first moment, so they are read once more when all their sources are
-        followed. A change during that read has the connection checked again.
+        Cached rights may be older than the feed's first moment, so they are read when all their sources are followed. A
+        change during that read has the connection checked again.
         """
         changes = connection.changes
-        known = await self._bind_known(connection, subscription)
+        known = await self._follow_sources(connection, subscription)
         try:
             self._access.forget_caller(connection.caller)
             bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
-            await self.follow(_namespaces(bound))
+            await self.follow(bound.namespaces())
         finally:
             self._unwatch(connection, subscription, known)
         self._unbind(connection, subscription)
         if not connection.has(subscription):
-            self._feed.forget(_namespaces(bound))
+            self._feed.forget(bound.namespaces())
             return
         index = self._channels.setdefault(bound.namespace, ChannelIndex())
         channel = subscription.channel = index.join(bound.make_channel(), subscription)
@@ -105,7 +105,7 @@ class Following:
             connection.changes += 1
             return False
         bound = await self._binder.bind(connection.caller, subscription.name, subscription.parse)
-        if bound.key == before.key and _namespaces(bound) == _namespaces(before):
+        if bound.key == before.key and bound.namespaces() == before.namespaces():
             return False
         await self.bind(connection, subscription)
         return connection.has(subscription)
@@ -116,31 +116,31 @@ class Following:
         except CollectionNotFound:
             return
 
-    async def _bind_known(self, connection: Connection, subscription: Subscription) -> Bound:
-        """Binds by cached rights; from now on their sources are followed."""
+    async def _follow_sources(self, connection: Connection, subscription: Subscription) -> Sources:
+        """Follows the sources of the collection by cached rights."""
         name = subscription.name
         if (connection.database_name, mongo_collection_name(name)) not in self._channels:
             await self.refresh_collection(connection, name)
-        known = await self._binder.bind(connection.caller, name, subscription.parse)
-        await self.follow(_namespaces(known))
+        known = await self._binder.find_sources(connection.caller, name, subscription.parse)
+        await self.follow(known.namespaces())
         self._watch(connection, subscription, known)
         return known
 
-    def _watch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
-        for watched in bound.sets:
+    def _watch(self, connection: Connection, subscription: Subscription, sources: Sources) -> None:
+        for watched in sources.sets:
             is_bound = subscription.bound is not None
             self._sources[watched.namespace].watch(watched, (connection, subscription), is_bound=is_bound)
             self._feed.insist(watched.namespace)
 
-    def _unwatch(self, connection: Connection, subscription: Subscription, bound: Bound) -> None:
-        """Stops watching the sources of `bound`, but for those of the subscription's present query."""
-        for watched in bound.sets:
+    def _unwatch(self, connection: Connection, subscription: Subscription, sources: Sources) -> None:
+        """Stops watching `sources`, but for those of the subscription's present query."""
+        for watched in sources.sets:
             self._sources[watched.namespace].unwatch(watched, (connection, subscription))
             if not self._sources[watched.namespace]:
                 del self._sources[watched.namespace]
-        if subscription.bound is not None and subscription.bound is not bound:
+        if subscription.bound is not None and subscription.bound is not sources:
             self._watch(connection, subscription, subscription.bound)
-        self._feed.forget(_namespaces(bound))
+        self._feed.forget(sources.namespaces())
 
     def _unbind(self, connection: Connection, subscription: Subscription) -> None:
         bound, channel = subscription.bound, subscription.channel
@@ -176,7 +176,3 @@ def share(bound: Bound, channel: Channel) -> Bound:
         return bound
     shared: Bound = channel.bounds.setdefault((bound.query.sort, bound.query.limit), bound)
     return shared
-
-
-def _namespaces(bound: Bound) -> list[Namespace]:
-    return [bound.namespace, *(watched.namespace for watched in bound.sets)]

@@ -206,7 +206,7 @@ async def test_w5_rules_that_change_before_and_are_read_after_hold(
     async def binding(self: Binder, *arguments: Any) -> Any:
         bound = await bind(self, *arguments)
         number = next(calls, None)
-        if number == 1:
+        if number == 0:
             # By the old rules; now the new ones are read, and what is followed is bound again.
             may_refresh.set()
             await asyncio.sleep(0.3)
