@@ -168,8 +168,9 @@ MAX_FILLED_BYTES = Bound(
     protects=MEMORY,
     past=INVALID,
 )
+# A server, and a user with sight of a field, may each hide MAX_DOCUMENT_BYTES from the others; MongoDB keeps 16 MiB.
 MAX_HIDDEN_BYTES = Bound(
-    1_048_576,
+    12_582_912,
     "bytes of a document, beside those that its writer sees, of fields that rules may hide from the writer",
     protects="the length of hidden fields",
     past="413 too_large",

@@ -131,6 +131,26 @@ async def test_v18_how_much_is_taken_does_not_depend_on_a_hidden_field(api: Api,
     assert 200 in taken[0]
 
 
+async def test_v18_what_others_hide_together_is_not_revealed(api: Api) -> None:
+    """A server fills two fields that ann does not see, and bob, with sight of a third, makes it grow."""
+    text = {"type": "string"}
+    await declare(api, {"secret": text, "more": text, "bobs": text, "key": text}, "vault")
+    ann, bob = await sign_up(api, "ann"), await sign_up(api, "bob")
+    server, bobs = {"read": False, "write": "server"}, {"read": {"$user.id_eq": bob.id}}
+    rules = {"read": "users", "update": "users", "fields": {"secret": server, "more": server, "bobs": bobs}}
+    assert (await save(api, {"collections": {"vault": rules}})).status_code == 200
+    taken = list[list[int]]()
+    for length in (1_000, 1_000_000):
+        id_ = await added(api, {"key": "k"}, "vault")
+        path, hidden = f"/api/collections/vault/documents/{id_}", "h" * length
+        for name in ("secret", "more"):
+            assert (await api.request("PATCH", path, json={"data": {name: hidden}})).status_code == 200
+        assert (await bob.ask("PATCH", path, json={"data": {"bobs": hidden}})).status_code == 200
+        changes = [{"data": {"key": "k" * size}} for size in (100_000, 1_040_000)]
+        taken.append([(await ann.ask("PATCH", path, json=change)).status_code for change in changes])
+    assert taken == [[200, 200]] * 2
+
+
 async def test_v18_what_a_user_sees_is_bounded_all_the_same(api: Api) -> None:
     await declare(api, {"secret": {"type": "string"}, "tags": {"type": "array"}}, "vault")
     rules = {"read": "users", "update": "users", "fields": {"secret": {"read": False, "write": "server"}}}
