@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Project
 from service.errors import ProjectNotFound
-from service.services import build_services
+from service.services import Services, build_services
 from service.settings import Settings
 
 BATCH = 2_000
@@ -28,15 +27,16 @@ async def populated_project(
     """The project with so many users, made if it is not there, and a new API key of it."""
     services = build_services(settings)
     try:
-        return await _ensure(services.admin, project_id, users, limits)
+        return await _ensure(services, project_id, users, limits)
     finally:
         await services.close()
 
 
-async def _ensure(admin: ProjectAdmin, project_id: str, users: int, limits: Mapping[str, str]) -> tuple[Project, str]:
+async def _ensure(services: Services, project_id: str, users: int, limits: Mapping[str, str]) -> tuple[Project, str]:
+    admin = services.admin
     try:
         project = await admin.find(project_id)
-        return project, await admin.rotate_key(project_id)
+        return project, (await services.keys.rotate(project_id)).key
     except ProjectNotFound:
         made, keys = await admin.create(f"{users} users", project_id, limits, lambda project: _fill(project, users))
         return made, keys.secret

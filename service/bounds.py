@@ -426,6 +426,17 @@ MAX_WORKER_UNSENT_BYTES = Bound(
 )
 
 
+# The audit log.
+MAX_AUDIT_CHANGES = Bound(100, "changes of an audit entry", protects="the disk", past="counted in `omitted`")
+MAX_AUDIT_BYTES = Bound(
+    16_384, "bytes of the changes of an audit entry, as JSON", protects="the disk", past="counted in `omitted`"
+)
+MAX_AUDIT_VALUE = Bound(1_000, "characters of a value in an audit entry, as JSON", protects="the disk", past="cut")
+MAX_AUDIT_COUNTED = Bound(
+    10_000, "changes that `omitted` of an audit entry counts", protects=LOOP, past="the rest is not counted"
+)
+
+
 def every_bound() -> list[Bound]:
     """The rows of the table, in the order of this page."""
     return [value for value in globals().values() if isinstance(value, Bound)]

@@ -6,7 +6,8 @@ ServiceError
 │                     FactorRequired, InvalidFactor, InvalidPasskey
 ├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
-│                ProjectNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound, MailNotFound
+│                ProjectNotFound, KeyNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound,
+│                MailNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
@@ -328,6 +329,13 @@ class ProjectNotFound(NotFound):
 
     code = "project_not_found"
     detail = "Project not found"
+
+
+class KeyNotFound(NotFound):
+    """The project has no API key of this id."""
+
+    code = "key_not_found"
+    detail = "Key not found"
 
 
 class ProviderNotFound(NotFound):

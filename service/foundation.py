@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 
+from service.domain.audit.audit import Audit
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.data_versions import DataVersions, Migrator
 from service.domain.projects.deletion import Deletions
@@ -46,6 +47,7 @@ class Foundation:
     keys: Keys
     signing_keys: SigningKeys
     providers: ProviderAdministration
+    audit: Audit
 
     async def close(self) -> None:
         """Closes the connections. A process that is to end does so, whatever its connections do."""
@@ -65,6 +67,7 @@ def build_foundation(settings: Settings) -> Foundation:
     migrations, canary = Migrations(databases, leases), Canary(store, secret_box)
     migrator, deletions = Migrator(migrations), Deletions(databases, store, leases, leader=LEADER)
     projects = Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id)
+    audit = Audit(databases, days=settings.audit_days)
     admin = ProjectAdmin(
         databases,
         store,
@@ -73,6 +76,7 @@ def build_foundation(settings: Settings) -> Foundation:
         canary,
         migrations=migrations,
         deletions=deletions,
+        audit=audit,
         default_tier=settings.default_tier,
     )
     return Foundation(
@@ -87,7 +91,8 @@ def build_foundation(settings: Settings) -> Foundation:
         canary=canary,
         versions=DataVersions(databases),
         admin=admin,
-        keys=Keys(store, projects),
-        signing_keys=SigningKeys(store, secret_box, projects),
-        providers=ProviderAdministration(admin, store, secret_box, projects, base_url=settings.base_url),
+        keys=Keys(store, projects, audit),
+        signing_keys=SigningKeys(store, secret_box, projects, audit),
+        providers=ProviderAdministration(admin, store, secret_box, projects, audit=audit, base_url=settings.base_url),
+        audit=audit,
     )

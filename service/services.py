@@ -25,6 +25,7 @@ from service.domain.accounts.roles import Roles
 from service.domain.accounts.second_steps import SecondSteps
 from service.domain.accounts.users import Accounts
 from service.domain.aggregations.aggregations import Aggregations
+from service.domain.audit.audit import Audit
 from service.domain.batches.batches import Batches
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.collections import Collections
@@ -165,6 +166,7 @@ class Services:
     rules: RulesAdministration
     roles: Roles
     keys: Keys
+    audit: Audit
     providers: ProviderAdministration
     realtime: Realtime
     # The origin of pages that the service serves itself.
@@ -263,11 +265,11 @@ def build_services(settings: Settings) -> Services:
         passkey_sign_ins=PasskeySignIns(accounts, sessions, pending, passkeys),
         user_administration=UserAdministration(passwords, protection, sessions, flows, changes, limits),
         link_administration=LinkAdministration(flows, store, base.secret_box),
-        collections=Collections(catalogs, pattern_judge, access, made),
-        schema_changes=SchemaChanges(catalogs, pattern_judge, access, made),
+        collections=Collections(catalogs, pattern_judge, access, made, base.audit),
+        schema_changes=SchemaChanges(catalogs, pattern_judge, access, made, base.audit),
         pattern_judge=pattern_judge,
         documents=documents,
-        aggregations=Aggregations(catalogs, access, protection),
+        aggregations=Aggregations(catalogs, access, protection, base.audit),
         exports=Exports(documents, transfers),
         imports=Imports(documents, projects, transfers),
         batches=Batches(documents, directory),
@@ -305,9 +307,10 @@ def build_services(settings: Settings) -> Services:
         presence=presence,
         jobs=build_jobs(base, limits, outbox, sightings, journal),
         access=access,
-        rules=RulesAdministration(access, made),
+        rules=RulesAdministration(access, made, base.audit),
         roles=Roles(access, changes),
         keys=base.keys,
+        audit=base.audit,
         providers=base.providers,
         realtime=Realtime(
             partial(

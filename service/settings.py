@@ -85,6 +85,8 @@ class Settings(BaseSettings):
     """The work factor of bcrypt: each step doubles the time of a login."""
     hashing_threads: int = Field(default=0, ge=0, le=64)
     """Threads of each worker that hash passwords; 0: as many as the workers together have CPUs."""
+    audit_days: int = Field(default=400, ge=30, le=3_650)
+    """Days for which entries of the audit log are kept, also those of deleted projects."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The least level that is logged."""
     slow_query_ms: int = Field(default=100, ge=0, le=60_000)

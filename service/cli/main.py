@@ -36,6 +36,7 @@ GROUPS = {
     "provider": ("providers:provider_app", "Set, list, show and remove identity providers."),
     "rules": ("rules:rules_app", "Test, compare and save access rules."),
     "schema": ("schema:schema_app", "Compare and save schemas of collections."),
+    "audit": ("audit:audit_app", "Look at the audit log."),
     "mail": ("mails:mail_app", "Look at mails."),
     "user": ("users:user_app", "List, show, disable and delete the users of a project."),
 }

@@ -103,7 +103,7 @@ def list_settings(
 @project_app.command("rotate-key")
 def rotate_key(project_id: ProjectId, as_json: AsJson = False) -> None:
     """Print a new secret key, once; all earlier secret ones stop working within five seconds."""
-    api_key = run_on_foundation(lambda base: base.admin.rotate_key(project_id))
+    api_key = run_on_foundation(lambda base: base.keys.rotate(project_id)).key
     print_values({"project_id": project_id, "api_key": api_key}, as_json=as_json)
 
 

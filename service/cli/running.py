@@ -1,12 +1,15 @@
 """Runs one command with the services, on a database connection of its own."""
 
 import asyncio
+import os
+import pwd
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from service.domain.audit.origin import ORIGIN, Actor, Origin
 from service.embedded.local import check_data, describe_database, has_data, with_database
 from service.errors import ConfigurationError, NewerData, NotFound, Unavailable
 from service.foundation import Foundation, build_foundation
@@ -40,6 +43,7 @@ def run_command(
     configure_logging(found.log_level, found.log_format)
     if not may_begin:
         check_data(found)
+    ORIGIN.set(lambda: Origin(Actor("cli", name=_find_user())))
     begins, name = announce_beginning(found), describe_database(found)
     with with_database(found) as settings:
         try:
@@ -49,6 +53,14 @@ def run_command(
     if not begins:
         typer.echo(name, err=True)
     return result
+
+
+def _find_user() -> str:
+    """The name of the user of the operating system who runs the command, or the number of one without a name."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 def announce_beginning(settings: Settings) -> bool:

@@ -14,8 +14,10 @@ from service.bounds import MAX_GROUPED_BYTES
 from service.errors import AggregationTooLarge, Invalid, Location, QueryTooSlow, ServiceError
 from service.schema.values import now
 from service.storage.client import Document
+from service.storage.collections import NAMESPACE_EXISTS, run_unless
 from service.storage.databases import ProjectDatabase
 from service.storage.errors import MAX_TIME_EXPIRED, KnownErrors
+from service.storage.records import translated
 
 AGGREGATIONS = "aggregations"
 MAX_LISTED = 10_000
@@ -26,7 +28,6 @@ OUT_OF_MEMORY = (292, 146, 10334, 17419, 4568)
 UNKNOWN_ZONE = 40485
 UNKNOWN_ZONE_RULE = "MongoDB knows no time zone of such a name; write it as in Europe/Paris"
 VALUE_RULE = f"A text, an object or an array of more than {MAX_GROUPED_BYTES:,} bytes cannot be a key, a min or a max"
-COUNT_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,13 @@ class SavedAggregations:
     """The saved aggregations of one project. Raises the errors of `errors.translated`."""
 
     def __init__(self, database: ProjectDatabase) -> None:
+        self._database = database
         self._records = database.records(AGGREGATIONS)
+
+    async def ensure(self) -> None:
+        """Makes the collection, before a transaction writes the first; see `rules.ensure_rules`."""
+        with translated("prepare the aggregations"):
+            await run_unless(NAMESPACE_EXISTS, self._database.database, {"create": AGGREGATIONS})
 
     async def list(self) -> list[StoredAggregation]:
         """All of them, by name."""
@@ -89,7 +96,7 @@ class SavedAggregations:
         return _read(await self._records.create({"_id": name}, [{"$set": fields}]))
 
     async def count(self) -> int:
-        return await self._records.count({"count": AGGREGATIONS, "query": {}}, seconds=COUNT_SECONDS)
+        return await self._records.count_all()
 
     async def delete(self, name: str) -> bool:
         """Returns False if no such aggregation was saved."""

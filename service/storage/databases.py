@@ -131,6 +131,13 @@ class ProjectDatabase:
         self.written.add(collection)
         self.remembered.clear()
 
+    async def serialize(self) -> None:
+        """Lets this transaction conflict with each other one of the project that calls this: they run one after the other.
+
+        Transactions that count records need it, for the record of one is no conflict with that of another.
+        """
+        await self.records("migrations").update_one({"_id": "version"}, {"$inc": {"serial": 1}})
+
     @property
     def outside(self) -> "ProjectDatabase":
         """The same data outside of the transaction, for caches that outlive it."""

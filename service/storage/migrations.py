@@ -17,6 +17,7 @@ from pymongo import UpdateOne
 from service.errors import NewerData
 from service.schema.file_urls import named_file
 from service.storage.accounts import HASH
+from service.storage.audit import ensure_audit_indexes
 from service.storage.client import Database, Document, within
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.files.stored import FILES
@@ -137,6 +138,7 @@ PROJECT_MIGRATIONS: tuple[Migration, ...] = (
 SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),
     SystemMigration("flows, which are their own mails", ensure_flow_indexes),
+    SystemMigration("the audit log", ensure_audit_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

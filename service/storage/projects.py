@@ -1,8 +1,7 @@
 """Projects and their API keys, as they are stored. Secrets arrive here sealed, a key only as its SHA-256."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
 from service.storage.client import ClientSession, Document
@@ -15,12 +14,19 @@ NOT_DELETING: Document = {"deleting": {"$exists": False}}
 
 # The class has a method `list`.
 _Ids = list[str]
+_Records = list[Document]
+# They write in the transaction of a change, and may run several times.
+Note = Callable[[ClientSession], Awaitable[None]]
+NoteRecord = Callable[[ClientSession, Document], Awaitable[None]]
+Decide = Callable[[ClientSession, Document], Awaitable[Document | None]]
+# The hashes of the keys to remove, and the key to add.
+DecideKeys = Callable[[ClientSession, list[Document]], Awaitable[tuple[list[str], Document | None]]]
 
 
 class ProjectStore:
     """`projects`: {_id, name, settings, signing_key, next_signing_key? {sealed, published_at}, previous_signing_keys?
-    [{sealed, until}], providers?: {<name>: {preset, settings, created_at}}, created_at, deleting?}; `api_keys`:
-    {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
+    [{sealed, until}], providers?: {<name>: {preset, settings, created_at}}, created_at, settings_version?, key_changes?,
+    deleting?}; `api_keys`: {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
 
     A project with `deleting` is a tombstone, with the last time at which records of it were found. Only calls that name
     deletion see it.
@@ -93,12 +99,13 @@ class ProjectStore:
             rows = await self._projects.find(NOT_DELETING, {"_id": 1}).limit(2).to_list()
         return rows[0]["_id"] if len(rows) == 1 else None
 
-    async def insert(self, project: Document, api_keys: Sequence[Document]) -> None:
-        """All or nothing. Raises Conflict when the id is taken."""
+    async def insert(self, project: Document, api_keys: Sequence[Document], note: Note) -> None:
+        """All or nothing; `note` writes in the same transaction. Raises Conflict when the id is taken."""
 
         async def write(session: ClientSession) -> None:
             await self._projects.insert_one(project, session=session)
             await self._api_keys.insert_many(api_keys, session=session)
+            await note(session)
 
         try:
             await in_transaction(self._client, write)
@@ -111,92 +118,59 @@ class ProjectStore:
             return Conflict(f"The project {project_id} is being deleted; its id is free again when that is done")
         return Conflict(f"A project with the id {project_id} already exists")
 
-    async def update_settings(self, project_id: str, changes: Mapping[str, Any]) -> None:
-        """Sets each named setting; None removes it. Raises ProjectNotFound."""
-        update = {
-            "$set": {f"settings.{name}": value for name, value in changes.items() if value is not None},
-            "$unset": {f"settings.{name}": "" for name, value in changes.items() if value is None},
-        }
-        with translated():
-            result = await self._projects.update_one(
-                {"_id": project_id, **NOT_DELETING}, {k: v for k, v in update.items() if v}
-            )
-        if not result.matched_count:
-            raise ProjectNotFound
+    async def change(self, project_id: str, decide: Decide) -> None:
+        """Makes the update that `decide` returns for the stored record, if any; what `decide` writes is part of it.
 
-    async def add_provider(self, project_id: str, name: str, record: Document, *, most: int) -> bool:
-        """False where there is one of that name, or there are `most`."""
-        number = {"$size": {"$objectToArray": {"$ifNull": ["$providers", {}]}}}
-        room: Document = {f"providers.{name}": {"$exists": False}, "$expr": {"$lt": [number, most]}}
-        return await self._change(project_id, room, {"$set": {f"providers.{name}": record}})
+        Concurrent changes of one project are made one after the other. `decide` may run several times. Raises
+        ProjectNotFound, and the errors of `decide`.
+        """
 
-    async def change_provider(self, project_id: str, name: str, preset: str, changes: Mapping[str, Any]) -> bool:
-        """Sets each named setting; None removes it. False where there is no such provider."""
-        place = f"providers.{name}"
-        update = {
-            "$set": {f"{place}.preset": preset}
-            | {f"{place}.settings.{key}": value for key, value in changes.items() if value is not None},
-            "$unset": {f"{place}.settings.{key}": "" for key, value in changes.items() if value is None},
-        }
-        there: Document = {place: {"$exists": True}}
-        return await self._change(project_id, there, {k: v for k, v in update.items() if v})
+        async def write(session: ClientSession) -> None:
+            record = await self._projects.find_one({"_id": project_id, **NOT_DELETING}, session=session)
+            if record is None:
+                raise ProjectNotFound(f"There is no project {project_id}")
+            if update := await decide(session, record):
+                await self._projects.update_one({"_id": project_id}, update, session=session)
 
-    async def remove_provider(self, project_id: str, name: str) -> bool:
-        """Returns False if the project had no such provider."""
-        there: Document = {f"providers.{name}": {"$exists": True}}
-        return await self._change(project_id, there, {"$unset": {f"providers.{name}": ""}})
+        await in_transaction(self._client, write)
 
-    async def _change(self, project_id: str, match: Document, update: Document) -> bool:
-        """Returns False if no project matches."""
-        with translated():
-            found = await self._projects.update_one({"_id": project_id, **NOT_DELETING, **match}, update)
-        return found.matched_count == 1
+    async def change_keys(self, project_id: str, decide: DecideKeys) -> None:
+        """Removes the keys and adds the one that `decide` names, given the records of all keys, as `change` does."""
 
-    async def publish_signing_key(self, project_id: str, key: Document) -> None:
-        """Unless there is a next one already."""
-        match: Document = {"_id": project_id, "next_signing_key": {"$exists": False}, **NOT_DELETING}
-        with translated():
-            await self._projects.update_one(match, {"$set": {"next_signing_key": key}})
+        async def write(session: ClientSession, _: Document) -> Document:
+            removed, added = await decide(session, await self._find_keys(project_id, session))
+            await self._api_keys.delete_many({"_id": {"$in": removed}}, session=session)
+            if added is not None:
+                await self._api_keys.insert_one(added, session=session)
+            # A concurrent change of the keys, or a deletion of the project, conflicts with this write.
+            return {"$inc": {"key_changes": 1}}
 
-    async def replace_signing_keys(self, before: Document, changes: Document) -> bool:
-        """Returns False if the keys are no longer those of `before`."""
-        match: Document = {name: before[name] for name in ("_id", "signing_key", "next_signing_key")}
-        with translated():
-            return (await self._projects.update_one({**match, **NOT_DELETING}, {"$set": changes})).modified_count == 1
-
-    async def add_key(self, api_key: Document) -> None:
-        with translated():
-            await self._api_keys.insert_one(api_key)
+        await self.change(project_id, write)
 
     async def keys(self, project_id: str) -> Sequence[Document]:
         """The records of a project's keys, oldest first."""
         with translated():
-            return await self._api_keys.find({"project_id": project_id}).sort([("created_at", 1), ("_id", 1)]).to_list()
+            return await self._find_keys(project_id)
 
-    async def remove_key(self, project_id: str, beginning: str) -> bool:
-        """Returns False if the project has no key whose hash begins so."""
-        match: Document = {"project_id": project_id, "_id": {"$gte": beginning, "$lt": f"{beginning}g"}}
-        with translated():
-            return (await self._api_keys.delete_one(match)).deleted_count == 1
+    async def _find_keys(self, project_id: str, session: ClientSession | None = None) -> _Records:
+        found = self._api_keys.find({"project_id": project_id}, session=session)
+        return await found.sort([("created_at", 1), ("_id", 1)]).to_list()
 
-    async def replace_secret_keys(self, project_id: str, api_key: Document) -> None:
-        """From now on `api_key` is the project's only secret one. A key from before there were kinds is one."""
+    async def begin_deletion(self, project_id: str, note: NoteRecord) -> bool:
+        """Puts a tombstone on the project and removes its keys; False where there is no project.
 
-        async def write(session: ClientSession) -> None:
-            match: Document = {"project_id": project_id, "kind": {"$ne": "publishable"}}
-            await self._api_keys.delete_many(match, session=session)
-            await self._api_keys.insert_one(api_key, session=session)
-
-        await in_transaction(self._client, write)
-
-    async def begin_deletion(self, project_id: str) -> bool:
-        """Puts a tombstone on the project and removes its keys; False where there is no project."""
+        `note` is given the record, and writes in the same transaction; a repeated call calls no `note`.
+        """
 
         async def write(session: ClientSession) -> bool:
-            changes = [{"$set": {"deleting": {"$ifNull": ["$deleting", "$$NOW"]}}}]
-            found = await self._projects.update_one({"_id": project_id}, changes, session=session)
+            record = await self._projects.find_one({"_id": project_id}, session=session)
+            if record is None:
+                return False
+            if "deleting" not in record:
+                await self._projects.update_one({"_id": project_id}, [{"$set": {"deleting": "$$NOW"}}], session=session)
+                await note(session, record)
             await self._api_keys.delete_many({"project_id": project_id}, session=session)
-            return found.matched_count == 1
+            return True
 
         return await in_transaction(self._client, write)
 

@@ -12,7 +12,6 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Projects
 from tests.conftest import BASE_URL, Api
 from tests.threats.conftest import Victim, assert_refused
@@ -232,10 +231,10 @@ async def test_t3_the_scheme_in_any_case(victim: Victim) -> None:
 
 
 async def test_t4_a_rotated_key_is_refused_when_its_five_seconds_are_over(
-    api: Api, admin: ProjectAdmin, services: Any, monkeypatch: pytest.MonkeyPatch
+    api: Api, services: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (await api.users()).status_code == 200
-    new_key = await admin.rotate_key(api.project.id)
+    new_key = (await services.keys.rotate(api.project.id)).key
     assert (await api.http.get("/auth-collections/users", headers={"x-api-key": new_key})).status_code == 200
     projects: Projects = services.projects
     # As if the promised five seconds had gone by.

@@ -4,12 +4,16 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from service.bounds import MAX_INDEXES, MAX_PROJECT_INDEXES
 from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, find_shapes, replace_rules
 from service.domain.access.control import AccessControl
 from service.domain.access.explain import Explanation, Question, explain
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import NO_CHANGES, compare
 from service.domain.limits.made_files import MadeFiles
 from service.domain.projects.lookup import Project
 from service.domain.steps import run_in_steps
@@ -19,6 +23,7 @@ from service.rules.document import KEYS
 from service.rules.ruleset import USERS
 from service.rules.stored_tests import judge_tests
 from service.storage.collections import CollectionStore, mongo_collection_name
+from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_live
 from service.storage.images import keep_images
 from service.storage.rules import StoredRules, find_rules
@@ -37,8 +42,9 @@ class SavedRules:
 class RulesAdministration:
     """Operations of the secret key on the rules of its project."""
 
-    def __init__(self, control: AccessControl, made: MadeFiles) -> None:
+    def __init__(self, control: AccessControl, made: MadeFiles, audit: Audit) -> None:
         self._control = control
+        self._audit = audit
         self._made = made
 
     async def read(self, project: Project) -> SavedRules:
@@ -65,7 +71,7 @@ class RulesAdministration:
             )
         if build_indexes:
             await self._check_indexes(project, document)
-        replaced = await replace_rules(project.database, document, allow)
+        replaced = await replace_rules(project.database, document, allow, partial(self._note, project, document))
         await self._control.refresh(project)
         saved = await _saved(project, document, replaced.after, replaced.checked)
         await _drop_indexes(project, {*_named(replaced.before), *replaced.checked.rules.collections}, saved.advice)
@@ -73,6 +79,13 @@ class RulesAdministration:
         if build_indexes:
             await _build_indexes(project, saved.advice)
         return saved
+
+    async def _note(
+        self, project: Project, document: Mapping[str, Any], bound: ProjectDatabase, before: StoredRules
+    ) -> None:
+        if (changes := compare(json.loads(before.text), document)) != NO_CHANGES:
+            act = Act(Action.RULES_CHANGED, Target("rules", project.id), project.id, changes)
+            await self._audit.record(bound.session, act)
 
     async def _check_indexes(self, project: Project, document: Mapping[str, Any]) -> None:
         """Before anything is saved. Raises Invalid, RuleTestsFailed, IndexLimit, LimitExceeded."""

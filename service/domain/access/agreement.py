@@ -7,7 +7,7 @@ rules find no record of rules.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -34,6 +34,8 @@ from service.storage.rules import NOTHING, StoredRules, ensure_rules, find_rules
 
 RulesDocument = Mapping[str, Any]
 T = TypeVar("T")
+NoteRules = Callable[[ProjectDatabase, StoredRules], Awaitable[None]]
+NoteDefinition = Callable[[ProjectDatabase, Document], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,11 @@ async def find_stored_email_rules(database: ProjectDatabase) -> list[Location]:
 
 
 async def replace_rules(
-    database: ProjectDatabase, document: RulesDocument, allow: Callable[[StoredRules], None]
+    database: ProjectDatabase, document: RulesDocument, allow: Callable[[StoredRules], None], note: NoteRules
 ) -> Replacement:
     """Puts `document` in the place of the rules in force, unless `allow` raises when it sees them.
+
+    `note` is given the rules before, and writes in the same transaction.
 
     Raises Invalid, RuleTestsFailed, and what `allow` raises.
     """
@@ -177,6 +181,7 @@ async def replace_rules(
         shapes = await find_shapes(bound)
         checked = await check_rules(document, shapes)
         await Definitions(bound).mark(shapes.asked_for)
+        await note(bound, before)
         return Replacement(before, await put_rules(bound, text), checked)
 
     return await database.in_transaction(write)
@@ -195,9 +200,11 @@ async def check_schema(database: ProjectDatabase, name: str, schema: Mapping[str
 
 
 async def commit_schema(
-    database: ProjectDatabase, record: Document, schema: dict[str, Any], *, realtime: bool
+    database: ProjectDatabase, record: Document, schema: dict[str, Any], *, realtime: bool, note: NoteDefinition
 ) -> Document | None:
     """Makes `schema` the schema of a leased record, and says if it is live; None where the lease was lost.
+
+    `note` is given the new record, and writes in the same transaction.
 
     Raises RuleConflict, RuleTestsFailed.
     """
@@ -205,20 +212,28 @@ async def commit_schema(
     async def write(bound: ProjectDatabase) -> Document | None:
         if await check_schema(bound, record["_id"], schema):
             await note_schema(bound)
-        return await Definitions(bound).commit(record, schema, realtime=realtime)
+        committed = await Definitions(bound).commit(record, schema, realtime=realtime)
+        if committed is not None:
+            await note(bound, committed)
+        return committed
 
     return await database.in_transaction(write)
 
 
-async def begin_deletion(database: ProjectDatabase, name: str) -> Document | None:
+async def begin_deletion(database: ProjectDatabase, name: str, note: NoteDefinition) -> Document | None:
     """The record, leased for its deletion, and its own rules gone; None where there is none, or it is being changed.
+
+    `note` is given the record, and writes in the same transaction.
 
     Raises RuleConflict where others' rules name the collection, and RuleTestsFailed.
     """
 
     async def write(bound: ProjectDatabase) -> Document | None:
         record = await Definitions(bound).begin(name, "delete")
-        if record is not None and not (stored := await find_rules(bound)).are_empty:
+        if record is None:
+            return None
+        await note(bound, record)
+        if not (stored := await find_rules(bound)).are_empty:
             document: RulesDocument = json.loads(stored.text)
             others = _without(document, name)
             await _check_stored(others, await find_shapes(bound))

@@ -15,6 +15,9 @@ from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.access.control import AccessControl
 from service.domain.aggregations.runners import allow_run, check_run_rule, find_shape
 from service.domain.aggregations.runs import AggregationRuns, Rows
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import NO_CHANGES, compare
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Project
@@ -34,6 +37,7 @@ from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
 from service.schema.strict_json import shown
 from service.schema.values import Kind
 from service.storage.aggregations import SavedAggregations, StoredAggregation
+from service.storage.databases import ProjectDatabase
 
 AD_HOC_SECONDS, SAVED_SECONDS = 2.0, 10.0
 BODY: Location = ("body",)
@@ -71,8 +75,9 @@ class Definition:
 class Aggregations:
     """The aggregations of all projects."""
 
-    def __init__(self, catalogs: Catalogs, access: AccessControl, protection: FileProtection) -> None:
+    def __init__(self, catalogs: Catalogs, access: AccessControl, protection: FileProtection, audit: Audit) -> None:
         self._access = access
+        self._audit = audit
         self._protection = protection
         self._catalogs = catalogs
         self._runs = AggregationRuns()
@@ -93,14 +98,21 @@ class Aggregations:
         if not COLLECTION_NAME.fullmatch(name):
             raise Invalid.one(("path", "name"), COLLECTION_NAME_RULE)
         await self.check(caller, body)
-        store = SavedAggregations(caller.project.database)
-        text = {part: body[part] for part in PARTS if part in body and part != "collection"}
-        saved = _define(await store.put(name, body["collection"], json.dumps(text)))
-        # Counted after it was written, so that of two at once who would pass the limit none does.
-        if saved.is_new and await store.count() > MAX_AGGREGATIONS:
-            await store.delete(name)
-            raise AggregationLimit(MAX_AGGREGATIONS)
-        return saved
+        text = json.dumps({part: body[part] for part in PARTS if part in body and part != "collection"})
+
+        async def write(bound: ProjectDatabase) -> Definition:
+            store = SavedAggregations(bound)
+            before = await store.find(name)
+            if before is None:
+                await bound.serialize()
+                if await store.count() >= MAX_AGGREGATIONS:
+                    raise AggregationLimit(MAX_AGGREGATIONS)
+            saved = await store.put(name, body["collection"], text)
+            await self._note(Action.AGGREGATION_SAVED, caller.project, bound, before=before, after=saved)
+            return _define(saved)
+
+        await SavedAggregations(caller.project.database).ensure()
+        return await caller.project.database.in_transaction(write)
 
     async def check(self, caller: SecretKeyCaller, body: Mapping[str, Any]) -> None:
         """Checks a definition without saving it. Raises as `save`."""
@@ -111,8 +123,29 @@ class Aggregations:
 
     async def delete(self, project: Project, name: str) -> None:
         """Raises AggregationNotFound."""
-        if not await SavedAggregations(project.database).delete(name):
-            raise AggregationNotFound
+
+        async def write(bound: ProjectDatabase) -> None:
+            before = await SavedAggregations(bound).find(name)
+            if before is None or not await SavedAggregations(bound).delete(name):
+                raise AggregationNotFound
+            await self._note(Action.AGGREGATION_DELETED, project, bound, before=before)
+
+        await project.database.in_transaction(write)
+
+    async def _note(
+        self,
+        action: Action,
+        project: Project,
+        bound: ProjectDatabase,
+        *,
+        before: StoredAggregation | None,
+        after: StoredAggregation | None = None,
+    ) -> None:
+        """Records what was saved or deleted; an equal definition in the place of another is no change."""
+        changes = compare(_describe(before), _describe(after))
+        if changes != NO_CHANGES and (named := after or before):
+            act = Act(action, Target("aggregation", named.name), project.id, changes, is_new=before is None)
+            await self._audit.record(bound.session, act)
 
     async def run_saved(self, caller: ProjectCaller, name: str, pairs: Sequence[tuple[str, str]]) -> Rows:
         """With the parameters of `pairs`, over the records and fields that the caller may read.
@@ -207,6 +240,10 @@ def _check_form(body: Mapping[str, Any]) -> None:
             )
     if violations:
         raise Invalid(violations)
+
+
+def _describe(saved: StoredAggregation | None) -> dict[str, Any]:
+    return _define(saved).body if saved else {}
 
 
 def _define(saved: StoredAggregation) -> Definition:

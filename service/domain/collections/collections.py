@@ -1,11 +1,15 @@
 """Declared collections: create, list, get and delete. Changing the schema of one is in schema_changes."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from service.bounds import MAX_PROJECT_INDEXES
 from service.domain.access.agreement import begin_deletion
 from service.domain.access.control import AccessControl
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import compare
 from service.domain.collections.catalog import Catalogs, Collection, Declaration
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
@@ -19,17 +23,21 @@ from service.errors import (
     IndexLimit,
     Invalid,
     SchemaChanging,
-    ServiceError,
 )
 from service.schema.fields import USERS
 from service.schema.options import COLLECTION_NAME, COLLECTION_NAME_RULE
-from service.storage.definitions import Definitions
+from service.storage.client import Document
+from service.storage.databases import ProjectDatabase
+from service.storage.definitions import Definitions, is_live
 
 
 class Collections:
     """Operations of a project's API key on its collections."""
 
-    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles) -> None:
+    def __init__(
+        self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles, audit: Audit
+    ) -> None:
+        self._audit = audit
         self._catalogs = catalogs
         self._judge = judge
         self._access = access
@@ -53,17 +61,19 @@ class Collections:
         check_collection_name(name)
         if await self._exists(project, name):
             raise CollectionExists
-        definitions = Definitions(project.database)
         # Checked before as well, so that a project at its limit is refused before its schema is examined.
         await check_limits(project, more=1)
         fields = await validate_schema(project, name, schema, self._judge)
         await self._made.count_collection(project, fields)
-        record = await definitions.reserve(name, schema, realtime=realtime)
-        try:
-            await check_limits(project)
-        except ServiceError:
-            await definitions.remove(record)
-            raise
+
+        async def reserve(bound: ProjectDatabase) -> Document:
+            record = await Definitions(bound).reserve(name, schema, realtime=realtime)
+            await bound.serialize()
+            await check_limits(replace(project, database=bound))
+            await self._note(Action.COLLECTION_CREATED, project, bound, after=record)
+            return record
+
+        record = await project.database.in_transaction(reserve)
         await reconcile(project.database, record)
         return await self._catalogs.refresh(project, name)
 
@@ -79,12 +89,29 @@ class Collections:
         Raises CollectionNotFound, SchemaChanging, RuleConflict where rules of others name it, RuleTestsFailed.
         """
         await self._catalogs.refresh(project, name)
-        record = await begin_deletion(project.database, name)
+
+        async def note(bound: ProjectDatabase, record: Document) -> None:
+            await self._note(Action.COLLECTION_DELETED, project, bound, before=record)
+
+        record = await begin_deletion(project.database, name, note)
         if record is None:
             raise SchemaChanging if await self._exists(project, name) else CollectionNotFound
         await reconcile(project.database, record)
         await self._access.refresh(project)
         await self._exists(project, name)
+
+    async def _note(
+        self,
+        action: Action,
+        project: Project,
+        bound: ProjectDatabase,
+        *,
+        before: Document | None = None,
+        after: Document | None = None,
+    ) -> None:
+        changes = compare(describe_definition(before), describe_definition(after))
+        target = Target("collection", (after or before or {})["_id"])
+        await self._audit.record(bound.session, Act(action, target, project.id, changes, is_new=before is None))
 
     async def _exists(self, project: Project, name: str) -> bool:
         """The collection as it is stored now; the cache keeps it."""
@@ -95,11 +122,15 @@ class Collections:
         return True
 
 
+def describe_definition(record: Document | None) -> Document:
+    """The declaration of a collection as audit entries show it; empty for None."""
+    return {"schema": record["schema"], "realtime": is_live(record)} if record else {}
+
+
 async def check_limits(project: Project, *, more: int = 0) -> None:
     """Raises CollectionLimit where `more` collections would be too many, or those that are stored; and IndexLimit.
 
-    It counts stored collections, so it is asked once more after writing: two concurrent requests cannot exceed the
-    limit.
+    It counts stored collections, so it is asked once more in the transaction that stores one.
     """
     declared = await Definitions(project.database).count_indexes()
     most = project.settings.collection_limit

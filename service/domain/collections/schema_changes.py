@@ -13,12 +13,16 @@ change towards the stored one.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from service.domain.access.agreement import check_schema, commit_schema
+from service.domain.access.agreement import NoteDefinition, check_schema, commit_schema
 from service.domain.access.control import AccessControl
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import NO_CHANGES, compare
 from service.domain.collections.catalog import Catalogs, Collection, read_collection
-from service.domain.collections.collections import refuse_indexes
+from service.domain.collections.collections import describe_definition, refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
@@ -32,13 +36,17 @@ from service.schema.json_schema import both
 from service.schema.options import is_file
 from service.storage.client import Document, within
 from service.storage.collections import CollectionStore
+from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions
 
 
 class SchemaChanges:
     """Changes of the schemas of collections."""
 
-    def __init__(self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles) -> None:
+    def __init__(
+        self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles, audit: Audit
+    ) -> None:
+        self._audit = audit
         self._catalogs = catalogs
         self._judge = judge
         self._access = access
@@ -79,11 +87,17 @@ class SchemaChanges:
                 raise SchemaChanging
             try:
                 _refuse_stale(examination.collection, record["schema"])
-                record = await _switch(replace(examination, collection=read_collection(record)), record, schema)
+                examination = replace(examination, collection=read_collection(record))
+                record = await _switch(examination, record, schema, partial(self._note, project, record))
             finally:
                 await reconcile(project.database, record)
         await self._access.refresh(project)
         return await self._catalogs.refresh(project, name)
+
+    async def _note(self, project: Project, before: Document, bound: ProjectDatabase, after: Document) -> None:
+        if (changes := compare(describe_definition(before), describe_definition(after))) != NO_CHANGES:
+            act = Act(Action.COLLECTION_CHANGED, Target("collection", after["_id"]), project.id, changes)
+            await self._audit.record(bound.session, act)
 
     async def _refuse_conflicts(self, examination: Examination) -> None:
         """Raises SchemaConflict; SchemaChanging where documents may break the schema only because it was changed meanwhile."""
@@ -114,7 +128,7 @@ class SchemaChanges:
         return Examination(project, collection, fields, self._judge, is_live), schema
 
 
-async def _switch(examination: Examination, record: Document, schema: dict[str, Any]) -> Document:
+async def _switch(examination: Examination, record: Document, schema: dict[str, Any], note: NoteDefinition) -> Document:
     """The leased record with the new schema in it. Raises SchemaConflict with the old one still stored."""
     database, collection = examination.project.database, examination.collection
     if await Definitions(database).announce(record, schema) is None:
@@ -132,7 +146,7 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
         # All of them are looked at: an old one may have been dropped past the service.
         _refuse_conflicts(await examination.find_clashes(indexes(examination.fields)))
         raise SchemaChanging from None
-    committed = await commit_schema(database, record, schema, realtime=examination.realtime)
+    committed = await commit_schema(database, record, schema, realtime=examination.realtime, note=note)
     if committed is None:
         raise SchemaChanging
     return committed

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bounds import MAX_PROVIDERS
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import NO_CHANGES, compare
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.providers import (
@@ -17,8 +20,9 @@ from service.domain.projects.providers import (
 )
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import stored
-from service.errors import ConfigurationError, Conflict, NotFound, ServiceError
+from service.errors import ConfigurationError, NotFound
 from service.schema.values import now
+from service.storage.client import ClientSession, Document
 from service.storage.projects import ProjectStore
 
 CALLBACK_PATH = "/auth-collections/auth-idp-redirect"
@@ -41,9 +45,17 @@ class ProviderAdministration:
     """Changes are in force within five seconds."""
 
     def __init__(
-        self, admin: ProjectAdmin, store: ProjectStore, secret_box: SecretBox, projects: Projects, *, base_url: str
+        self,
+        admin: ProjectAdmin,
+        store: ProjectStore,
+        secret_box: SecretBox,
+        projects: Projects,
+        *,
+        audit: Audit,
+        base_url: str,
     ) -> None:
         self._admin = admin
+        self._audit = audit
         self._store = store
         self._secret_box = secret_box
         self._projects = projects
@@ -54,24 +66,26 @@ class ProviderAdministration:
     ) -> ProviderEntry:
         """Sets each key, and makes the provider if there is none; None removes a key.
 
-        Without `preset` that of the provider stays, and a new one is the preset of its name. Raises ProjectNotFound,
-        ConfigurationError for a wrong or missing value, and Conflict.
+        Without `preset` that of the provider stays, and a new one is the preset of its name. Raises ProjectNotFound
+        and ConfigurationError for a wrong or missing value.
         """
-        known = (await self._admin.find(project_id)).providers.get(name)
-        preset = preset or (known.preset.name if known else name)
-        before = _values(known) if known else {}
         _check_names(changes)
-        values = {key: value for key, value in {**before, **changes}.items() if value is not None}
-        check_complete(read_provider(name, preset, values))
-        sealed = {key: self._seal(project_id, name, key, value) for key, value in changes.items()}
-        if known:
-            done = await self._store.change_provider(project_id, name, preset, sealed)
-        else:
-            given = {key: value for key, value in sealed.items() if value is not None}
-            record = {"preset": preset, "settings": given, "created_at": now()}
-            done = await self._store.add_provider(project_id, name, record, most=MAX_PROVIDERS)
-        if not done:
-            raise await self._refusal(project_id)
+
+        async def decide(session: ClientSession, record: Document) -> Document | None:
+            known = self._projects.opened(record).providers
+            provider, before = _merge(name, preset, changes, known), _describe(known.get(name))
+            if name not in known and len(known) >= MAX_PROVIDERS:
+                raise ConfigurationError(
+                    f"A project has at most {MAX_PROVIDERS} providers; remove one that is not used"
+                )
+            found = compare(before, _describe(provider), secrets=PROVIDER_SECRETS)
+            if found == NO_CHANGES:
+                return None
+            act = Act(Action.PROVIDER_SET, Target("provider", name), project_id, found, is_new=name not in known)
+            await self._audit.record(session, act)
+            return self._update(project_id, provider, record)
+
+        await self._store.change(project_id, decide)
         self._projects.forget_all()
         return await self.find(project_id, name)
 
@@ -95,24 +109,34 @@ class ProviderAdministration:
         """
         if name == DEFAULT:
             raise ConfigurationError(f"{DEFAULT} is the provider of the IDP settings; unset those with project set")
-        await self.find(project_id, name)
-        if not await self._store.remove_provider(project_id, name):
-            raise _not_found(project_id, name)
-        self._projects.forget_all()
 
-    async def _refusal(self, project_id: str) -> ServiceError:
-        if len((await self._admin.find(project_id)).providers) >= MAX_PROVIDERS:
-            return ConfigurationError(f"A project has at most {MAX_PROVIDERS} providers; remove one that is not used")
-        return Conflict("Another command changed the provider at the same time; nothing was changed")
+        async def decide(session: ClientSession, record: Document) -> Document:
+            provider = self._projects.opened(record).providers.get(name)
+            if provider is None:
+                raise _not_found(project_id, name)
+            found = compare(_describe(provider), {}, secrets=PROVIDER_SECRETS)
+            act = Act(Action.PROVIDER_REMOVED, Target("provider", name), project_id, found)
+            await self._audit.record(session, act)
+            return {"$unset": {f"providers.{name}": ""}}
+
+        await self._store.change(project_id, decide)
+        self._projects.forget_all()
 
     def _entry(self, project: Project, provider: Provider) -> ProviderEntry:
         url = redirect_url(self._base_url, project.id, provider.name)
         return ProviderEntry(provider.name, provider.title, provider.preset.name, url, _values(provider))
 
-    def _seal(self, project_id: str, name: str, key: str, value: str | None) -> str | None:
-        if value is None or key not in PROVIDER_SECRETS:
-            return value
-        return self._secret_box.seal(value, f"{project_id}/{name}/{key}")
+    def _update(self, project_id: str, provider: Provider, record: Document) -> Document:
+        """The update of the project's record that stores a provider."""
+        known = record.get("providers", {}).get(provider.name, {})
+        values = {
+            key: self._secret_box.seal(value, f"{project_id}/{provider.name}/{key}")
+            if key in PROVIDER_SECRETS
+            else value
+            for key, value in _values(provider).items()
+        }
+        made = {"preset": provider.preset.name, "settings": values, "created_at": known.get("created_at") or now()}
+        return {"$set": {f"providers.{provider.name}": made}}
 
 
 def redirect_url(base_url: str, project_id: str, name: str) -> str:
@@ -127,6 +151,21 @@ def _check_names(names: Mapping[str, Any]) -> None:
     known = {name.upper() for name in ProviderSettings.model_fields}
     if unknown := sorted(names.keys() - known):
         raise ConfigurationError(f"{unknown[0]} is not a setting of a provider")
+
+
+def _merge(name: str, preset: str | None, changes: Mapping[str, str | None], known: Mapping[str, Provider]) -> Provider:
+    """The provider after the changes. Raises ConfigurationError."""
+    present = known.get(name)
+    before = _values(present) if present else {}
+    values = {key: value for key, value in {**before, **changes}.items() if value is not None}
+    provider = read_provider(name, preset or (present.preset.name if present else name), values)
+    check_complete(provider)
+    return provider
+
+
+def _describe(provider: Provider | None) -> Document:
+    """The provider as an audit entry shows it."""
+    return {"preset": provider.preset.name, "settings": _values(provider)} if provider else {}
 
 
 def _values(provider: Provider) -> dict[str, Any]:

@@ -8,18 +8,21 @@ then on, so that a worker with an older cached project takes the tokens of a wor
 import asyncio
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from joserfc.jwk import ECKey
 
 from service.bounds import MAX_SIGNING_KEYS
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import compare
 from service.domain.projects.lookup import CACHE_SECONDS, Projects
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import LONGEST_TOKEN
 from service.errors import Conflict, ProjectNotFound
 from service.schema.values import now
+from service.storage.client import ClientSession, Document
 from service.storage.projects import ProjectStore
 
 # The answer with the public keys may be kept for half of that.
@@ -42,7 +45,8 @@ class Rotated:
 class SigningKeys:
     """The operation of `auth-collections project rotate-signing-key`."""
 
-    def __init__(self, store: ProjectStore, secret_box: SecretBox, projects: Projects) -> None:
+    def __init__(self, store: ProjectStore, secret_box: SecretBox, projects: Projects, audit: Audit) -> None:
+        self._audit = audit
         self._store = store
         self._secret_box = secret_box
         self._projects = projects
@@ -64,44 +68,67 @@ class SigningKeys:
             raise Conflict(msg)
         if age < KNOWN_EVERYWHERE:
             await asyncio.sleep((KNOWN_EVERYWHERE - age).total_seconds())
-        return await self._switch(await self._find(project_id), published_at)
+        return await self._switch(project_id, published_at)
 
-    async def _find(self, project_id: str) -> dict[str, Any]:
+    async def _find(self, project_id: str) -> Document:
         record = await self._store.find(project_id)
         if record is None:
             raise ProjectNotFound(f"There is no project {project_id}")
         return record
 
-    async def _publish(self, record: dict[str, Any]) -> dict[str, Any]:
+    async def _publish(self, record: Document) -> Document:
+        """The record of the next key: the one there is, or else a new one."""
         following = self._new_key(record["_id"])
-        await self._store.publish_signing_key(record["_id"], following)
+
+        async def decide(_: ClientSession, stored: Document) -> Document | None:
+            return None if "next_signing_key" in stored else {"$set": {"next_signing_key": following}}
+
+        await self._store.change(record["_id"], decide)
         self._projects.forget_all()
-        published: dict[str, Any] = (await self._find(record["_id"]))["next_signing_key"]
+        published: Document = (await self._find(record["_id"]))["next_signing_key"]
         return published
 
-    async def _switch(self, record: dict[str, Any], published_at: datetime) -> Rotated:
+    async def _switch(self, project_id: str, published_at: datetime) -> Rotated:
         """Raises Conflict if another rotation comes first."""
-        project_id, moment = record["_id"], now()
-        previous = [each for each in record.get("previous_signing_keys", ()) if each["until"] > moment]
-        if len(previous) >= MAX_SIGNING_KEYS:
-            until = f"{min(each['until'] for each in previous):%Y-%m-%d}"
-            raise Conflict(f"The tokens of {len(previous)} earlier keys still live; rotate after {until}")
-        following = record["next_signing_key"]
-        changed = {
-            "signing_key": following["sealed"],
-            "next_signing_key": self._new_key(project_id),
-            "previous_signing_keys": [*previous, {"sealed": record["signing_key"], "until": moment + TOKENS_LIVE}],
-        }
-        if following["published_at"] != published_at or not await self._store.replace_signing_keys(record, changed):
-            raise Conflict("Another command rotated the keys at the same time; nothing was changed")
+        following, rotated = self._new_key(project_id), list[Rotated]()
+
+        async def decide(session: ClientSession, record: Document) -> Document:
+            if record.get("next_signing_key", {}).get("published_at") != published_at:
+                raise Conflict("Another command rotated the keys at the same time; nothing was changed")
+            changed = _rotate(record, following)
+            before, after = self._describe(record), self._describe({**record, **changed})
+            rotated.append(after)
+            changes = compare(asdict(before), asdict(after), path=("signing_keys",))
+            target = Target("project", project_id, record["name"])
+            await self._audit.record(session, Act(Action.SIGNING_KEY_ROTATED, target, project_id, changes))
+            return {"$set": changed}
+
+        await self._store.change(project_id, decide)
         self._projects.forget_all()
-        project = self._projects.opened({**record, **changed})
+        return rotated[-1]
+
+    def _describe(self, record: Document) -> Rotated:
+        project = self._projects.opened(record)
         kids = [str(key.kid) for key in project.other_keys]
         return Rotated(str(project.signing_key.kid), kids[0], tuple(kids[1:]))
 
-    def _new_key(self, project_id: str) -> dict[str, Any]:
+    def _new_key(self, project_id: str) -> Document:
         sealed = self._secret_box.seal(new_signing_key(project_id), f"{project_id}/signing_key")
         return {"sealed": sealed, "published_at": now()}
+
+
+def _rotate(record: Document, following: Document) -> Document:
+    """The changes of the record. Raises Conflict where the tokens of too many earlier keys live."""
+    moment = now()
+    previous = [each for each in record.get("previous_signing_keys", ()) if each["until"] > moment]
+    if len(previous) >= MAX_SIGNING_KEYS:
+        until = f"{min(each['until'] for each in previous):%Y-%m-%d}"
+        raise Conflict(f"The tokens of {len(previous)} earlier keys still live; rotate after {until}")
+    return {
+        "signing_key": record["next_signing_key"]["sealed"],
+        "next_signing_key": following,
+        "previous_signing_keys": [*previous, {"sealed": record["signing_key"], "until": moment + TOKENS_LIVE}],
+    }
 
 
 def new_signing_key(project_id: str) -> str:

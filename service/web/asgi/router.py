@@ -1,6 +1,7 @@
 """The endpoint of a row: the checks before its handler runs."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
@@ -11,6 +12,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Scope
 
 from service.domain.access.caller import AnonymousCaller, Caller, PublishableKeyCaller, UserCaller
+from service.domain.audit.origin import ORIGIN
 from service.domain.limits.policies import OF_USER, Policy, exceeded
 from service.errors import Invalid, NewerData, ServiceError, Violation
 from service.fast import uses
@@ -21,6 +23,7 @@ from service.web.asgi.cors import Preflights
 from service.web.asgi.request_context import extend_deadline
 from service.web.auth.authenticate import AUTHENTICATE, Credential
 from service.web.auth.client_address import find_client_address
+from service.web.auth.origin import read_origin
 from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
 
@@ -39,6 +42,7 @@ class Demands(Protocol):
     policy: Policy | None
     answer_seconds: float | None
     is_write: bool
+    statuses: tuple[int, ...]
     refuses_query: bool
     refuses_key: bool
     refuses_if_match: bool
@@ -52,7 +56,7 @@ def make_endpoint(row: Demands) -> Endpoint:
     handler = row.handler if row.events is None else _choose(row.handler, row.events)
     authenticate, policy = AUTHENTICATE[row.credential], row.policy
     seconds, refuses_query = row.answer_seconds, row.refuses_query
-    is_write = row.is_write
+    is_write, statuses = row.is_write, row.statuses
     refuses_headers = row.refuses_key or row.refuses_if_match
     others = _policies(policy) if policy is not None else {}
 
@@ -64,6 +68,8 @@ def make_endpoint(row: Demands) -> Endpoint:
         if is_write and services.versions.is_newer:
             raise NewerData("the system's database")
         caller = await authenticate(request, services)
+        if is_write:
+            ORIGIN.set(partial(read_origin, request, caller, services, statuses))
         if policy is not None:
             counted = others.get(type(caller), policy)
             owner = _find_owner(request, caller, counted, services)

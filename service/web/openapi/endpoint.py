@@ -94,6 +94,7 @@ class ApiRoute(Route):
         reads = any(parameter.location == "query" for parameter in operation.parameters)
         self.query = Query.READ if reads else query
         self.is_write = method != "GET" or not takes_head
+        self.statuses = tuple(each.status for each in operation.answers)
         self.refuses_query = self.query is Query.REFUSED
         self.answer_seconds, self.max_body = answer_seconds, max_body
         self.form = next((content.type for content in operation.body), None)

@@ -30,6 +30,8 @@ UNSENT = {
     "Conflict",
     "ConfigurationError",
     "RejectedByValidator",
+    # Sent to commands and operators only.
+    "KeyNotFound",
 }
 
 

@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from service.bounds import MAX_MESSAGES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS
-from service.domain.projects.admin import ProjectAdmin
+from service.services import Services
 from tests.conftest import Api, MakeApi
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
 from tests.web.realtime.live import Live, opened
@@ -252,10 +252,10 @@ async def test_a_token_that_is_about_to_expire_is_announced_and_then_ends_the_so
     assert (await live.closed())[0] == 4401
 
 
-async def test_a_revoked_key_ends_its_sockets(messages: Api, admin: ProjectAdmin, open_socket: Open) -> None:
+async def test_a_revoked_key_ends_its_sockets(messages: Api, services: Services, open_socket: Open) -> None:
     live: Live = await open_socket()
     await live.hello(key=messages.key)
-    await admin.rotate_key(messages.project.id)
+    await services.keys.rotate(messages.project.id)
     assert (await live.closed())[0] == 4401
 
 

@@ -1,0 +1,23 @@
+"""The origin of a request's writes, for the audit log."""
+
+from starlette.requests import Request
+
+from service.domain.access.caller import Caller, SecretKeyCaller
+from service.domain.audit.origin import SYSTEM, Actor, Origin
+from service.domain.projects.keys import key_id
+from service.domain.projects.lookup import hash_api_key
+from service.services import Services
+from service.web.auth.client import read_client
+
+
+def read_origin(request: Request, caller: Caller, services: Services, statuses: tuple[int, ...]) -> Origin:
+    """The origin of what `caller` writes; `statuses` are those of the endpoint's successes."""
+    client = read_client(request, services)
+    actor = _find_actor(request, caller)
+    return Origin(actor, request.scope["state"]["request_id"], client.ip, client.user_agent, statuses)
+
+
+def _find_actor(request: Request, caller: Caller) -> Actor:
+    if isinstance(caller, SecretKeyCaller):
+        return Actor("secret_key", key_id(hash_api_key(request.headers["x-api-key"])))
+    return SYSTEM.actor
