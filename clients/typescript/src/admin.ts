@@ -1,0 +1,65 @@
+/** Administration of a project, for servers with its secret key. Results are the service's own. */
+import type { Client } from "./accounts.js";
+import { ifMatch, part } from "./bodies.js";
+import { coreOf } from "./client.js";
+import type { AnySchema } from "./schema.js";
+import type { Call, CallOptions } from "./transport.js";
+
+type Json = Record<string, any>;
+type Saving = { dry_run?: boolean; if_match?: number | string } & CallOptions;
+
+export function admin(client: Client<AnySchema>) {
+  const { send } = coreOf(client);
+  const ask = async (method: string, path: string, options: CallOptions = {}, more: Partial<Call> = {}): Promise<any> => {
+    const safety = method === "PUT" || method === "DELETE" ? "same" : undefined;
+    return (await send({ method, path, ...(safety && { safety }), ...more }, options)).body;
+  };
+  const save = (method: string, path: string, json: Json, { dry_run, if_match, ...options }: Saving = {}) =>
+    ask(method, path, options, { json, query: { dry_run }, headers: ifMatch(if_match), ...(if_match !== undefined && { safety: "once" }) });
+  const collection = (name: string) => `/api/collections/${part(name)}`;
+  const saved = (name: string) => `/api/aggregations/${part(name)}`;
+  const user = (id: string) => `/auth-collections/users/${part(id)}`;
+  return {
+    collections: {
+      list: (options?: CallOptions) => ask("GET", "/api/collections", options),
+      get: (name: string, options?: CallOptions) => ask("GET", collection(name), options),
+      create: (json: { name: string; schema: Json; realtime?: boolean }, options?: CallOptions) => ask("POST", "/api/collections", options, { json }),
+      change: (name: string, json: Json, options?: Saving) => save("PATCH", collection(name), json, options),
+      drop: (name: string, options?: CallOptions): Promise<null> => ask("DELETE", collection(name), options),
+    },
+    rules: {
+      get: (options?: CallOptions) => ask("GET", "/api/rules", options),
+      put: (rules: Json, options: { indexes?: boolean } & Saving = {}) => {
+        const { indexes, dry_run, if_match, ...rest } = options;
+        return ask("PUT", "/api/rules", rest, { json: rules, query: { dry_run, indexes }, headers: ifMatch(if_match) });
+      },
+      explain: (question: Json, options?: CallOptions) => ask("POST", "/api/rules/explain", options, { json: question, safety: "read" }),
+    },
+    aggregations: {
+      list: (options?: CallOptions) => ask("GET", "/api/aggregations", options),
+      save: (name: string, definition: Json, options?: CallOptions) => ask("PUT", saved(name), options, { json: definition }),
+      delete: (name: string, options?: CallOptions): Promise<null> => ask("DELETE", saved(name), options),
+    },
+    /** The schema of users' profiles. */
+    profile: {
+      get: (options?: CallOptions) => ask("GET", "/auth-collections/schema", options),
+      put: (profile: { schema: Json; additional?: boolean }, options?: Saving) => save("PUT", "/auth-collections/schema", profile, options),
+    },
+    users: {
+      create: (json: { email: string } & Json, options?: CallOptions) => ask("POST", "/auth-collections/users", options, { json }),
+      change: (id: string, json: Json, options?: CallOptions) => ask("PATCH", user(id), options, { json, safety: "same" }),
+      delete: (id: string, options?: CallOptions): Promise<null> => ask("DELETE", user(id), options),
+      setPassword: (id: string, password: string, options?: CallOptions): Promise<null> =>
+        ask("PUT", `${user(id)}/password`, options, { json: { password } }),
+      sessions: (id: string, options?: CallOptions) => ask("GET", `${user(id)}/sessions`, options),
+      endSessions: (id: string, options?: CallOptions): Promise<null> => ask("DELETE", `${user(id)}/sessions`, options),
+      removeFactors: (id: string, options?: CallOptions): Promise<null> => ask("DELETE", `${user(id)}/factors`, options),
+      makeLink: (id: string, json: { purpose: string; redirect_to?: string }, options?: CallOptions) => ask("POST", `${user(id)}/links`, options, { json }),
+    },
+    events: (query?: Json, options?: CallOptions) => ask("GET", "/auth-collections/events", options, { query }),
+    mails: {
+      list: (query?: { limit?: number; offset?: number }, options?: CallOptions) => ask("GET", "/auth-collections/mails", options, { query }),
+      retry: (id: string, options?: CallOptions): Promise<null> => ask("POST", `/auth-collections/mails/${part(id)}/retry`, options),
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Lists of documents and of users: pages, single records, all of them, and counts. */
+import { flatten } from "./bodies.js";
+import type { CallOptions } from "./transport.js";
+import type { Send } from "./client.js";
+
+export interface Asked {
+  where?: object;
+  fields?: readonly string[];
+  populate?: readonly string[];
+  sort_by?: string | readonly string[];
+  limit?: number;
+  offset?: number;
+  cursor?: string;
+  count?: string;
+}
+
+const PAGE = 200;
+
+/** `path` answers a query, and `name` holds the records of its answer. */
+export class Lists {
+  constructor(private readonly send: Send, private readonly path: string, private readonly name: "documents" | "users") {}
+
+  async list({ where, sort_by, ...query }: Asked = {}, options?: CallOptions): Promise<any> {
+    const json = { ...query, where: flatten(where), sort_by: typeof sort_by === "string" ? [sort_by] : sort_by };
+    return (await this.send({ method: "POST", path: this.path, json, safety: "read" }, options)).body;
+  }
+
+  async *each({ limit = Infinity, ...query }: Asked = {}, options?: CallOptions): AsyncGenerator<any> {
+    for (let cursor: string | null = "*"; cursor && limit > 0; ) {
+      const page: any = await this.list({ ...query, cursor, limit: Math.min(PAGE, limit) }, options);
+      const records = page[this.name];
+      limit -= records.length;
+      yield* records;
+      cursor = page.next;
+    }
+  }
+
+  async first(query: Asked = {}, options?: CallOptions): Promise<any> {
+    return (await this.list({ ...query, limit: 1, count: "none" }, options))[this.name][0] ?? null;
+  }
+
+  async count({ where, count = "exact" }: { where?: object; count?: string } = {}, options?: CallOptions): Promise<number> {
+    return (await this.list({ ...(where && { where }), fields: ["id"], limit: 1, count }, options)).total;
+  }
+}
