@@ -5,6 +5,8 @@ A step is the time of the loop's thread between two turns of a task that always 
 
 import asyncio
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,7 +21,7 @@ from tests.declared import added, declare
 from tests.loop_watch import LoopWatch
 from tests.threats.conftest import assert_refused
 from tests.web.realtime.conftest import Open, address, messages, open_socket
-from tests.web.rules.conftest import Person, sign_up
+from tests.web.rules.conftest import Person, save, sign_up
 
 __all__ = ["address", "messages", "open_socket"]
 
@@ -161,6 +163,24 @@ async def test_v26_many_stored_transitions_do_not_hold_the_loop(things: Api) -> 
     assert things.database.c_things.count_documents({"_id": id_, "data.n": 1}) == 1
 
 
+@contextmanager
+def counted_rounds() -> Iterator[Callable[[], int]]:
+    """Counts the rounds of the event loop."""
+    rounds = 0
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    try:
+        yield lambda: rounds
+    finally:
+        counting.cancel()
+
+
 async def test_v2_subscriptions_sent_at_once_begin_in_different_rounds_of_the_loop(
     messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,22 +188,15 @@ async def test_v2_subscriptions_sent_at_once_begin_in_different_rounds_of_the_lo
     live = await open_socket()
     await live.hello(key=messages.key)
     await live.subscribe("messages", "first")
-    rounds, begun_in, are_sent, find_sources = 0, list[int](), asyncio.Event(), Binder.find_sources
-
-    async def count_rounds() -> None:
-        nonlocal rounds
-        while True:
-            rounds += 1
-            await asyncio.sleep(0)
+    begun_in, are_sent, find_sources = list[int](), asyncio.Event(), Binder.find_sources
 
     async def noting(self: Binder, *arguments: Any) -> Any:
         await are_sent.wait()
-        begun_in.append(rounds)
+        begun_in.append(rounds())
         return await find_sources(self, *arguments)
 
     monkeypatch.setattr(Binder, "find_sources", noting)
-    counting = asyncio.create_task(count_rounds())
-    try:
+    with counted_rounds() as rounds:
         for number in range(20):
             await live.send(type="subscribe", id=str(number), collection="messages")
         # The socket has them all in its queue by now; it waits for the first.
@@ -191,6 +204,27 @@ async def test_v2_subscriptions_sent_at_once_begin_in_different_rounds_of_the_lo
             await asyncio.sleep(0)
         are_sent.set()
         await until(lambda: len(begun_in) == 20)
-    finally:
-        counting.cancel()
     assert len(set(begun_in)) == 20
+
+
+async def test_v2_a_socket_is_bound_again_in_different_rounds_of_the_loop(
+    messages: Api, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change of the user has all subscriptions of the user's sockets looked at."""
+    assert (await save(messages, {"collections": {"messages": {"read": "users"}}})).status_code == 200
+    ann, live = await sign_up(messages, "ann"), await open_socket()
+    await live.hello(token=ann.headers["authorization"].removeprefix("Bearer "))
+    for number in range(20):
+        await live.subscribe("messages", str(number))
+    bound_in, bind = list[int](), Binder.bind
+
+    async def noting(self: Binder, *arguments: Any) -> Any:
+        bound_in.append(rounds())
+        return await bind(self, *arguments)
+
+    monkeypatch.setattr(Binder, "bind", noting)
+    with counted_rounds() as rounds:
+        path = f"/auth-collections/users/{ann.id}"
+        assert (await messages.request("PATCH", path, json={"data": {"n": 1}})).status_code == 200
+        await until(lambda: len(bound_in) == 20)
+    assert len(set(bound_in)) == 20

@@ -46,6 +46,8 @@ class Connection:
         self.subscriptions: dict[str, Subscription] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.is_open = True
+        # Each subscription looks here when it has changes: a connection may have a hundred, a worker a million.
+        self.is_paused = False
         # The client is warned of its token's expiry only after the greeting.
         self.was_warned = True
         # Counts changes that may affect the caller's rights.
@@ -79,11 +81,9 @@ class Connection:
         names = ("rules", "collections", *(("users",) if self.user_id else ()))
         return [(self.database_name, name) for name in names]
 
-    def pause(self) -> None:
-        for each in self.subscriptions.values():
-            each.pause()
-
     def go_on(self) -> None:
+        """The caller's rights have been read."""
+        self.is_paused = False
         for each in list(self.subscriptions.values()):
             each.go_on()
 
@@ -176,7 +176,7 @@ class Stale:
         self._changed.update(changed)
         for connection in connections:
             connection.changes += 1
-            connection.pause()
+            connection.is_paused = True
             self._stale[connection] = None
         if self._stale:
             self._has_stale.set()

@@ -1,8 +1,10 @@
 """Live subscriptions: each is bound by its caller's rights, and joins the channel of all with the same records."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from service.bounds import MAX_SOCKETS
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.realtime.binding import Binder, Bound, Sources
@@ -12,6 +14,7 @@ from service.domain.realtime.cursors import make_sign
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.sources import Source
 from service.domain.realtime.subscriptions import Subscription, frame
+from service.domain.shares import Turns
 from service.errors import CollectionNotFound, ServiceError, Unavailable
 from service.observe.metrics import SUBSCRIPTIONS
 from service.schema.steps import Steps
@@ -42,6 +45,9 @@ class Following:
         self._key = key
         self._channels: dict[Namespace, ChannelIndex] = {}
         self._sources: defaultdict[Namespace, Source[Follower]] = defaultdict(Source)
+        # A socket may ask for a hundred subscriptions at once, and each is a millisecond of work. It waits for one of
+        # its own, and for one that is bound again.
+        self._turns = Turns(1, waiting=2 * MAX_SOCKETS, retry_after=1)
         # The bytes of the filters of all subscriptions.
         self.where_bytes = 0
 
@@ -97,8 +103,15 @@ class Following:
         if changes != connection.changes:
             self._stale.note((connection,))
 
+    async def take_turn(self, connection: Connection) -> None:
+        """Returns when the connection's project may bind a subscription. Raises Busy."""
+        async with self._turns.take(connection.database_name):
+            # The next one of the worker is bound when the loop has gone round once.
+            await asyncio.sleep(0)
+
     async def bind_again(self, connection: Connection, subscription: Subscription) -> bool:
         """Binds the subscription again; True if it finds other records than before. Raises ServiceError."""
+        await self.take_turn(connection)
         before = subscription.bound
         if before is None:
             # It is being bound, maybe by older rights: the counter makes its binder check again.

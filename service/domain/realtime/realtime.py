@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from service.bounds import MAX_SOCKET_WHERE_BYTES, MAX_SOCKETS, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS, MAX_WHERE_BYTES
+from service.bounds import MAX_SOCKET_WHERE_BYTES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS, MAX_WHERE_BYTES
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
@@ -27,7 +27,6 @@ from service.domain.realtime.snapshots import Snapshots
 from service.domain.realtime.subscriptions import Render, State, Subscription, frame
 from service.domain.realtime.upkeep import Upkeep, start_forever
 from service.domain.sessions.access_tokens import Tokens
-from service.domain.shares import Turns
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
 from service.observe.metrics import SOCKETS
 from service.schema.steps import Steps
@@ -70,8 +69,6 @@ class Realtime:
         )
         self._of_project: defaultdict[str, set[Connection]] = defaultdict(set)
         self._tasks: list[asyncio.Task[None]] = []
-        # A socket may ask for a hundred subscriptions at once, each of which is milliseconds of work.
-        self._turns = Turns(1, waiting=MAX_SOCKETS, retry_after=1)
 
     @property
     def connections(self) -> list[Connection]:
@@ -144,9 +141,7 @@ class Realtime:
         `closed` tells the client what refuses the subscription.
 
         """
-        async with self._turns.take(connection.database_name):
-            # The next subscription of the worker begins when the loop has gone round once.
-            await asyncio.sleep(0)
+        await self._following.take_turn(connection)
         if (refusal := self._find_refusal(connection, where_bytes)) is not None:
             connection.write(frame("closed", id=id_, **render(TooManySubscriptions(refusal))))
             return

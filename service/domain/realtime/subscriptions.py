@@ -21,7 +21,10 @@ BeginAgain = Callable[["Subscription", str], None]
 
 
 class Line(Protocol):
-    """The connection, as far as a subscription writes to it."""
+    """The connection, as far as a subscription writes to it. It `is_paused` while its caller's rights are read again."""
+
+    @property
+    def is_paused(self) -> bool: ...
 
     def write(self, frame: bytes, cursor: str | None = None) -> None: ...
 
@@ -132,9 +135,9 @@ class Subscription:
         self._since = at
         self._tell_waiting()
 
-    def pause(self) -> None:
+    def _pause(self) -> None:
         """Later changes wait until the caller's rights were read."""
-        if self.state is State.LIVE:
+        if self.state is State.LIVE and self._line.is_paused:
             self._drop_waiting(State.PAUSED)
 
     def go_on(self) -> None:
@@ -154,6 +157,7 @@ class Subscription:
 
     def deliver(self, at: int, changes: bytes) -> bool:
         """Returns True if the changes were sent now."""
+        self._pause()
         if self.state is State.LIVE:
             # The snapshot may be ahead of the feed.
             return at > self._since and self._send(at, changes)
@@ -188,6 +192,7 @@ class Subscription:
         return max(position, self._since)
 
     def resync(self, reason: str) -> None:
+        self._pause()
         if self.state is State.LIVE:
             self._begin_again(self, reason)
         elif self.state in KEEPING:

@@ -60,7 +60,8 @@ class Upkeep:
         if moment - self._ticked_at >= TICK_SECONDS:
             self._ticked_at = moment
             for connection in connections:
-                self._tick(connection)
+                if not connection.is_paused:
+                    self._tick(connection)
 
     async def _look_at_credentials(self, connections: Iterable[Connection]) -> None:
         projects: dict[str, Project | None] = {}

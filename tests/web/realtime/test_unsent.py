@@ -11,7 +11,8 @@ from faults.waiting import until, waiting_for
 from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES, MAX_WORKER_UNSENT_BYTES
 from service.domain.access.caller import ProjectCaller
 from service.domain.realtime import connections, upkeep
-from service.domain.realtime.connections import Connection
+from service.domain.realtime.connections import Connection, Stale
+from service.domain.realtime.subscriptions import State
 from service.server import live_socket
 from service.services import Services
 from tests.conftest import Api
@@ -247,7 +248,7 @@ async def test_v24_changes_that_wait_for_rights_have_a_bound_together(
     for number in range(10):
         await live.subscribe("messages", str(number), where={"text_ne": str(number)})
     connection = await subscribed(messages, services)
-    connection.pause()
+    connection.is_paused = True
     for _ in range(3):
         await create(messages, text="x" * 1_000)
     moved: Callable[[], object] = lambda: any(each.spoilt for each in connection.subscriptions.values())  # noqa: E731
@@ -256,3 +257,23 @@ async def test_v24_changes_that_wait_for_rights_have_a_bound_together(
     connection.go_on()
     told = {frame["id"]: frame for frame in [await live.next() for _ in range(10)]}
     assert {frame["type"] for frame in told.values()} <= {"resync", "changes"}
+
+
+async def test_v15_a_paused_connection_looks_at_none_of_its_subscriptions(
+    messages: Api, services: Services, open_socket: Open
+) -> None:
+    """A worker may have a million; each one notices the pause when it has changes."""
+    live: Live = await open_socket()
+    await live.hello(key=messages.key)
+    await live.subscribe("messages", "busy", where={"text_eq": "seen"})
+    await live.subscribe("messages", "idle", where={"text_eq": "never"})
+    connection = await subscribed(messages, services)
+    busy, idle = (connection.subscriptions[name] for name in ("busy", "idle"))
+    Stale().note([connection])
+    assert [busy.state, idle.state] == [State.LIVE, State.LIVE]
+    made = await create(messages, text="seen")
+    await until(lambda: busy.kept > 0)
+    assert [busy.state, idle.state] == [State.PAUSED, State.LIVE]
+    connection.go_on()
+    assert await live.change("busy") == {"op": "enter", "document": made}
+    await live.nothing()
