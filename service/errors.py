@@ -8,7 +8,7 @@ ServiceError
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
 │                ProjectNotFound, KeyNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound,
 │                MailNotFound
-├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, IndexLimit, DuplicateValue, SchemaChanging,
+├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, KeyLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
 │                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed
@@ -20,7 +20,7 @@ ServiceError
 ├── Unavailable 503 ── Busy, QueryTooSlow, UploadLost, NotReady ── NewerData
 ├── SignInFailed 302 ── InvalidAuthorizationCode, ProfileNotFetched, NoEmailProvided, EmailHasPassword, UserNotStored,
 │                    FactorMissing
-└── ConfigurationError (the command line and the start; never sent over HTTP)
+└── ConfigurationError (the command line and the start) ── InvalidConfiguration 422
 """
 
 import json
@@ -466,6 +466,15 @@ class CollectionLimit(Conflict):
         super().__init__(f"The project may have at most {most} collections")
 
 
+class KeyLimit(Conflict):
+    """The project has as many API keys as it may."""
+
+    code = "key_limit"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"A project has at most {most} keys; revoke an unused one")
+
+
 class IndexLimit(Conflict):
     """The schemas and rules of the project ask for more indexes together than one project, or one collection, may have."""
 
@@ -794,6 +803,24 @@ class ConfigurationError(ServiceError):
     """Something an operator must mend; the message is one line that says what and how."""
 
     code = "configuration_error"
+
+
+class InvalidConfiguration(ConfigurationError):
+    """Settings, a name or a key that cannot be. The command line prints `detail`, one line; HTTP has the paths."""
+
+    status = 422
+    code = "validation_error"
+
+    def __init__(self, violations: Iterable[Violation], detail: str | None = None) -> None:
+        self.violations = list(violations)
+        super().__init__(detail or "; ".join(dict.fromkeys(violation.msg for violation in self.violations)))
+
+    @classmethod
+    def one(cls, loc: Location, msg: str) -> Self:
+        return cls([Violation(loc, msg, "value_error")])
+
+    def body(self) -> dict[str, Any]:
+        return {"detail": [violation.as_dict() for violation in self.violations], "code": self.code}
 
 
 class RejectedByValidator(ServiceError):

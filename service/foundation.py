@@ -17,6 +17,7 @@ from service.domain.projects.lookup import Projects
 from service.domain.projects.provider_administration import ProviderAdministration
 from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import SecretBox
+from service.domain.projects.setting_changes import SettingChanges
 from service.domain.projects.signing_keys import SigningKeys
 from service.schema.file_urls import FileUrls
 from service.settings import Settings
@@ -48,6 +49,7 @@ class Foundation:
     signing_keys: SigningKeys
     providers: ProviderAdministration
     audit: Audit
+    setting_changes: SettingChanges
 
     async def close(self) -> None:
         """Closes the connections. A process that is to end does so, whatever its connections do."""
@@ -68,6 +70,7 @@ def build_foundation(settings: Settings) -> Foundation:
     migrator, deletions = Migrator(migrations), Deletions(databases, store, leases, leader=LEADER)
     projects = Projects(databases, store, secret_box, migrator, default_id=settings.default_project_id)
     audit = Audit(databases, days=settings.audit_days)
+    setting_changes = SettingChanges(store, secret_box, projects, audit, default_tier=settings.default_tier)
     admin = ProjectAdmin(
         databases,
         store,
@@ -77,6 +80,7 @@ def build_foundation(settings: Settings) -> Foundation:
         migrations=migrations,
         deletions=deletions,
         audit=audit,
+        settings=setting_changes,
         default_tier=settings.default_tier,
     )
     return Foundation(
@@ -95,4 +99,5 @@ def build_foundation(settings: Settings) -> Foundation:
         signing_keys=SigningKeys(store, secret_box, projects, audit),
         providers=ProviderAdministration(admin, store, secret_box, projects, audit=audit, base_url=settings.base_url),
         audit=audit,
+        setting_changes=setting_changes,
     )

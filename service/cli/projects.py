@@ -82,9 +82,13 @@ def set_settings(
 @project_app.command("settings")
 def list_settings(
     project_id: Annotated[str | None, typer.Argument(metavar="[ID]", help="The project's id.")] = None,
+    as_schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of all settings.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List every setting with its default and meaning, and with its value in a project where one is named."""
+    if as_schema:
+        _print_schema(project_id)
+        return
     from service.domain.projects.settings import describe_settings
 
     given = None
@@ -98,6 +102,25 @@ def list_settings(
         value = row.get("value", row["default"])
         shown = value if isinstance(value, str) else orjson.dumps(value).decode() if value not in EMPTY else "(not set)"
         typer.echo(f"{row['name']} = {shown}\n    {row['meaning']}")
+
+
+def _print_schema(project_id: str | None) -> None:
+    from service.domain.projects.setting_forms import settings_schema
+
+    if project_id is not None:
+        raise ConfigurationError("--schema is the same for all projects; leave out the project")
+    print_json(settings_schema())
+
+
+@project_app.command()
+def rename(
+    project_id: ProjectId,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name, for people.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give a project another name; its id stays."""
+    project = run_on_foundation(lambda base: base.admin.rename(project_id, name))
+    print_values(_summary(project), as_json=as_json)
 
 
 @project_app.command("rotate-key")

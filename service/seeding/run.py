@@ -12,10 +12,10 @@ from service.domain.documents.reader import Engine
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.keys import ProjectKeys
 from service.domain.projects.lookup import Project
+from service.domain.projects.setting_changes import merge_settings
 from service.domain.projects.settings import (
     SECRET_SETTINGS,
     ProjectSettings,
-    check_together,
     read_project_settings,
     stored,
 )
@@ -90,7 +90,7 @@ class Seeder:
             self.report.created("project", part.id)
             self.admin.complete(settings)
             return (None, None) if self.report.dry_run else await self.admin.create(part.name, part.id, settings)
-        check_together(read_project_settings({**stored(project.settings), **settings}))
+        merge_settings(project.settings, settings)
         present = {name: _text(value) for name, value in stored(project.settings).items()}
         changes = {name: value for name, value in settings.items() if present.get(name) != value}
         if not changes:

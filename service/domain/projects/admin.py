@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
@@ -15,14 +14,13 @@ from service.domain.projects.keys import PUBLISHABLE, SECRET, ProjectKeys, new_k
 from service.domain.projects.lookup import PROJECT_ID, Project, Projects
 from service.domain.projects.readiness import Canary
 from service.domain.projects.secrets import SecretBox
-from service.domain.projects.settings import SECRET_SETTINGS, check_names, check_together, read_project_settings, stored
+from service.domain.projects.setting_changes import SettingChanges, check_needs, keep_images_of_users
+from service.domain.projects.settings import SECRET_SETTINGS, read_project_settings, stored
 from service.domain.projects.signing_keys import new_signing_key
-from service.errors import ConfigurationError, ProjectNotFound
-from service.query.shapes import USERS
+from service.errors import InvalidConfiguration, ProjectNotFound
 from service.schema.values import now
 from service.storage.client import ClientSession, Document
 from service.storage.databases import Databases, ProjectDatabase
-from service.storage.images import keep_images
 from service.storage.migrations import Migrations
 from service.storage.projects import ProjectStore
 
@@ -55,6 +53,7 @@ class ProjectAdmin:
         migrations: Migrations,
         deletions: Deletions,
         audit: Audit,
+        settings: SettingChanges,
         default_tier: str,
     ) -> None:
         self._databases = databases
@@ -65,6 +64,7 @@ class ProjectAdmin:
         self._migrations = migrations
         self._deletions = deletions
         self._audit = audit
+        self._settings = settings
         self._default_tier = default_tier
 
     async def create(
@@ -73,7 +73,7 @@ class ProjectAdmin:
         """The new project and its keys, which are shown now and never again.
 
         The database is made first, and filled by `fill`: a project that can be found is one that can be used. Raises
-        Conflict when the id is taken, ConfigurationError for a bad name, id or setting.
+        Conflict when the id is taken, InvalidConfiguration for a bad name, id or setting.
         """
         project_id, settings = project_id or secrets.token_hex(6), self.complete(settings)
         _check(name, project_id)
@@ -84,14 +84,14 @@ class ProjectAdmin:
         record = {
             "_id": project_id,
             "name": name,
-            "settings": self._sealed(project_id, stored(read_project_settings(settings))),
+            "settings": self._settings.seal(project_id, stored(read_project_settings(settings))),
             "signing_key": self._secret_box.seal(new_signing_key(project_id), f"{project_id}/signing_key"),
             "created_at": now(),
         }
         project = self._projects.opened(record)
         await self._migrations.begin_project(project.database)
         if project.settings.realtime_users:
-            await _keep_images_of_users(project)
+            await keep_images_of_users(project)
         if fill is not None:
             await fill(project)
         secret, publishable = new_key(project_id, SECRET, "default"), new_key(project_id, PUBLISHABLE, "default")
@@ -99,9 +99,9 @@ class ProjectAdmin:
         return project, ProjectKeys(secret.key, publishable.key)
 
     def complete(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """The settings of a new project: those given, and the deployment's tier. Raises ConfigurationError for a bad one."""
+        """The settings of a new project: those given, and the deployment's tier. Raises InvalidConfiguration for a bad one."""
         found = {"TIER": self._default_tier, **settings}
-        check_together(read_project_settings(found))
+        check_needs(read_project_settings(found))
         return found
 
     async def find(self, project_id: str) -> Project:
@@ -122,31 +122,12 @@ class ProjectAdmin:
         ]
 
     async def change(self, project_id: str, changes: Mapping[str, str]) -> Project:
-        """Changes settings; an empty value means the default again. Raises ConfigurationError, ProjectNotFound."""
-        if "TIER" in changes:
-            changes = {**changes, "TIER": changes["TIER"] or self._default_tier}
-        check_names(changes)
-
-        async def decide(session: ClientSession, record: Document) -> Document | None:
-            before = stored(self._projects.opened(record).settings)
-            kept = {name: value for name, value in before.items() if name not in changes}
-            settings = read_project_settings(kept | {name: value for name, value in changes.items() if value})
-            check_together(settings)
-            after = stored(settings)
-            found = compare(before, after, secrets=SECRET_SETTINGS, path=("settings",))
-            if found == NO_CHANGES:
-                return None
-            await self._audit.record(session, _act(Action.SETTINGS_CHANGED, record, found))
-            return self._update(project_id, before, after)
-
-        await self._store.change(project_id, decide)
-        project = await self.find(project_id)
-        if "REALTIME_USERS" in changes:
-            await _keep_images_of_users(project)
-        return project
+        """Changes settings; an empty value means the default again. Raises InvalidConfiguration, ProjectNotFound."""
+        await self._settings.change(project_id, {name: value or None for name, value in changes.items()})
+        return await self.find(project_id)
 
     async def rename(self, project_id: str, name: str) -> Project:
-        """Gives a project another name. Raises ConfigurationError, ProjectNotFound."""
+        """Gives a project another name. Raises InvalidConfiguration, ProjectNotFound."""
         _check_name(name)
 
         async def decide(session: ClientSession, record: Document) -> Document | None:
@@ -184,21 +165,6 @@ class ProjectAdmin:
         changes = compare(_describe(record), {}, secrets=SECRET_SETTINGS)
         await self._audit.record(session, _act(Action.PROJECT_DELETED, record, changes))
 
-    def _update(self, project_id: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Document:
-        """The update of the record: settings that are equal stay as they are, sealed ones too."""
-        changed = {name: value for name, value in after.items() if before.get(name) != value}
-        given = {f"settings.{name}": value for name, value in self._sealed(project_id, changed).items()}
-        removed = {f"settings.{name}": "" for name in before.keys() - after.keys()}
-        update: Document = {"$set": given, "$unset": removed}
-        return {operator: fields for operator, fields in update.items() if fields}
-
-    def _sealed(self, project_id: str, settings: Mapping[str, Any]) -> Document:
-        """The stored form of settings, of which secrets are sealed."""
-        return {
-            name: self._secret_box.seal(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value
-            for name, value in settings.items()
-        }
-
 
 def _act(action: Action, record: Document, changes: KeptChanges, *, is_new: bool = False) -> Act:
     target = Target("project", record["_id"], record["name"])
@@ -210,10 +176,6 @@ def _describe(record: Document) -> Document:
     return {"name": record["name"], "settings": record["settings"]}
 
 
-async def _keep_images_of_users(project: Project) -> None:
-    await keep_images(project.database, USERS.collection, enabled=project.settings.realtime_users)
-
-
 def _not_found(project_id: str) -> ProjectNotFound:
     return ProjectNotFound(f"There is no project {project_id}")
 
@@ -221,9 +183,11 @@ def _not_found(project_id: str) -> ProjectNotFound:
 def _check(name: str, project_id: str) -> None:
     _check_name(name)
     if not PROJECT_ID.fullmatch(project_id):
-        raise ConfigurationError("A project's id has 1 to 40 of a-z, 0-9 and -, and neither begins nor ends with -")
+        msg = "A project's id has 1 to 40 of a-z, 0-9 and -, and neither begins nor ends with -"
+        raise InvalidConfiguration.one(("body", "id"), msg)
 
 
 def _check_name(name: str) -> None:
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        raise ConfigurationError(f"A project's name has 1 to {MAX_NAME} printable characters")
+        msg = f"A project's name has 1 to {MAX_NAME} printable characters"
+        raise InvalidConfiguration.one(("body", "name"), msg)

@@ -12,7 +12,7 @@ from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.changes import HIDDEN, compare
 from service.domain.projects.lookup import PUBLISHABLE_PREFIX, SECRET_PREFIX, Projects, hash_api_key
-from service.errors import ConfigurationError, KeyNotFound, ProjectNotFound
+from service.errors import InvalidConfiguration, KeyLimit, KeyNotFound, ProjectNotFound
 from service.schema.values import now
 from service.storage.client import ClientSession, Document
 from service.storage.projects import ProjectStore
@@ -71,14 +71,15 @@ class Keys:
         self._audit = audit
 
     async def create(self, project_id: str, kind: Kind, name: str) -> NewKey:
-        """Raises ProjectNotFound, ConfigurationError."""
+        """Raises ProjectNotFound, InvalidConfiguration, KeyLimit."""
         if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-            raise ConfigurationError(f"A key's name has 1 to {MAX_NAME} printable characters")
+            msg = f"A key's name has 1 to {MAX_NAME} printable characters"
+            raise InvalidConfiguration.one(("body", "name"), msg)
         new = new_key(project_id, kind, name)
 
         async def decide(session: ClientSession, found: _Records) -> KeyChange:
             if len(found) >= MAX_KEYS:
-                raise ConfigurationError(f"A project has at most {MAX_KEYS} keys; revoke an unused one")
+                raise KeyLimit(MAX_KEYS)
             await self._audit.record(session, _act(Action.KEY_CREATED, new.record, after=describe_key(new.record)))
             return [], new.record
 

@@ -18,7 +18,7 @@ from service.domain.projects.data_versions import Migrator, check_project
 from service.domain.projects.providers import PROVIDER_SECRETS, Provider, read_provider
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
-from service.errors import InvalidApiKey, ProjectNotFound
+from service.errors import ConfigurationError, InvalidApiKey, InvalidConfiguration, ProjectNotFound
 from service.schema.values import now
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.identities import Identities
@@ -160,6 +160,13 @@ class Projects:
 
     def opened(self, record: dict[str, Any]) -> Project:
         """A stored project with its secrets opened. Raises ConfigurationError under another SECRET_KEY."""
+        try:
+            return self._open(record)
+        except InvalidConfiguration as error:
+            # The fault is in the stored record, and no client of the project can mend it.
+            raise ConfigurationError(error.detail) from None
+
+    def _open(self, record: dict[str, Any]) -> Project:
         project_id = record["_id"]
         settings = {
             name: self._secret_box.open(value, f"{project_id}/{name}") if name in SECRET_SETTINGS else value

@@ -20,7 +20,7 @@ from service.domain.projects.providers import (
 )
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import stored
-from service.errors import ConfigurationError, NotFound
+from service.errors import InvalidConfiguration, ProviderNotFound, Violation
 from service.schema.values import now
 from service.storage.client import ClientSession, Document
 from service.storage.projects import ProjectStore
@@ -67,7 +67,7 @@ class ProviderAdministration:
         """Sets each key, and makes the provider if there is none; None removes a key.
 
         Without `preset` that of the provider stays, and a new one is the preset of its name. Raises ProjectNotFound
-        and ConfigurationError for a wrong or missing value.
+        and InvalidConfiguration for a wrong or missing value.
         """
         _check_names(changes)
 
@@ -75,9 +75,8 @@ class ProviderAdministration:
             known = self._projects.opened(record).providers
             provider, before = _merge(name, preset, changes, known), _describe(known.get(name))
             if name not in known and len(known) >= MAX_PROVIDERS:
-                raise ConfigurationError(
-                    f"A project has at most {MAX_PROVIDERS} providers; remove one that is not used"
-                )
+                msg = f"A project has at most {MAX_PROVIDERS} providers; remove one that is not used"
+                raise InvalidConfiguration.one(("path", "name"), msg)
             found = compare(before, _describe(provider), secrets=PROVIDER_SECRETS)
             if found == NO_CHANGES:
                 return None
@@ -105,10 +104,11 @@ class ProviderAdministration:
     async def remove(self, project_id: str, name: str) -> None:
         """Removes a provider: no sign-in by it succeeds any more; its users stay.
 
-        Raises ProjectNotFound, NotFound, ConfigurationError.
+        Raises ProjectNotFound, NotFound, InvalidConfiguration.
         """
         if name == DEFAULT:
-            raise ConfigurationError(f"{DEFAULT} is the provider of the IDP settings; unset those with project set")
+            msg = f"{DEFAULT} is the provider of the IDP settings; unset those with project set"
+            raise InvalidConfiguration.one(("path", "name"), msg)
 
         async def decide(session: ClientSession, record: Document) -> Document:
             provider = self._projects.opened(record).providers.get(name)
@@ -147,14 +147,17 @@ def redirect_url(base_url: str, project_id: str, name: str) -> str:
 
 
 def _check_names(names: Mapping[str, Any]) -> None:
-    """Raises ConfigurationError for an unknown name. Removed settings pass no other check."""
+    """Raises InvalidConfiguration for an unknown name. Removed settings pass no other check."""
     known = {name.upper() for name in ProviderSettings.model_fields}
     if unknown := sorted(names.keys() - known):
-        raise ConfigurationError(f"{unknown[0]} is not a setting of a provider")
+        raise InvalidConfiguration(
+            Violation(("body", "settings", name), f"{name} is not a setting of a provider", "extra_forbidden")
+            for name in unknown
+        )
 
 
 def _merge(name: str, preset: str | None, changes: Mapping[str, str | None], known: Mapping[str, Provider]) -> Provider:
-    """The provider after the changes. Raises ConfigurationError."""
+    """The provider after the changes. Raises InvalidConfiguration."""
     present = known.get(name)
     before = _values(present) if present else {}
     values = {key: value for key, value in {**before, **changes}.items() if value is not None}
@@ -180,5 +183,5 @@ def _default_entry(project: Project) -> ProviderEntry:
     return ProviderEntry(DEFAULT, DEFAULT, None, project.settings.idp_redirect_url or "", values)
 
 
-def _not_found(project_id: str, name: str) -> NotFound:
-    return NotFound(f"The project {project_id} has no provider {name}")
+def _not_found(project_id: str, name: str) -> ProviderNotFound:
+    return ProviderNotFound(f"The project {project_id} has no provider {name}")

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 
-from service.domain.projects.settings import IN_CAPITALS, ProfileClaims, ProviderUrl, describe_fault, split_list
-from service.errors import ConfigurationError
+from service.domain.projects.settings import IN_CAPITALS, ProfileClaims, ProviderUrl, list_faults, split_list
+from service.errors import InvalidConfiguration, Violation
 from service.providers.openid import TENANT_ID
 from service.providers.registration import Preset, presets
 from service.providers.signed_secrets import read_key
@@ -93,27 +93,31 @@ class Provider:
 
 
 def read_provider(name: str, preset: str, values: Mapping[str, Any]) -> Provider:
-    """The provider that `values`, by their names in capitals, describe. Raises ConfigurationError naming each bad one."""
+    """The provider that `values`, by their names in capitals, describe. Raises InvalidConfiguration naming each bad one."""
     if not PROVIDER_NAME.fullmatch(name) or name == DEFAULT:
-        raise ConfigurationError(
+        raise InvalidConfiguration.one(
+            ("path", "name"),
             f"A provider's name has 1 to 32 of a-z, 0-9 and -, and neither begins nor ends with -; {DEFAULT} is the one of "
-            "the IDP settings"
+            "the IDP settings",
         )
     if preset not in presets():
-        raise ConfigurationError(f"There is no preset {preset}; --preset is one of {', '.join(presets())}")
+        raise InvalidConfiguration.one(
+            ("body", "preset"), f"There is no preset {preset}; --preset is one of {', '.join(presets())}"
+        )
     try:
         return Provider(name, presets()[preset], ProviderSettings.model_validate(values))
     except ValidationError as error:
-        faults = [describe_fault(each, "a setting of a provider") for each in error.errors(include_url=False)]
-        raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
+        raise InvalidConfiguration(list_faults(error, "a setting of a provider")) from None
 
 
 def check_complete(provider: Provider) -> None:
-    """Raises ConfigurationError if the settings and the preset lack the client id or the provider's addresses."""
+    """Raises InvalidConfiguration if the settings and the preset lack the client id or the provider's addresses."""
     settings, preset = provider.settings, provider.preset
     urls = ("issuer",) if preset.kind == "openid" else ("authorize_url", "token_url", "userinfo_url")
     missing = [name for name in urls if not (getattr(settings, name) or getattr(preset, name))]
     if not settings.client_id:
         missing.insert(0, "client_id")
     if missing:
-        raise ConfigurationError("; ".join(f"{name.upper()} key missing" for name in missing))
+        raise InvalidConfiguration(
+            Violation(("body", "settings", name.upper()), f"{name.upper()} key missing", "missing") for name in missing
+        )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from service.errors import ConfigurationError
+from service.errors import InvalidConfiguration, Violation
 from service.mail.servers import read_sender, read_server
 from service.mail.texts import Text, read_texts
 from service.providers import is_allowed_url
@@ -254,12 +254,22 @@ class ProjectSettings(BaseModel):
 
 
 def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
-    """The settings that `values` (by their names in capitals) give. Raises ConfigurationError naming each bad one."""
+    """The settings that `values` (by their names in capitals) give.
+
+    Raises InvalidConfiguration with the path of each bad one in a body, and one line that names all.
+    """
     try:
         return ProjectSettings.model_validate(values)
     except ValidationError as error:
-        faults = (describe_fault(each, "a project setting") for each in error.errors(include_url=False))
-        raise ConfigurationError("; ".join(dict.fromkeys(faults))) from None
+        raise InvalidConfiguration(list_faults(error, "a project setting")) from None
+
+
+def list_faults(error: ValidationError, what: str) -> list[Violation]:
+    """The faults of settings, at their paths in a body. `what` is the kind of the known names."""
+    return [
+        Violation(("body", "settings", each["loc"][0]), describe_fault(each, what), each["type"])
+        for each in error.errors(include_url=False)
+    ]
 
 
 def describe_settings(given: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
@@ -270,21 +280,6 @@ def describe_settings(given: Mapping[str, Any] | None = None) -> list[dict[str, 
         row = {"name": name, "default": default, "meaning": " ".join((info.description or "").split())}
         rows.append(row if given is None else {**row, "value": given.get(name, default)})
     return rows
-
-
-def check_together(settings: ProjectSettings) -> None:
-    """Raises ConfigurationError for a setting that another one must go with."""
-    if settings.private_accounts and not settings.hides_accounts:
-        raise ConfigurationError("PRIVATE_ACCOUNTS needs EMAIL_VERIFICATION=required")
-    if settings.daily_limit and settings.tier != "enterprise":
-        raise ConfigurationError("DAILY_LIMIT needs TIER=enterprise; set TIER=enterprise as well, or DAILY_LIMIT=0")
-
-
-def check_names(names: Iterable[str]) -> None:
-    """Raises ConfigurationError for a name that is not a setting."""
-    known = {name.upper() for name in ProjectSettings.model_fields}
-    if unknown := sorted(set(names) - known):
-        raise ConfigurationError(f"{unknown[0]} is not a project setting")
 
 
 def describe_fault(error: ErrorDetails, what: str) -> str:

@@ -14,7 +14,7 @@ from service.domain.audit.entries import show_entry
 from service.domain.audit.origin import ORIGIN, SYSTEM, Actor, Origin
 from service.domain.projects.keys import SECRET, key_id
 from service.domain.projects.lookup import hash_api_key
-from service.errors import ConfigurationError, Conflict, ServiceError, Unavailable
+from service.errors import Conflict, KeyLimit, ServiceError, Unavailable
 from service.services import Services
 from service.storage.audit import AuditFilter, AuditStore
 from tests.conftest import Api
@@ -230,7 +230,7 @@ async def test_keys_made_at_once_are_no_more_than_a_project_may_have(
     made = await asyncio.gather(
         *(services.keys.create(api.project.id, SECRET, f"{number}") for number in range(6)), return_exceptions=True
     )
-    assert sum(isinstance(each, ConfigurationError) for each in made) == 3
+    assert sum(isinstance(each, KeyLimit) for each in made) == 3
     assert len(await services.keys.list(api.project.id)) == 5
     assert actions(entries()) == ["key.created"] * 3
     assert MAX_KEYS == 50

@@ -32,6 +32,8 @@ UNSENT = {
     "RejectedByValidator",
     # Sent to commands and operators only.
     "KeyNotFound",
+    "KeyLimit",
+    "InvalidConfiguration",
 }
 
 
