@@ -258,6 +258,12 @@ MAX_MADE_FILES = Bound(
     past="429 rate_limit_exceeded",
 )
 MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB, past=INVALID)
+MAX_CONTRACT_BYTES = Bound(
+    16_777_216, "bytes of a project's contract, or of its types", protects=MEMORY, past="413 too_large"
+)
+MAX_CONTRACTS_WAITING = Bound(
+    8, "contracts that wait while a worker makes another", protects="the worker's CPU", past="503 busy"
+)
 MAX_CONFLICTS = Bound(
     20,
     "writes an hour by a user, or by the guests of an address, that meet a unique value already taken",
@@ -347,6 +353,12 @@ MAX_KNOWN_PERMISSIONS = Bound(
 MAX_KNOWN_RULES = Bound(33_554_432, "bytes of compiled rules", protects=MEMORY, past=READ_AGAIN)
 MAX_KNOWN_USERS = Bound(16_777_216, "bytes of what rules know of users", protects=MEMORY, past=READ_AGAIN)
 MAX_KNOWN_COLLECTIONS = Bound(33_554_432, "bytes of parsed schemas", protects=MEMORY, past=READ_AGAIN)
+MAX_KNOWN_CONTRACTS = Bound(
+    33_554_432,
+    "bytes of contracts and types of projects, plain and packed",
+    protects=MEMORY,
+    past="the oldest are made again",
+)
 MAX_KNOWN_PROJECTS = Bound(
     33_554_432, "bytes of projects with their settings, and as many by their keys", protects=MEMORY, past=READ_AGAIN
 )

@@ -38,6 +38,7 @@ from service.domain.confirmations.resets import Resets
 from service.domain.confirmations.sign_ins import SignIns
 from service.domain.confirmations.signups import Signups
 from service.domain.confirmations.verification import Verification
+from service.domain.contracts.contracts import Contracts
 from service.domain.documents.bulk import BulkWrites
 from service.domain.documents.exports import Exports, make_transfer_shares
 from service.domain.documents.imports import Imports
@@ -149,6 +150,7 @@ class Services:
     collections: Collections
     schema_changes: SchemaChanges
     pattern_judge: PatternJudge
+    contracts: Contracts
     documents: Engine
     aggregations: Aggregations
     exports: Exports
@@ -186,6 +188,7 @@ class Services:
         await self.journal.close()
         self.passwords.close()
         self.pattern_judge.close()
+        self.contracts.close()
         await self.sign_in.aclose()
         await self.base.close()
 
@@ -268,6 +271,7 @@ def build_services(settings: Settings) -> Services:
         collections=Collections(catalogs, pattern_judge, access, made, base.audit),
         schema_changes=SchemaChanges(catalogs, pattern_judge, access, made, base.audit),
         pattern_judge=pattern_judge,
+        contracts=Contracts(catalogs, access),
         documents=documents,
         aggregations=Aggregations(catalogs, access, protection, base.audit),
         exports=Exports(documents, transfers),

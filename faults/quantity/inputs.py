@@ -207,6 +207,8 @@ def schemas(site: Site) -> Iterator[Input]:
         name = f"s{bound.lower().replace('_', '')}"
         body = encode({"name": name, "schema": schema})
         yield Input(f"schema, {bound}", bound, "POST", "/api/collections", key, body)
+        types = "/api/types?language=python"
+        yield Input(f"its types, {bound}", "MAX_CONTRACT_BYTES", "GET", types, site.hostile.key)
         yield Input(f"remove it, {bound}", bound, "DELETE", f"/api/collections/{name}", site.hostile.key, status=(204,))
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "check": "Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong.",
     "mongodb-uri": "Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs.",
 }
+CONTRACTS = {"types": "Write types of a project's records for TypeScript or Python."}
 GROUPS = {
     "project": ("projects:project_app", "Create and change projects."),
     "key": ("keys:key_app", "Create, list and revoke API keys."),
@@ -79,6 +80,7 @@ app = make_group(
     HELP,
     [
         *(LazyCommand(name, "service.cli.commands:app", text, member=True) for name, text in COMMANDS.items()),
+        *(LazyCommand(name, "service.cli.contracts:app", text) for name, text in CONTRACTS.items()),
         *(LazyCommand(name, f"service.cli.{path}", text) for name, (path, text) in GROUPS.items()),
     ],
 )

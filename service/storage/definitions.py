@@ -10,6 +10,7 @@ of workers differ.
 
 import secrets
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Literal
 
 from service.errors import CollectionExists, DuplicateValue
@@ -45,6 +46,13 @@ class Definitions:
         """The records of all collections."""
         rows = await self._records.aggregate([{"$project": {"change.kind": 1}}], size=MAX_LISTED)
         return {row["_id"] for row in rows if is_visible(row)}
+
+    async def stamps(self) -> dict[str, datetime]:
+        """The visible collections, each with the time of its last change."""
+        rows = await self._records.aggregate(
+            [{"$project": {"updated_at": 1, "change.kind": 1}}, {"$sort": {"_id": 1}}], size=MAX_LISTED
+        )
+        return {row["_id"]: row["updated_at"] for row in rows if is_visible(row)}
 
     async def count_indexes(self) -> dict[str, int]:
         """Collection → how many indexes its schema asks for, or the one that it is being given, if that asks for more."""

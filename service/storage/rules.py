@@ -58,6 +58,16 @@ async def find_rules(database: ProjectDatabase) -> StoredRules:
     return NEVER_SAVED if found is None else StoredRules(found["version"], found["text"], found.get("schemas", ""))
 
 
+async def find_revision(database: ProjectDatabase) -> str:
+    """The revision of the stored rules, without their text."""
+    rows = await database.records(RULES).aggregate(
+        [{"$match": {"_id": RULES}}, {"$project": {"version": 1, "schemas": 1}}], size=1
+    )
+    return (
+        StoredRules(rows[0]["version"], NOTHING, rows[0].get("schemas", "")).revision if rows else NEVER_SAVED.revision
+    )
+
+
 async def put_rules(database: ProjectDatabase, text: str) -> StoredRules:
     """Stores the document in the place of the one there was."""
     stored = StoredRules(_new_version(), text, _new_version())

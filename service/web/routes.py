@@ -10,6 +10,7 @@ from service.web.administration import endpoints as administration
 from service.web.aggregations import endpoints as aggregations
 from service.web.batches import endpoints as batches
 from service.web.collections import endpoints as collections
+from service.web.contracts import endpoints as contracts
 from service.web.docs_ui import endpoints as docs
 from service.web.documents import bulk, exports, imports, reading
 from service.web.documents import endpoints as documents
@@ -35,6 +36,7 @@ MODULES = (
     batches,
     bulk,
     collections,
+    contracts,
     docs,
     documents,
     events,
@@ -151,6 +153,7 @@ GET    /api/aggregations/{name}
 DELETE /api/aggregations/{name}
 POST   /api/batch
 GET    /realtime
+GET    /api/types
 GET    /api/rules
 PUT    /api/rules
 POST   /api/rules/explain

@@ -1,0 +1,71 @@
+"""Names of types, made of the names of collections and of fields: `my-books` → MyBooks. Pure."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+WORD = re.compile(r"[A-Za-z0-9]+")
+# Names that the generated texts import, define or need of their language, in lower case.
+TAKEN = frozenset(
+    each.lower()
+    for each in (
+        *(
+            "User",
+            "NewUser",
+            "UserKeys",
+            "UserWhere",
+            "UsersRef",
+            "Schema",
+            "Keys",
+            "Id",
+            "Time",
+            "TimeInput",
+            "FileUrl",
+        ),
+        *("Upload", "Scalar", "Related", "CollectionRef", "Record", "Sequence", "TYPE_CHECKING", "Any", "Literal"),
+        *("NotRequired", "TypedDict", "None", "True", "False"),
+    )
+)
+
+
+def make_names(collections: Iterable[str]) -> dict[str, str]:
+    """The name of each collection's type.
+
+    If two of all names that are made of them are equal in lower case, or one is taken, the names of all collections
+    concerned end in six digits of a hash.
+    """
+    plain = {name: join_words(name) for name in collections}
+    uses = Counter(made for base in plain.values() for made in _made_of(base))
+    return {name: f"{base}_{_hash(name)}" if _collides(base, uses) else base for name, base in plain.items()}
+
+
+def join_words(name: str) -> str:
+    """`order-lines` → OrderLines; empty where the name has no letter or digit of ASCII."""
+    return "".join(word[0].upper() + word[1:] for word in WORD.findall(name))
+
+
+def name_parts(fields: Mapping[str, int]) -> dict[str, str]:
+    """The part of a nested type's name for each field, by the fields' positions; the position follows what is no name yet."""
+    words = {name: join_words(name) for name in fields}
+    first = dict(_separate(words, {name: f"{words[name]}{place}" for name, place in fields.items()}, {""}))
+    return dict(_separate(first, {name: f"{words[name]}_{place}" for name, place in fields.items()}, set()))
+
+
+def _separate(names: Mapping[str, str], others: Mapping[str, str], refused: set[str]) -> Iterator[tuple[str, str]]:
+    """Each name, or the other one where it is refused or stands for two."""
+    uses = Counter(names.values())
+    return ((key, others[key] if uses[name] > 1 or name in refused else name) for key, name in names.items())
+
+
+def _made_of(base: str) -> tuple[str, ...]:
+    low = base.lower()
+    return low, f"new{low}", f"{low}keys", f"{low}where", f"{low}ref"
+
+
+def _collides(base: str, uses: Mapping[str, int]) -> bool:
+    return any(uses[made] > 1 or made in TAKEN for made in _made_of(base))
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:6]

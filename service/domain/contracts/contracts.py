@@ -1,0 +1,130 @@
+"""The texts of a project's contract: made in a thread, one at a time, and kept under what they were made of.
+
+Each request asks MongoDB for the state of the schemas and rules, and no request waits for a text that is kept already.
+"""
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from service.bounds import MAX_CONTRACT_BYTES, MAX_CONTRACTS_WAITING, MAX_KNOWN_CONTRACTS
+from service.contract.model import Contract, View
+from service.contract.views import make_contract, pick
+from service.contract.written import TOO_LARGE
+from service.domain.access.control import AccessControl
+from service.domain.background import background_threads
+from service.domain.cache import Cache
+from service.domain.collections.catalog import Catalogs
+from service.domain.projects.lookup import Project
+from service.domain.shares import Turns
+from service.errors import CollectionNotFound, TooLarge, Unavailable
+from service.rules.ruleset import Rules
+from service.schema.fields import build
+from service.storage.definitions import Definitions
+from service.storage.rules import find_revision
+
+Writer = Callable[[Contract], bytes]
+# A text belongs to the state that it was made of, and is of use as long as that lasts.
+KEPT_SECONDS = 3_600
+# Readings of schemas and rules before the project counts as one that is being changed all the time.
+READINGS = 3
+BYTES_OF_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text, plain and packed with gzip, under the strong entity tag of the plain one (RFC 9110 section 8.8.3)."""
+
+    plain: bytes
+    packed: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A text that is asked for: its `kind`, for a view, and how it is written.
+
+    `collections`, where they are given, are the only ones in it.
+    """
+
+    kind: str
+    view: View
+    write: Writer
+    collections: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The schemas and rules of a project as they were at one moment."""
+
+    schemas: Mapping[str, Mapping[str, Any]]
+    rules: Rules
+
+
+class Contracts:
+    """The contracts of all projects."""
+
+    def __init__(self, catalogs: Catalogs, access: AccessControl) -> None:
+        self._catalogs = catalogs
+        self._access = access
+        self._thread = background_threads(1, "contracts")
+        self._turns = Turns(1, waiting=MAX_CONTRACTS_WAITING, retry_after=1)
+        self._texts: Cache[Text] = Cache(MAX_KNOWN_CONTRACTS, KEPT_SECONDS, _weigh)
+
+    async def find(self, project: Project, wanted: Wanted) -> Text:
+        """Raises CollectionNotFound for a collection that the view does not have, TooLarge, Busy."""
+        database = project.database.outside
+        stamps, revision = await asyncio.gather(Definitions(database).stamps(), find_revision(database))
+        names = ",".join(sorted(wanted.collections or ()))
+        state = hashlib.sha256(repr((stamps, revision)).encode()).hexdigest()
+        key = f"{project.id}/{wanted.kind}/{wanted.view.value}/{names}/{state}"
+        return await self._texts.get_or_load(key, partial(self._make, project, wanted))
+
+    async def read(self, project: Project, view: View) -> Contract:
+        """The contract of a project as it is now."""
+        return _contract_of(await self._read(project), view)
+
+    async def _make(self, project: Project, wanted: Wanted) -> Text:
+        async with self._turns.take(project.id):
+            state = await self._read(project)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, write_text, state, wanted)
+
+    async def _read(self, project: Project) -> State:
+        """The schemas and the rules of one moment: the rules are the same before and after the schemas are read.
+
+        A change of a schema that rules name changes the revision of the rules.
+        """
+        for _ in range(READINGS):
+            compiled = await self._access.refresh(project)
+            declared = await self._catalogs.list(project)
+            if await find_revision(project.database.outside) == compiled.version:
+                return State({each.name: each.schema for each in declared}, compiled.rules)
+        raise Unavailable
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _contract_of(state: State, view: View) -> Contract:
+    return make_contract({}, {name: build(schema) for name, schema in state.schemas.items()}, state.rules, view)
+
+
+def write_text(state: State, wanted: Wanted) -> Text:
+    """Raises CollectionNotFound, TooLarge."""
+    contract = _contract_of(state, wanted.view)
+    if wanted.collections is not None:
+        if missing := wanted.collections - {each.name for each in contract.collections}:
+            raise CollectionNotFound(f"There is no collection {min(missing)}")
+        contract = pick(contract, wanted.collections)
+    plain = wanted.write(contract)
+    if len(plain) > MAX_CONTRACT_BYTES:
+        raise TooLarge(TOO_LARGE)
+    return Text(plain, gzip.compress(plain, 6, mtime=0), f'"{hashlib.sha256(plain).hexdigest()}"')
+
+
+def _weigh(text: Text) -> int:
+    return BYTES_OF_TEXT + len(text.plain) + len(text.packed)

@@ -1,0 +1,1 @@
+"""A project's own contract: its types and its document."""
