@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-CHECKED = ("service", "faults", "bench", "tests")
+CHECKED = ("service", "faults", "bench", "tests", "clients/python")
 PUBLISHED = {
     "Who made it happen: the user, or a server with the secret key.",
     "What is not named stays.",

@@ -1,0 +1,222 @@
+# Written by clients/python/unasync from _async: change that.
+"""`client.admin`: what a project's servers do with the secret key."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from auth_collections_client._sync.transport import Transport
+from auth_collections_client.calls import Call, Options, if_match, post, present, query_of, read
+from auth_collections_client.encoding import segment
+from auth_collections_client.results import UserRecord, read_user
+from auth_collections_client.writes import Fields, Version, collection_path
+
+USERS = "/auth-collections/users"
+condition = if_match
+
+
+class Part:
+    """Sends calls with the key alone, whoever is signed in."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _read(self, path: str, query: Mapping[str, Any] | None, options: Options) -> Any:
+        return (self._transport.send(read(path, query, credential="key", options=options))).body
+
+    def _send(self, method: str, path: str, body: Any, options: Options, **more: Any) -> Any:
+        call = post(path, body, method=method, credential="key", options=options, **more)
+        return (self._transport.send(call)).body
+
+    def _delete(self, path: str, options: Options) -> None:
+        self._transport.send(Call("DELETE", path, repeat="safe", credential="key", options=options))
+
+
+class Collections(Part):
+    """Collections and their schemas."""
+
+    def list(self, **options: Unpack[Options]) -> dict[str, Any]:
+        found: dict[str, Any] = self._read("/api/collections", None, options)
+        return found
+
+    def get(self, name: str, **options: Unpack[Options]) -> dict[str, Any]:
+        found: dict[str, Any] = self._read(collection_path(name), None, options)
+        return found
+
+    def create(
+        self, name: str, schema: Fields, *, realtime: bool | None = None, **options: Unpack[Options]
+    ) -> dict[str, Any]:
+        body = present({"name": name, "schema": schema, "realtime": realtime})
+        made: dict[str, Any] = self._send("POST", "/api/collections", body, options)
+        return made
+
+    def change(
+        self,
+        name: str,
+        *,
+        schema: Fields | None = None,
+        realtime: bool | None = None,
+        dry_run: bool | None = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
+        body, query = present({"schema": schema, "realtime": realtime}), query_of({"dry_run": dry_run})
+        changed: dict[str, Any] = self._send("PATCH", collection_path(name), body, options, query=query)
+        return changed
+
+    def drop(self, name: str, **options: Unpack[Options]) -> None:
+        """Deletes a collection with its documents."""
+        self._delete(collection_path(name), options)
+
+
+class Rules(Part):
+    """Access rules of the project."""
+
+    def get(self, **options: Unpack[Options]) -> dict[str, Any]:
+        found: dict[str, Any] = self._read("/api/rules", None, options)
+        return found
+
+    def put(
+        self,
+        rules: Fields,
+        *,
+        dry_run: bool | None = None,
+        indexes: bool | None = None,
+        if_match: Version = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
+        """Replaces all rules."""
+        query, headers = query_of({"dry_run": dry_run, "indexes": indexes}), condition(if_match)
+        saved: dict[str, Any] = self._send("PUT", "/api/rules", rules, options, query=query, headers=headers)
+        return saved
+
+    def explain(self, question: Fields, **options: Unpack[Options]) -> dict[str, Any]:
+        """Says why a caller may do something, or may not."""
+        more = {"repeat": "safe", "is_write": False}
+        answer: dict[str, Any] = self._send("POST", "/api/rules/explain", question, options, **more)
+        return answer
+
+
+class Aggregations(Part):
+    """Saved aggregations; `client.run_aggregation` runs one."""
+
+    def list(self, **options: Unpack[Options]) -> dict[str, Any]:
+        found: dict[str, Any] = self._read("/api/aggregations", None, options)
+        return found
+
+    def save(self, name: str, definition: Fields, **options: Unpack[Options]) -> dict[str, Any]:
+        path = f"/api/aggregations/{segment(name)}"
+        saved: dict[str, Any] = self._send("PUT", path, definition, options, repeat="safe")
+        return saved
+
+    def delete(self, name: str, **options: Unpack[Options]) -> None:
+        self._delete(f"/api/aggregations/{segment(name)}", options)
+
+
+class Profile(Part):
+    """The schema of users' profiles."""
+
+    def get(self, **options: Unpack[Options]) -> dict[str, Any]:
+        found: dict[str, Any] = self._read("/auth-collections/schema", None, options)
+        return found
+
+    def put(
+        self,
+        schema: Fields,
+        *,
+        additional: bool = True,
+        dry_run: bool | None = None,
+        if_match: Version = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
+        """Replaces the whole schema."""
+        body, query = {"schema": schema, "additional": additional}, query_of({"dry_run": dry_run})
+        path, headers = "/auth-collections/schema", condition(if_match)
+        saved: dict[str, Any] = self._send("PUT", path, body, options, query=query, headers=headers)
+        return saved
+
+
+class UserAdmin(Part):
+    """Users, made and changed by a server."""
+
+    def create(self, email: str, *, data: Fields | None = None, **fields: Any) -> UserRecord[Any]:
+        """Makes a user; `fields` are `password`, `claims`, `roles`, `email_verified`, `disabled`, `invite` and others."""
+        return read_user(self._send("POST", USERS, present({"email": email, "data": data, **fields}), {}))
+
+    def change(self, id: str, **fields: Any) -> UserRecord[Any]:
+        """Changes `email`, `data`, `claims`, `roles`, `email_verified` or `disabled`."""
+        return read_user(self._send("PATCH", f"{USERS}/{segment(id)}", fields, {}))
+
+    def delete(self, id: str, **options: Unpack[Options]) -> None:
+        self._delete(f"{USERS}/{segment(id)}", options)
+
+    def set_password(self, id: str, password: str, **options: Unpack[Options]) -> None:
+        self._send("PUT", f"{USERS}/{segment(id)}/password", {"password": password}, options)
+
+    def sessions(self, id: str, **options: Unpack[Options]) -> Sequence[dict[str, Any]]:
+        found = self._read(f"{USERS}/{segment(id)}/sessions", None, options)
+        listed: Sequence[dict[str, Any]] = found["sessions"]
+        return listed
+
+    def end_sessions(self, id: str, **options: Unpack[Options]) -> None:
+        self._delete(f"{USERS}/{segment(id)}/sessions", options)
+
+    def remove_factors(self, id: str, **options: Unpack[Options]) -> None:
+        self._delete(f"{USERS}/{segment(id)}/factors", options)
+
+    def make_link(
+        self,
+        id: str,
+        purpose: str,
+        *,
+        redirect_to: str | None = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
+        """Returns `{"url", "code", "flow_id", "expires_at"}` for a mail that the project sends itself."""
+        body = present({"purpose": purpose, "redirect_to": redirect_to})
+        made: dict[str, Any] = self._send("POST", f"{USERS}/{segment(id)}/links", body, options)
+        return made
+
+
+class Mails(Part):
+    """Mails of the project."""
+
+    def list(
+        self, *, limit: int | None = None, offset: int | None = None, **options: Unpack[Options]
+    ) -> dict[str, Any]:
+        query = {"limit": limit, "offset": offset}
+        found: dict[str, Any] = self._read("/auth-collections/mails", query, options)
+        return found
+
+    def retry(self, id: str, **options: Unpack[Options]) -> None:
+        path = f"/auth-collections/mails/{segment(id)}/retry"
+        self._transport.send(Call("POST", path, credential="key", options=options))
+
+
+class Admin(Part):
+    """The administration of a project, for its servers."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.collections = Collections(transport)
+        self.rules = Rules(transport)
+        self.aggregations = Aggregations(transport)
+        self.profile = Profile(transport)
+        self.users = UserAdmin(transport)
+        self.mails = Mails(transport)
+
+    def events(
+        self,
+        *,
+        type: str | None = None,
+        user_id: str | None = None,
+        since: Any = None,
+        until: Any = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        count: bool | None = None,
+        **options: Unpack[Options],
+    ) -> dict[str, Any]:
+        """Returns a page of the events of all users."""
+        page = {"limit": limit, "offset": offset, "count": count}
+        query = {"type": type, "user_id": user_id, "since": since, "until": until, **page}
+        found: dict[str, Any] = self._read("/auth-collections/events", query, options)
+        return found
