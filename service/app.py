@@ -12,12 +12,15 @@ from service.process import turn_on_collector
 from service.services import Services, build_services
 from service.settings import EMBEDDED_VARIABLE, Settings, read_settings
 from service.web.asgi.deadlines import Deadlines
+from service.web.asgi.networks import NetworkGuard
 from service.web.asgi.request_context import DeadlineWatch, RequestContext
 from service.web.asgi.router import dispatch
 from service.web.asgi.streaming import Streams
+from service.web.auth.client_address import Network
+from service.web.auth.unknown_paths import UnknownPaths
 from service.web.http.render import render_error
 from service.web.realtime.sockets import OpenSockets, SocketDispatch
-from service.web.routes import ROUTES
+from service.web.routes import ADMIN_ROUTES, ROUTES
 
 
 def from_environment() -> Starlette:
@@ -43,8 +46,10 @@ def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Appli
         finally:
             await services.close()
 
-    app = Application(routes=ROUTES, lifespan=lifespan)
+    app = Application(routes=[*ROUTES, *ADMIN_ROUTES], lifespan=lifespan)
     app.deadlines, app.streams, app.sockets = deadlines, Streams(), OpenSockets()
+    app.admin_networks, app.trusted_proxies = settings.admin_networks, settings.trusted_proxies
+    app.router.default = UnknownPaths(app.router.default)
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.
     app.router.redirect_slashes = False
     return app
@@ -62,7 +67,13 @@ class Application(Starlette):
     deadlines: Deadlines
     streams: Streams
     sockets: OpenSockets
+    # Networks from which operators come; all where there are none.
+    admin_networks: tuple[Network, ...] = ()
+    trusted_proxies: tuple[Network, ...] = ()
 
     def build_middleware_stack(self) -> ASGIApp:
-        answered = DeadlineWatch(dispatch(self.router, render_error), self.deadlines)
+        routed: ASGIApp = dispatch(self.router, render_error)
+        if self.admin_networks:
+            routed = NetworkGuard(routed, self.admin_networks, self.trusted_proxies)
+        answered = DeadlineWatch(routed, self.deadlines)
         return RequestContext(answered, render_error, otherwise=SocketDispatch(answered, self.sockets))

@@ -8,6 +8,8 @@ from service.domain.files.sweep import SWEEP_EVERY_SECONDS, sweep_files
 from service.domain.jobs import Job, Jobs, Leader
 from service.domain.limits.limiter import TICK_SECONDS, Limits
 from service.domain.mail_flows.outbox import Outbox
+from service.domain.operators.uses import EVERY_SECONDS as USE_SECONDS
+from service.domain.operators.uses import Uses
 from service.domain.projects.data_versions import LOOK_SECONDS
 from service.domain.projects.every import for_each_project, raise_first
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
@@ -23,9 +25,11 @@ MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
 
 
-def build_jobs(base: Foundation, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> Jobs:
+def build_jobs(
+    base: Foundation, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal, uses: Uses
+) -> Jobs:
     """They run when they are started."""
-    jobs = [*_projects(base), *_records(limits, outbox, sightings, journal), *_sweeps(base.databases)]
+    jobs = [*_projects(base), *_records(limits, outbox, sightings, journal), _operators(uses), *_sweeps(base.databases)]
     return Jobs(jobs, Leader(base.leases), lambda: base.versions.is_newer)
 
 
@@ -46,6 +50,10 @@ def _records(limits: Limits, outbox: Outbox, sightings: Sightings, journal: Jour
         Job("sightings", sightings.write, every=NOTE_SECONDS, delay=NOTE_SECONDS),
         Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),
     ]
+
+
+def _operators(uses: Uses) -> Job:
+    return Job("operators", uses.write, every=USE_SECONDS, delay=USE_SECONDS)
 
 
 def _sweeps(databases: Databases) -> list[Job]:

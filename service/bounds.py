@@ -387,7 +387,12 @@ MAX_IMAGE_BYTES = Bound(
     past="`resync`, `large`",
 )
 MAX_SOCKETS = Bound(10_000, "sockets of a worker", protects=MEMORY, past="503 busy")
-MAX_USER_SOCKETS = Bound(10, "sockets of a user to a worker", protects=MEMORY, past="close 4429")
+MAX_USER_SOCKETS = Bound(
+    10,
+    "sockets of a user, or event streams of an operator in a project, to a worker",
+    protects=MEMORY,
+    past="close 4429",
+)
 MAX_HANDSHAKES = Bound(200, "sockets that a worker opens in a second", protects=LOOP, past="503 busy")
 MAX_SUBSCRIPTIONS = Bound(100, "subscriptions of a socket", protects=MEMORY, past="`closed`, `too_many_subscriptions`")
 MAX_SOCKET_WHERE_BYTES = Bound(
@@ -436,6 +441,14 @@ MAX_WORKER_UNSENT_BYTES = Bound(
     protects=MEMORY,
     past="close 4408, for those in which most waits",
 )
+
+# Operators, and the Admin API.
+MAX_OPERATORS = Bound(200, "operators", protects=MONGODB, past="409 operator_limit")
+MAX_OPERATOR_SESSIONS = Bound(20, "sessions of an operator", protects=MONGODB, past="the oldest ends")
+MAX_OPERATOR_TOKENS = Bound(50, "tokens of an operator in force", protects=MONGODB, past="409 token_limit")
+MAX_INVITATIONS = Bound(200, "open invitations of operators", protects=MONGODB, past="409 operator_limit")
+MAX_OPERATOR_ROLES = Bound(200, "projects in which an operator has a role", protects=MONGODB, past=INVALID)
+MAX_SCOPES = Bound(20, "scopes of an operator's token", protects=MONGODB, past=INVALID)
 
 
 # The audit log.

@@ -3,15 +3,17 @@
 ServiceError
 ├── BadRequest 400 ── EmailTaken, NoEmail, ConfigurationMissing, InvalidCode
 ├── Unauthorized 401 ── InvalidApiKey, InvalidToken, InvalidRefreshToken, InvalidIdToken, WrongPassword, WrongCredentials,
-│                     FactorRequired, InvalidFactor, InvalidPasskey
-├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired
+│                     FactorRequired, InvalidFactor, InvalidPasskey, OperatorRequired
+├── Forbidden 403 ── SecretKeyRequired, AccountDisabled, EmailNotVerified, EnrolmentRequired, FactorsOff, StepUpRequired,
+│                  PermissionRequired, CrossOrigin, HttpsRequired, ConfirmationRequired, ScopeExceeded
 ├── NotFound 404 ── UserNotFound, SessionNotFound, FactorNotFound, CollectionNotFound, DocumentNotFound, FileNotFound,
 │                ProjectNotFound, KeyNotFound, ProviderNotFound, IdentityNotFound, AggregationNotFound,
-│                MailNotFound
+│                MailNotFound, OperatorNotFound, InvitationNotFound, TokenNotFound
 ├── Conflict 409 ── ConditionFailed, CollectionExists, CollectionLimit, KeyLimit, IndexLimit, DuplicateValue, SchemaChanging,
 │                  SchemaConflict, RuleTestsFailed, RuleConflict, AggregationLimit, AggregationConflict,
 │                  CountChanged, EmailInUse, EmailOfPasswordUser, IdentityInUse, IdentityLimit, LastSignInMethod,
-│                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed
+│                  FactorExists, FactorLimit, NoFactor, IdempotencyKeyUsed, LastOwner, OperatorExists, OperatorLimit,
+│                  TokenLimit, FactorMandatory
 ├── VersionConflict 412
 ├── TooLarge 413, UnsupportedMedia 415, RangeNotSatisfiable 416
 ├── NotLive 422, UpgradeRequired 426
@@ -206,6 +208,23 @@ class InvalidPasskey(Unauthorized):
     detail = "Invalid passkey"
 
 
+class OperatorRequired(Unauthorized):
+    """No session or token of an operator, or a session whose `stage` opens nothing but the next step of its sign-in.
+
+    `has_operators` is false where the first operator is still to be made.
+    """
+
+    code = "operator_required"
+    detail = "Sign in as an operator"
+
+    def __init__(self, *, has_operators: bool | None = None, stage: str | None = None) -> None:
+        self.more = {"has_operators": has_operators} if stage is None else {"stage": stage}
+        super().__init__()
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | {name: value for name, value in self.more.items() if value is not None}
+
+
 class Forbidden(ServiceError):
     """The caller is known, and may not do this."""
 
@@ -272,6 +291,51 @@ class StepUpRequired(Forbidden):
                 "www-authenticate": f'Bearer error="insufficient_user_authentication", max_age="{STEP_UP_SECONDS}"'
             }
         )
+
+
+class PermissionRequired(Forbidden):
+    """The operator's roles, or the scopes of the token, lack the permission that `needs` names: `shop:config:write`."""
+
+    def __init__(self, needs: str | None, detail: str | None = None) -> None:
+        self.needs = needs
+        super().__init__(detail or f"This needs the permission {needs}")
+
+    def body(self) -> dict[str, Any]:
+        return super().body() | ({} if self.needs is None else {"needs": self.needs})
+
+
+class CrossOrigin(Forbidden):
+    """A request with an operator's cookie from a page of another origin, or from a client that names none."""
+
+    code = "cross_origin"
+    detail = "A page of another origin cannot use an operator's session"
+
+
+class HttpsRequired(Forbidden):
+    """An operator signs in over plain http from another machine."""
+
+    code = "https_required"
+    detail = (
+        "Operators sign in over https, or on the service's own machine: serve it behind https, or use an ssh tunnel, "
+        "such as `ssh -L 8000:127.0.0.1:8000 <host>`, and open http://127.0.0.1:8000"
+    )
+
+
+class ConfirmationRequired(Forbidden):
+    """The session must be confirmed with the password, and the factor, within the last 10 minutes.
+
+    A token must name the area itself in its scopes.
+    """
+
+    code = "confirmation_required"
+    detail = "Confirm your session first, or name this area in the token's scopes"
+
+
+class ScopeExceeded(Forbidden):
+    """A token would have a scope that the roles of its maker do not grant."""
+
+    code = "scope_exceeded"
+    detail = "Your roles do not grant each of these scopes"
 
 
 class NotFound(ServiceError):
@@ -364,6 +428,27 @@ class MailNotFound(NotFound):
 
     code = "mail_not_found"
     detail = "Mail not found"
+
+
+class OperatorNotFound(NotFound):
+    """There is no operator with this id."""
+
+    code = "operator_not_found"
+    detail = "Operator not found"
+
+
+class InvitationNotFound(NotFound):
+    """The invitation is unknown, was used, or is too old."""
+
+    code = "invitation_not_found"
+    detail = "Invitation not found; it may have been used, or be too old"
+
+
+class TokenNotFound(NotFound):
+    """The operator has no token with this id."""
+
+    code = "token_not_found"
+    detail = "Token not found"
 
 
 class Conflict(ServiceError):
@@ -603,6 +688,45 @@ class CountChanged(Conflict):
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "matched": self.matched}
+
+
+class LastOwner(Conflict):
+    """Without this operator the deployment would have no owner that is not disabled."""
+
+    code = "last_owner"
+    detail = "A deployment has at least one owner; make another one first"
+
+
+class OperatorExists(Conflict):
+    """An operator has this address."""
+
+    code = "operator_exists"
+    detail = "An operator has this address"
+
+
+class OperatorLimit(Conflict):
+    """The deployment has as many operators, or open invitations, as there may be."""
+
+    code = "operator_limit"
+
+    def __init__(self, most: int, of: str = "operators") -> None:
+        super().__init__(f"There may be at most {most} {of}; remove one first")
+
+
+class TokenLimit(Conflict):
+    """The operator has as many tokens in force as there may be."""
+
+    code = "token_limit"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"An operator may have at most {most} tokens; revoke one first")
+
+
+class FactorMandatory(Conflict):
+    """`OPERATOR_MFA` is `required`: an operator cannot be without a second factor."""
+
+    code = "factor_required"
+    detail = "OPERATOR_MFA requires a second factor; set up another authenticator app instead"
 
 
 class VersionConflict(ServiceError):

@@ -59,6 +59,7 @@ from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.mailbox import Mails
 from service.domain.mail_flows.outbox import Outbox
 from service.domain.mail_flows.routes import read_routes
+from service.domain.operators.operators import OperatorRules, Operators
 from service.domain.paces import Presence
 from service.domain.projects.admin import ProjectAdmin
 from service.domain.projects.data_versions import DataVersions
@@ -102,6 +103,8 @@ CURSORS = "realtime cursors"
 IDEMPOTENCY = "idempotency"
 # HKDF purpose of the key for the HMACs of codes and accounts.
 FLOWS = "flows"
+# HKDF purpose of the key for the HMACs of operators' addresses.
+OPERATORS = "operators"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,7 @@ class Services:
     audit: Audit
     providers: ProviderAdministration
     realtime: Realtime
+    operators: Operators
     # The origin of pages that the service serves itself.
     origin: str
     signing_keys: SigningKeys
@@ -185,6 +189,7 @@ class Services:
         await self.file_variants.close()
         await self.limits.close()
         await self.sightings.close()
+        await self.operators.uses.close()
         await self.journal.close()
         self.passwords.close()
         self.pattern_judge.close()
@@ -227,6 +232,7 @@ def build_services(settings: Settings) -> Services:
     verification, resets = Verification(flows, changes, accounts), Resets(flows, passwords, changes, proofs)
     sign_ins = SignIns(flows, exchange_codes, accounts, changes)
     email_changes = EmailChanges(flows, limits, changes)
+    operators = _build_operators(settings, base, limits, passwords)
     sign_in = SignIn(
         gateway,
         states,
@@ -309,7 +315,7 @@ def build_services(settings: Settings) -> Services:
         base_url=settings.base_url,
         limits=limits,
         presence=presence,
-        jobs=build_jobs(base, limits, outbox, sightings, journal),
+        jobs=build_jobs(base, limits, outbox, sightings, journal, operators.uses),
         access=access,
         rules=RulesAdministration(access, made, base.audit),
         roles=Roles(access, changes),
@@ -333,11 +339,27 @@ def build_services(settings: Settings) -> Services:
             lists=lists,
             key=derive_key(settings.secret, CURSORS),
         ),
+        operators=operators,
         origin="/".join(settings.base_url.split("/")[:3]),
         signing_keys=base.signing_keys,
         trusted_proxies=settings.trusted_proxies,
         metrics_token=settings.metrics_token.get_secret_value() if settings.metrics_token else None,
     )
+
+
+def _build_operators(settings: Settings, base: Foundation, limits: Limits, passwords: Passwords) -> Operators:
+    rules = OperatorRules(
+        settings.base_url,
+        settings.requires_factor,
+        idle=settings.operator_idle,
+        lifetime=settings.operator_lifetime,
+        limit=settings.operator_limit,
+        has_console=settings.console == "on",
+        has_smtp=settings.smtp_url is not None,
+        networks=settings.admin_networks,
+    )
+    key = derive_key(settings.secret, OPERATORS)
+    return Operators(base.databases, limits, passwords, base.secret_box, rules, key=key)
 
 
 def _build_outbox(settings: Settings, base: Foundation, store: FlowStore) -> Outbox:

@@ -79,6 +79,18 @@ class Settings(BaseSettings):
     believed, from the right."""
     metrics_token: SecretStr | None = Field(default=None, min_length=16)
     """The bearer token, of at least 16 characters, for reading /metrics. Without it there is no /metrics."""
+    console: Literal["on", "off"] = "on"
+    """`off`: no operator signs in, at the console or by its sessions; tokens of operators work."""
+    admin_networks: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = ()
+    """Networks, separated by commas, from which operators come; others find no /admin/v1. Empty: all networks."""
+    operator_mfa: Literal["required", "optional"] | None = None
+    """`required`: each operator has a second factor. The default is `required` where BASE_URL is https, else `optional`."""
+    operator_idle: int = Field(default=3_600, ge=300, le=86_400)
+    """Seconds without a request after which an operator's session ends."""
+    operator_lifetime: int = Field(default=86_400, ge=3_600, le=2_592_000)
+    """Seconds after which an operator's session ends in any case."""
+    operator_limit: int = Field(default=20_000, ge=1, le=10_000_000)
+    """Requests an hour of one operator, or of one operator's token."""
     drain_seconds: float = Field(default=1.0, ge=0, le=60)
     """Seconds after SIGTERM in which /health/ready answers 503 while the service accepts as before."""
     bcrypt_cost: int = Field(default=12, ge=4, le=16)
@@ -108,12 +120,12 @@ class Settings(BaseSettings):
     def _without_trailing_slash(cls, url: str | None) -> str | None:
         return url.rstrip("/") if url else url
 
-    @field_validator("trusted_proxies", mode="before")
+    @field_validator("trusted_proxies", "admin_networks", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
-    @field_validator("log_level", "log_format", mode="before")
+    @field_validator("log_level", "log_format", "console", "operator_mfa", mode="before")
     @classmethod
     def _lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
@@ -140,6 +152,11 @@ class Settings(BaseSettings):
         if self.mongodb_uri is None:
             raise ConfigurationError("MONGODB_URI is not set; `auth-collections serve` starts a MongoDB of its own")
         return self.mongodb_uri.get_secret_value()
+
+    @property
+    def requires_factor(self) -> bool:
+        """True if each operator must have a second factor."""
+        return (self.operator_mfa or ("required" if self.base_url.startswith("https") else "optional")) == "required"
 
     @property
     def app_name(self) -> str:

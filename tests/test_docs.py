@@ -7,7 +7,7 @@ from typing import Any
 from service.cli.main import LazyCommand, app
 from service.embedded.mongod import PARAMETERS
 from service.services import Services
-from service.web.routes import ROUTES
+from service.web.routes import ADMIN_ROUTES, ROUTES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -72,7 +72,11 @@ def test_the_readme_leads_to_every_page() -> None:
 
 
 def test_every_route_that_a_page_names_is_one() -> None:
-    routes = {(method, PARAMETER.sub("{}", route.path)) for route in ROUTES for method in route.methods or ()}
+    routes = {
+        (method, PARAMETER.sub("{}", route.path))
+        for route in (*ROUTES, *ADMIN_ROUTES)
+        for method in route.methods or ()
+    }
     unknown = [
         f"{page}: {method} {path}"
         for page in NOW

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
+from service.domain.access.caller import OperatorCaller, ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.projects.lookup import Project
 from service.domain.projects.secrets import SecretBox
 from service.errors import DuplicateValue, IdempotencyKeyReused, ServiceError, Unavailable
@@ -125,6 +125,8 @@ def _principal(caller: ProjectCaller) -> str | None:
     match caller:
         case UserCaller(user_id=user_id):
             return f"user/{user_id}"
+        case OperatorCaller(admin=admin):
+            return f"{admin.actor.kind}/{admin.actor.id}"
         case SecretKeyCaller():
             return "server"
     return None

@@ -23,6 +23,7 @@ from service.storage.databases import Databases, ProjectDatabase
 from service.storage.files.stored import FILES
 from service.storage.flows import ensure_flow_indexes
 from service.storage.leases import Leases
+from service.storage.operator_indexes import ensure_operator_indexes
 from service.storage.records import translated
 from service.storage.server_settings import expire_images
 from service.storage.validator_migrations import allow_versions, remove_patterns
@@ -139,6 +140,7 @@ SYSTEM_MIGRATIONS: tuple[SystemMigration, ...] = (
     SystemMigration("the service's own indexes", Databases.ensure_indexes),
     SystemMigration("flows, which are their own mails", ensure_flow_indexes),
     SystemMigration("the audit log", ensure_audit_indexes),
+    SystemMigration("operators, their sessions, tokens and invitations", ensure_operator_indexes),
 )
 
 Step = tuple[str, Callable[[], Awaitable[None]]]

@@ -183,7 +183,7 @@ class ProjectStore:
     async def has_rest(self, project_id: str) -> bool:
         """True if the system's database holds any record of a project, beside its tombstone."""
         with translated():
-            for collection, match in _rest(project_id):
+            for collection, match in [*_rest(project_id), *_roles(project_id)]:
                 if await self._system[collection].find_one(match, {"_id": 1}):
                     return True
         return False
@@ -192,6 +192,8 @@ class ProjectStore:
         with translated():
             for collection, match in _rest(project_id):
                 await self._system[collection].delete_many(match)
+            for collection, match in _roles(project_id):
+                await self._system[collection].update_many(match, {"$unset": dict.fromkeys(match, "")})
 
     async def note_rest(self, project_id: str) -> None:
         """Something of it was there just now."""
@@ -207,6 +209,12 @@ class ProjectStore:
         with translated():
             await self._projects.delete_one({**match, "$expr": quiet})
             return await self._projects.find_one(match, {"_id": 1}) is None
+
+
+def _roles(project_id: str) -> list[tuple[str, Document]]:
+    """Operators and invitations with a role in the project, which lose it: its id may be that of another one later."""
+    role: Document = {f"roles.{project_id}": {"$exists": True}}
+    return [("operators", role), ("operator_invitations", role)]
 
 
 def _rest(project_id: str) -> list[tuple[str, Document]]:

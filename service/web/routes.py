@@ -8,6 +8,7 @@ from service.web.accounts import endpoints as accounts
 from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration
 from service.web.aggregations import endpoints as aggregations
+from service.web.auth.authenticate import OF_OPERATORS
 from service.web.batches import endpoints as batches
 from service.web.collections import endpoints as collections
 from service.web.contracts import endpoints as contracts
@@ -21,8 +22,12 @@ from service.web.files import endpoints as files
 from service.web.flows import endpoints as flows
 from service.web.flows import links
 from service.web.mails import endpoints as mails
-from service.web.openapi.endpoint import arrange, find_declared
+from service.web.openapi.endpoint import arrange, find_declared, mirror
 from service.web.operations import endpoints as operations
+from service.web.operators import endpoints as operators
+from service.web.operators import me
+from service.web.operators import sign_in as operator_sign_in
+from service.web.projects import endpoints as projects
 from service.web.realtime import endpoints as realtime
 from service.web.rules import endpoints as rules
 from service.web.sessions import endpoints as sessions
@@ -171,4 +176,43 @@ GET    /docs
 GET    /docs/{asset}
 """
 
-ROUTES = arrange(PAGE, find_declared(MODULES))
+# The rows of the Admin API that are its own. Those of the page above that declare an `operator` follow them.
+ADMIN_MODULES = (docs, me, operator_sign_in, operators, projects)
+ADMIN_PAGE = """
+POST   /admin/v1/session
+GET    /admin/v1/session
+DELETE /admin/v1/session
+POST   /admin/v1/session/factor
+POST   /admin/v1/session/confirm
+POST   /admin/v1/invitations/check
+POST   /admin/v1/invitations/accept
+GET    /admin/v1/me/sessions
+DELETE /admin/v1/me/sessions/{id}
+PUT    /admin/v1/me/password
+POST   /admin/v1/me/totp
+POST   /admin/v1/me/totp/confirm
+DELETE /admin/v1/me/totp
+POST   /admin/v1/me/recovery-codes
+GET    /admin/v1/me/tokens
+POST   /admin/v1/me/tokens
+DELETE /admin/v1/me/tokens/{id}
+GET    /admin/v1/operators
+POST   /admin/v1/operators
+GET    /admin/v1/operators/{id}
+PATCH  /admin/v1/operators/{id}
+DELETE /admin/v1/operators/{id}
+POST   /admin/v1/operators/{id}/reset
+DELETE /admin/v1/operators/{id}/sessions
+GET    /admin/v1/invitations
+DELETE /admin/v1/invitations/{id}
+GET    /admin/v1/projects
+POST   /admin/v1/projects
+GET    /admin/v1/projects/{project_id}
+PATCH  /admin/v1/projects/{project_id}
+POST   /admin/v1/projects/{project_id}/deletion
+GET    /admin/v1/openapi.json
+"""
+
+ROUTES = arrange(PAGE, (route for route in find_declared(MODULES) if route.credential not in OF_OPERATORS))
+OWN_ROUTES = arrange(ADMIN_PAGE, (route for route in find_declared(ADMIN_MODULES) if route.credential in OF_OPERATORS))
+ADMIN_ROUTES = [*OWN_ROUTES, *mirror(ROUTES)]

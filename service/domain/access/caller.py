@@ -1,7 +1,10 @@
 """The caller of a request, as its credential proves it. Knows nothing of how the credential was sent."""
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
+from service.domain.audit.origin import Actor
+from service.domain.permissions import Rights
 from service.domain.projects.lookup import Project
 from service.storage.users import User, UserFacts
 
@@ -53,8 +56,34 @@ class PublishableKeyCaller:
     address: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class AdminCaller:
+    """An operator with a session or a token, or the command line of the deployment.
+
+    `credential` is the id of the session or token; `is_confirmed` is true for a session that was confirmed within the last
+    10 minutes.
+    """
+
+    actor: Actor
+    operator_id: str
+    credential: str
+    rights: Rights
+    is_confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCaller(SecretKeyCaller):
+    """An operator in one project, who may do what the row asked for.
+
+    `is_allowed` reads the session or the token again, for answers that last: False where it ended, or lost the permission.
+    """
+
+    admin: AdminCaller
+    is_allowed: Callable[[], Awaitable[bool]] = field(compare=False, repr=False)
+
+
 # Callers that send an API key.
 KeyCaller = PublishableKeyCaller | SecretKeyCaller
 # Callers within a project.
 ProjectCaller = AnonymousCaller | PublishableKeyCaller | SecretKeyCaller | UserCaller
-Caller = ServiceCaller | ProjectCaller
+Caller = ServiceCaller | ProjectCaller | AdminCaller

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import structlog
 
@@ -25,6 +25,16 @@ Part = tuple[str, str, str, int]
 KEEP_SECONDS = HOUR
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 2.0
+
+
+class Counted(Protocol):
+    """The owner of counters: a project, whose settings decide its limits."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def settings(self) -> Any: ...
 
 
 class Quota(NamedTuple):
@@ -63,7 +73,7 @@ class Limits:
         self._clock = clock
         self._leases: dict[Part, Lease] = {}
 
-    async def count(self, project: Project, policy: Policy, address: str) -> list[Quota]:
+    async def count(self, project: Counted, policy: Policy, address: str) -> list[Quota]:
         """Counts one request under `policy` and under the project's day; what a limit refuses, no later one counts.
 
         The last of the quotas is `exceeded` when the request must be refused. Raises Unavailable: what cannot be
@@ -170,7 +180,7 @@ class Limits:
             with suppress(ServiceError):
                 await self._counters.give_back(_key(part, end), share.amount)
 
-    async def take_one(self, project: Project, policy: Policy, address: str) -> str:
+    async def take_one(self, project: Counted, policy: Policy, address: str) -> str:
         """Takes one of a limit that is not leased, and returns the counter's name, to `give_back`. Raises
         LimitExceeded.
 

@@ -22,6 +22,7 @@ from service.schema.values import now
 from service.storage.client import ClientSession, Document
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.migrations import Migrations
+from service.storage.project_lists import ProjectPage, ProjectQuery, list_page
 from service.storage.projects import ProjectStore
 
 Fill = Callable[[Project], Awaitable[None]]
@@ -120,6 +121,10 @@ class ProjectAdmin:
             ProjectEntry(record["_id"], record["name"], record["created_at"], self._databases.project(record["_id"]))
             for record in await self._store.list()
         ]
+
+    async def page(self, query: ProjectQuery) -> ProjectPage:
+        """A page of projects, without their secrets. Raises QueryTooSlow."""
+        return await list_page(self._databases, query)
 
     async def change(self, project_id: str, changes: Mapping[str, str]) -> Project:
         """Changes settings; an empty value means the default again. Raises InvalidConfiguration, ProjectNotFound."""

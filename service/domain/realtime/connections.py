@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES
-from service.domain.access.caller import ProjectCaller, UserCaller
+from service.domain.access.caller import OperatorCaller, ProjectCaller, UserCaller
 from service.domain.realtime.subscriptions import State, Subscription
 from service.storage.change_feed import Namespace
 
@@ -71,6 +71,11 @@ class Connection:
     @property
     def user_id(self) -> str | None:
         return self.caller.user_id if isinstance(self.caller, UserCaller) else None
+
+    @property
+    def holder(self) -> str | None:
+        """The user or the operator; None for keys, which are the project's own."""
+        return self.caller.admin.operator_id if isinstance(self.caller, OperatorCaller) else self.user_id
 
     def has(self, subscription: Subscription) -> bool:
         """True if the subscription is still there; another one may have its id by now."""

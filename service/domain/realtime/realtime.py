@@ -74,16 +74,16 @@ class Realtime:
     def connections(self) -> list[Connection]:
         return [each for found in self._of_project.values() for each in found]
 
-    def _count_of_user(self, connection: Connection) -> int:
+    def _count_of_holder(self, connection: Connection) -> int:
         others = self._of_project.get(connection.database_name, ())
-        return sum(each.user_id == connection.user_id for each in others)
+        return sum(each.holder == connection.holder for each in others)
 
     async def join(self, connection: Connection) -> None:
         """Adds the connection; it hears of its rights and rules until it leaves. Raises TooManySockets, Unavailable."""
         if not self._tasks:
             work = {"rights": self._rights.keep, "upkeep": self._upkeep.keep, "readers": self._upkeep.keep_readers}
             self._tasks = [start_forever(name, each) for name, each in work.items()]
-        if connection.user_id is not None and self._count_of_user(connection) >= MAX_USER_SOCKETS:
+        if connection.holder is not None and self._count_of_holder(connection) >= MAX_USER_SOCKETS:
             raise TooManySockets
         # Counted before anything is waited for, so that many at once are not each the last one.
         is_first = connection.database_name not in self._of_project

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from service.bounds import MAX_WORKER_UNSENT_BYTES
-from service.domain.access.caller import KeyCaller
+from service.domain.access.caller import KeyCaller, OperatorCaller
 from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection, Stale, close_largest
 from service.domain.realtime.feed import ChangeFeed
@@ -67,20 +67,23 @@ class Upkeep:
         projects: dict[str, Project | None] = {}
         for connection in connections:
             warn_or_expire(connection, time.time())
-            is_key = isinstance(connection.caller, KeyCaller)
-            name = connection.credential if is_key else connection.caller.project.id
+            name = connection.credential if isinstance(connection.caller, KeyCaller) else connection.caller.project.id
             if name not in projects:
-                projects[name] = await self._find_project(connection, is_key=is_key)
+                projects[name] = await self._find_project(connection)
             if (project := projects[name]) is None:
                 connection.close(UNAUTHENTIC)
             elif connection.follows_users and not project.settings.realtime_users:
                 self._stale.note((connection,))
 
-    async def _find_project(self, connection: Connection, *, is_key: bool) -> Project | None:
-        """The project; None if it, or the key, was deleted. If the database is away, the project as it was."""
-        project, key = connection.caller.project, connection.credential
+    async def _find_project(self, connection: Connection) -> Project | None:
+        """The project; None if it, or the credential, was deleted. If the database is away, the project as it was."""
+        caller, project = connection.caller, connection.caller.project
         try:
-            return await (self._projects.by_api_key(key) if is_key else self._projects.by_id(project.id))
+            if isinstance(caller, OperatorCaller) and not await caller.is_allowed():
+                return None
+            if isinstance(caller, KeyCaller) and not isinstance(caller, OperatorCaller):
+                return await self._projects.by_api_key(connection.credential)
+            return await self._projects.by_id(project.id)
         except (InvalidApiKey, ProjectNotFound):
             return None
         except ServiceError:

@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.limits.policies import AUTH, AUTH_BY_RULE
+from service.domain.permissions import Access
 from service.errors import QueryTooSlow, UserNotFound
 from service.query.parse import parse_distinct, parse_query
 from service.services import Services
@@ -54,6 +55,7 @@ by_query = partial(
 
 @by_rule(
     "GET /auth-collections/users",
+    operator=Access("users", "read"),
     parameters=list_parameters(EXAMPLE_FILTERS, "referred_by"),
     answer=PAGE,
     errors=(QueryTooSlow,),
@@ -65,8 +67,8 @@ async def list_users(request: Request, caller: ProjectCaller, services: Services
     return Json(list_view(caller, await services.directory.list(caller, query)))
 
 
-@by_query("POST /auth-collections/users/query")
-@by_query("QUERY /auth-collections/users")
+@by_query("POST /auth-collections/users/query", operator=Access("users", "read"))
+@by_query("QUERY /auth-collections/users", operator=Access("users", "read"))
 async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, services: Services) -> Json[UserList]:
     """List and query users with conditions in the body."""
     await services.directory.check_reader(caller)
@@ -77,6 +79,7 @@ async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, ser
 
 @endpoint(
     "GET /auth-collections/users/distinct",
+    operator=Access("users", "read"),
     credential=Credential.API_KEY,
     policy=AUTH,
     tag=Tag.USERS,
@@ -93,6 +96,7 @@ async def distinct_user_values(request: Request, caller: SecretKeyCaller, servic
 
 @by_rule(
     "GET /auth-collections/users/{id}",
+    operator=Access("users", "read"),
     description="By the secret key, or by whom the rules of users let read this one.",
     answer=Success(
         "The user, with what the caller may read",
@@ -108,6 +112,7 @@ async def read_user(request: Request, caller: ProjectCaller, services: Services)
 
 @by_rule(
     "PUT /auth-collections/users/{id}/roles",
+    operator=Access("users", "write"),
     description="By the secret key all of them; by a user whom the rules let assign some roles, just those.",
     body={"an editor": {"roles": ["editor"]}},
     answer=Success("The roles afterwards", {"an editor": {"id": EXAMPLE_ID, "roles": ["editor"]}}),

@@ -6,12 +6,14 @@ from starlette.requests import Request
 
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.limits.policies import AUTH
+from service.domain.permissions import Access
 from service.errors import Busy, EmailInUse, LimitExceeded, UserNotFound
 from service.services import Services
 from service.web.accounts.bodies import UserRecord
 from service.web.accounts.views import EXAMPLE_LOGIN, EXAMPLE_RECORD, record_view
 from service.web.administration.bodies import LinkForm, LinkView, NewUserForm, PasswordForm, UserChangeForm, link_view
 from service.web.auth.authenticate import Credential
+from service.web.auth.operators import demand
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.locales import find_locale
 from service.web.http.render import Created, Json, NoContent
@@ -41,6 +43,7 @@ of_user = partial(by_server, errors=(UserNotFound,))
 
 @by_server(
     "POST /auth-collections/users",
+    operator=Access("users", "write"),
     description="Nobody is signed in by this, and a taken address is a 409.",
     body={"a user": EXAMPLE_NEW, "an invitation": {"email": "bob@example.com", "invite": True}},
     answer=Success("The new user", RECORD),
@@ -57,6 +60,7 @@ async def create_user(
 
 @by_server(
     "PATCH /auth-collections/users/{id}",
+    operator=Access("users", "write"),
     description="Disabling ends all sessions of the user, and lets nobody sign in until the user is enabled again.",
     body={
         "two fields": {"data": {"name": "Ann B."}, "claims": {"plan": "free"}},
@@ -70,12 +74,15 @@ async def change_user(
 ) -> Json[UserRecord]:
     """Change a user, or disable and enable the account."""
     form = await read_form(request)
+    if "email" in form.model_fields_set:
+        demand(caller, Access("users", "write", confirm=True))
     changed = await services.user_administration.change(caller.project, request.path_params["id"], form.change())
     return Json(record_view(changed))
 
 
 @of_user(
     "DELETE /auth-collections/users/{id}",
+    operator=Access("users", "write"),
     answer=Success("The user is gone, with the user's sessions and files"),
 )
 async def delete_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
@@ -86,6 +93,7 @@ async def delete_user(request: Request, caller: SecretKeyCaller, services: Servi
 
 @by_server(
     "PUT /auth-collections/users/{id}/password",
+    operator=Access("users", "write", confirm=True),
     description="Ends all sessions of the user.",
     body={"a password": {"password": "correct horse battery"}},
     answer=Success("The password is replaced"),
@@ -102,6 +110,7 @@ async def replace_password(
 
 @of_user(
     "GET /auth-collections/users/{id}/sessions",
+    operator=Access("users", "read"),
     answer=Success(
         "The sessions that can still be used, the newest first; `current` is false",
         {"one": {"sessions": [EXAMPLE_SESSION | {"current": False}]}},
@@ -115,6 +124,7 @@ async def list_sessions_of_user(request: Request, caller: SecretKeyCaller, servi
 
 @of_user(
     "DELETE /auth-collections/users/{id}/sessions",
+    operator=Access("users", "write"),
     description="The user's tokens are refused from the next request on.",
     answer=Success("All have ended"),
 )
@@ -126,6 +136,7 @@ async def end_sessions_of_user(request: Request, caller: SecretKeyCaller, servic
 
 @of_user(
     "DELETE /auth-collections/users/{id}/factors",
+    operator=Access("users", "write", confirm=True),
     description="Of whoever has lost them all, and the recovery codes. The user is told by mail; sessions go on.",
     answer=Success("The user has no second factor"),
 )
@@ -137,6 +148,7 @@ async def remove_factors_of_user(request: Request, caller: SecretKeyCaller, serv
 
 @of_user(
     "POST /auth-collections/users/{id}/links",
+    operator=Access("users", "write", confirm=True),
     description="What a mail would carry, for a server that hands it over itself. Nobody is mailed.",
     body={"an invitation": {"purpose": "invite"}},
     answer=Success("The link, and the code that is good with the `flow_id`", {"a link": EXAMPLE_LINK}),

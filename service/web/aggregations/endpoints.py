@@ -7,6 +7,7 @@ from starlette.requests import Request
 from service.bounds import MAX_AGGREGATION_BYTES, MAX_AGGREGATIONS
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.limits.policies import AUTH, DAILY
+from service.domain.permissions import Access
 from service.errors import (
     AggregationConflict,
     AggregationLimit,
@@ -62,6 +63,7 @@ aggregates = partial(
 
 @aggregates(
     "POST /api/collections/{name}/aggregate",
+    operator=Access("data", "read"),
     body={"revenue by month and city": REVENUE},
     answer=FOUND,
     errors=(CollectionNotFound, *SLOW),
@@ -76,6 +78,7 @@ async def aggregate_documents(
 
 @aggregates(
     "POST /auth-collections/users/aggregate",
+    operator=Access("users", "read"),
     policy=AUTH,
     body={"users who are verified, and not": BY_DOMAIN},
     answer=Success(
@@ -93,7 +96,9 @@ async def aggregate_users(
 
 
 @by_server(
-    "GET /api/aggregations", answer=Success("All of them, by name", {"one": {"aggregations": [SAVED], "total": 1}})
+    "GET /api/aggregations",
+    operator=Access("data", "read"),
+    answer=Success("All of them, by name", {"one": {"aggregations": [SAVED], "total": 1}}),
 )
 async def list_aggregations(request: Request, caller: SecretKeyCaller, services: Services) -> Json[AggregationList]:
     """List the saved aggregations."""
@@ -102,6 +107,7 @@ async def list_aggregations(request: Request, caller: SecretKeyCaller, services:
 
 @by_server(
     "PUT /api/aggregations/{name}",
+    operator=Access("schema", "write"),
     description='A value in `where` or `having` that is `"$name"` stands for a parameter. The definition is tried before it is '
     "saved.",
     path_parameters=NAME,
@@ -125,6 +131,7 @@ async def save_aggregation(
 
 @endpoint(
     "GET /api/aggregations/{name}",
+    operator=Access("data", "read"),
     credential=Credential.BY_RULE,
     policy=DAILY,
     tag=Tag.AGGREGATIONS,
@@ -150,6 +157,7 @@ async def run_aggregation(request: Request, caller: ProjectCaller, services: Ser
 
 @by_server(
     "DELETE /api/aggregations/{name}",
+    operator=Access("schema", "write"),
     path_parameters=NAME,
     answer=Success("It is gone"),
     errors=(AggregationNotFound,),

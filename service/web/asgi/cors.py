@@ -13,6 +13,8 @@ from service.errors import ServiceError
 from service.services import Services
 
 MAX_ORIGIN = 300
+# No origin but its own reads the Admin API, whatever projects list.
+OF_OPERATORS = "/admin/v1"
 PREFLIGHT_HEADERS = {
     "access-control-allow-methods": "GET, HEAD, QUERY, POST, PUT, PATCH, DELETE",
     "access-control-allow-headers": "Authorization, Content-Type, X-Api-Key, X-Request-ID, Range, If-Match, If-None-Match, "
@@ -88,6 +90,8 @@ class OriginMarks:
 
 
 def _origin(scope: Scope) -> str | None:
+    if scope["path"].startswith(OF_OPERATORS):
+        return None
     value = dict(scope["headers"]).get(b"origin")
     return value.decode("latin-1") if value is not None and len(value) <= MAX_ORIGIN else None
 

@@ -21,11 +21,12 @@ from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.asgi.cors import Preflights
 from service.web.asgi.request_context import extend_deadline
-from service.web.auth.authenticate import AUTHENTICATE, Credential
+from service.web.auth.authenticate import AUTHENTICATE, OF_OPERATORS, Credential
 from service.web.auth.client_address import find_client_address
 from service.web.auth.origin import read_origin
 from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
+from service.web.http.render import render_error
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 # The first is a Request, or a RequestWith the form of its body; the second the Caller that the row's credential makes.
@@ -81,8 +82,23 @@ def make_endpoint(row: Demands) -> Endpoint:
             _refuse_unread(request, row)
         return await handler(request, caller, services)
 
-    endpoint.__name__, endpoint.__doc__ = row.handler.__name__, row.handler.__doc__
-    return endpoint
+    made = _guard(endpoint) if row.credential in OF_OPERATORS else endpoint
+    made.__name__, made.__doc__ = row.handler.__name__, row.handler.__doc__
+    return made
+
+
+def _guard(endpoint: Endpoint) -> Endpoint:
+    """The endpoint of an operator, whose answers and errors no page of another origin reads and no cache keeps."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            response = await endpoint(request)
+        except Exception as error:
+            response = await render_error(request, error)
+        response.headers.update({"cross-origin-resource-policy": "same-origin", "cache-control": "no-store"})
+        return response
+
+    return guarded
 
 
 def _find_owner(request: Request, caller: Caller, policy: Policy, services: Services) -> str:

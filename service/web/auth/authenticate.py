@@ -25,10 +25,17 @@ from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, Secre
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.client_address import find_client_address
+from service.web.auth.headers import bearer, headers_of
+from service.web.auth.operators import (
+    authenticate_in_console,
+    authenticate_in_stage,
+    authenticate_operator,
+    authenticate_operator_in_project,
+    authenticate_visitor,
+)
 
 Authenticate = Callable[[Request, Services], Awaitable[Caller]]
 
-BEARER = "bearer"
 MAX_PROJECT_ID = 40
 KEY_AS_BEARER = "Invalid API key: send it in the header x-api-key, not as a bearer token"
 SERVICE_CALLER = ServiceCaller()
@@ -50,6 +57,13 @@ class Credential(Enum):
     RECENT_USER = "recent user"
     OPTIONAL_USER = "optional user"
     KEY_OR_RECENT_USER = "key or recent user"
+    # Those of the Admin API: a browser before its sign-in, an operator, one within a project, one with a session, and one
+    # with a session whose sign-in may be incomplete.
+    VISITOR = "visitor"
+    OPERATOR = "operator"
+    OPERATOR_IN_PROJECT = "operator in project"
+    CONSOLE = "console"
+    CONSOLE_STAGE = "console stage"
 
 
 async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:
@@ -202,7 +216,7 @@ async def authenticate_reader(request: Request, services: Services) -> Anonymous
     return AnonymousCaller(project)
 
 
-async def authenticate_operator(request: Request, services: Services) -> ServiceCaller:
+async def authenticate_metrics(request: Request, services: Services) -> ServiceCaller:
     """The holder of METRICS_TOKEN. Raises InvalidToken, and NotFound where none is set."""
     expected = services.metrics_token
     if expected is None:
@@ -221,25 +235,24 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.ANY_KEY: authenticate_any_key,
     Credential.BY_RULE: authenticate_by_rule,
     Credential.KEY_OR_USER: authenticate_key_or_user,
-    Credential.METRICS_TOKEN: authenticate_operator,
+    Credential.METRICS_TOKEN: authenticate_metrics,
     Credential.USER_TOKEN: authenticate_user,
     Credential.RECENT_USER: authenticate_recent_user,
     Credential.OPTIONAL_USER: authenticate_optional_user,
     Credential.KEY_OR_RECENT_USER: authenticate_key_or_recent_user,
+    Credential.VISITOR: authenticate_visitor,
+    Credential.OPERATOR: authenticate_operator,
+    Credential.OPERATOR_IN_PROJECT: authenticate_operator_in_project,
+    Credential.CONSOLE: authenticate_in_console,
+    Credential.CONSOLE_STAGE: authenticate_in_stage,
 }
-
-
-def bearer(request: Request) -> str:
-    """The token of the one `Authorization` header (RFC 6750 section 2.1). Raises InvalidToken."""
-    headers = headers_of(request, b"authorization")
-    if len(headers) != 1:
-        raise InvalidToken
-    scheme, _, token = headers[0].partition(" ")
-    if scheme.lower() != BEARER:
-        raise InvalidToken
-    return token.strip(" ")
-
-
-def headers_of(request: Request, name: bytes) -> list[str]:
-    """The values of each header line of that name, which is in lower case."""
-    return [value.decode("latin-1") for key, value in request.scope["headers"] if key == name]
+# Rows with these are the Admin API.
+OF_OPERATORS = frozenset(
+    {
+        Credential.VISITOR,
+        Credential.OPERATOR,
+        Credential.OPERATOR_IN_PROJECT,
+        Credential.CONSOLE,
+        Credential.CONSOLE_STAGE,
+    }
+)

@@ -19,13 +19,22 @@ FORWARDED_FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]+)\s*(?=;|$)', r
 
 def find_client_address(request: Request, trusted_proxies: Sequence[Network]) -> str:
     """The client of a request as limits count it, behind the proxies that the operator named."""
-    peer, headers = request.scope.get("client"), request.scope["headers"] if trusted_proxies else ()
-    return client_address(
-        peer[0] if peer else None,
-        trusted_proxies,
-        x_forwarded_for=[value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for"],
-        forwarded=[value.decode("latin-1") for name, value in headers if name == b"forwarded"],
-    )
+    peer, x_forwarded_for, forwarded = _read(request, trusted_proxies)
+    return client_address(peer, trusted_proxies, x_forwarded_for=x_forwarded_for, forwarded=forwarded)
+
+
+def find_exact_address(request: Request, trusted_proxies: Sequence[Network]) -> Address | None:
+    """The address of a request's client; None where the server does not know it."""
+    peer, x_forwarded_for, forwarded = _read(request, trusted_proxies)
+    return _find(peer, trusted_proxies, x_forwarded_for, forwarded)
+
+
+def _read(request: Request, trusted: Sequence[Network]) -> tuple[str | None, list[str], list[str]]:
+    """The other end of the connection, and the lines of both headers of proxies."""
+    peer, headers = request.scope.get("client"), request.scope["headers"] if trusted else ()
+    x_forwarded_for = [value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for"]
+    forwarded = [value.decode("latin-1") for name, value in headers if name == b"forwarded"]
+    return peer[0] if peer else None, x_forwarded_for, forwarded
 
 
 def client_address(
@@ -38,17 +47,22 @@ def client_address(
     a client may have written itself. If `Forwarded` (RFC 7239) and `X-Forwarded-For` disagree, one of them was not
     written by the proxy, and the proxy's own address counts.
     """
+    found = _find(peer, trusted, x_forwarded_for, forwarded)
+    return UNKNOWN if found is None else _counted(found)
+
+
+def _find(
+    peer: str | None, trusted: Sequence[Network], x_forwarded_for: Sequence[str], forwarded: Sequence[str]
+) -> Address | None:
     nearest = _parse(peer or "")
-    if nearest is None:
-        return UNKNOWN
-    if not _is_trusted(nearest, trusted):
-        return _counted(nearest)
+    if nearest is None or not _is_trusted(nearest, trusted):
+        return nearest
     chains = [
         [_parse(hop) for hop in _last_hops(x_forwarded_for)],
         [_parse(_for(hop)) for hop in _last_hops(forwarded)],
     ]
-    found = {_counted(_walk(chain, nearest, trusted)) for chain in chains if chain}
-    return found.pop() if len(found) == 1 else _counted(nearest)
+    walked = [_walk(chain, nearest, trusted) for chain in chains if chain]
+    return walked[0] if len({_counted(each) for each in walked}) == 1 else nearest
 
 
 def is_trusted(peer: str | None, trusted: Sequence[Network]) -> bool:

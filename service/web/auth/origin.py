@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from service.domain.access.caller import Caller, SecretKeyCaller
+from service.domain.access.caller import AdminCaller, Caller, OperatorCaller, SecretKeyCaller
 from service.domain.audit.origin import SYSTEM, Actor, Origin
 from service.domain.projects.keys import key_id
 from service.domain.projects.lookup import hash_api_key
@@ -18,6 +18,10 @@ def read_origin(request: Request, caller: Caller, services: Services, statuses: 
 
 
 def _find_actor(request: Request, caller: Caller) -> Actor:
+    if isinstance(caller, OperatorCaller):
+        return caller.admin.actor
+    if isinstance(caller, AdminCaller):
+        return caller.actor
     if isinstance(caller, SecretKeyCaller):
         return Actor("secret_key", key_id(hash_api_key(request.headers["x-api-key"])))
     return SYSTEM.actor

@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.limits.policies import DAILY
+from service.domain.permissions import Access
 from service.errors import (
     CollectionExists,
     CollectionLimit,
@@ -53,7 +54,9 @@ by_server = partial(endpoint, credential=Credential.API_KEY, policy=DAILY, tag=T
 
 
 @by_server(
-    "GET /api/collections", answer=Success("All of them, by name", {"one": {"collections": [EXAMPLE], "total": 1}})
+    "GET /api/collections",
+    operator=Access("data", "read", other="schema"),
+    answer=Success("All of them, by name", {"one": {"collections": [EXAMPLE], "total": 1}}),
 )
 async def list_collections(request: Request, caller: SecretKeyCaller, services: Services) -> Json[CollectionList]:
     """List the collections."""
@@ -63,6 +66,7 @@ async def list_collections(request: Request, caller: SecretKeyCaller, services: 
 
 @by_server(
     "POST /api/collections",
+    operator=Access("schema", "write"),
     body={"books": {"name": "books", "schema": EXAMPLE_SCHEMA}},
     answer=Success("The new collection", ONE),
     errors=(CollectionExists, ErrorExample(CollectionLimit, 200), TOO_MANY_INDEXES),
@@ -76,7 +80,12 @@ async def create_collection(
     return Created(collection_view(collection))
 
 
-@by_server("GET /api/collections/{name}", answer=Success("The collection", ONE), errors=(CollectionNotFound,))
+@by_server(
+    "GET /api/collections/{name}",
+    operator=Access("data", "read", other="schema"),
+    answer=Success("The collection", ONE),
+    errors=(CollectionNotFound,),
+)
 async def read_collection(request: Request, caller: SecretKeyCaller, services: Services) -> Json[Collection]:
     """Get one collection."""
     collection = await services.collections.get(caller.project, request.path_params["name"])
@@ -85,6 +94,7 @@ async def read_collection(request: Request, caller: SecretKeyCaller, services: S
 
 @by_server(
     "PATCH /api/collections/{name}",
+    operator=Access("schema", "write"),
     description="Declares the fields in `schema` anew, removes those that are null there, leaves the others. Documents that "
     "would break the new schema, and that no default repairs, are counted and nothing changes. "
     "`realtime` says if changes of the documents can be followed.",
@@ -123,6 +133,7 @@ async def change_collection(
 
 @by_server(
     "DELETE /api/collections/{name}",
+    operator=Access("schema", "write", confirm=True),
     answer=Success("It and its documents are gone"),
     errors=(CollectionNotFound, SchemaChanging, RULE_CONFLICT),
 )

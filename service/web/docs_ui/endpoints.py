@@ -12,12 +12,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.domain.access.caller import ServiceCaller
+from service.domain.access.caller import AdminCaller, ServiceCaller
+from service.domain.permissions import Access
 from service.errors import FileNotFound
 from service.services import Services
-from service.web.auth.authenticate import Credential
+from service.web.auth.authenticate import OF_OPERATORS, Credential
 from service.web.openapi.declaration import HTML, TEXT, Content, Success, Tag
-from service.web.openapi.document import build_document
+from service.web.openapi.document import ADMIN, build_document
 from service.web.openapi.endpoint import Query, endpoint
 
 # The page runs its own scripts and asks its own origin, and nothing else (W3C Content Security Policy Level 3).
@@ -48,8 +49,26 @@ async def openapi_document(request: Request, caller: ServiceCaller, services: Se
     """The OpenAPI document of this service."""
     document = getattr(request.app.state, "openapi", None)
     if document is None:
-        document = request.app.state.openapi = orjson.dumps(build_document(request.app.routes))
+        routes = (route for route in request.app.routes if route.credential not in OF_OPERATORS)
+        document = request.app.state.openapi = orjson.dumps(build_document(routes))
     return _cached(request, document, "application/json", {"cache-control": "no-cache"})
+
+
+@endpoint(
+    "GET /admin/v1/openapi.json",
+    operation_id="adminOpenApiDocument",
+    credential=Credential.OPERATOR,
+    operator=Access("any", "read"),
+    tag=Tag.DOCUMENTATION,
+    answer=Success("An OpenAPI 3.1 document", content=(Content(type=dict[str, Any]),)),
+)
+async def admin_openapi_document(request: Request, caller: AdminCaller, services: Services) -> Response:
+    """The OpenAPI document of the Admin API."""
+    document = getattr(request.app.state, "admin_openapi", None)
+    if document is None:
+        routes = (route for route in request.app.routes if route.credential in OF_OPERATORS)
+        document = request.app.state.admin_openapi = orjson.dumps(build_document(routes, ADMIN))
+    return _cached(request, document, "application/json", {})
 
 
 @of_page("GET /docs", answer=Success("A page that shows the document and tries requests", content=(HTML,)))

@@ -11,6 +11,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.bulk import BulkResult, BulkWrite, Preview
 from service.domain.documents.writes import Change
 from service.domain.limits.policies import DAILY
+from service.domain.permissions import Access
 from service.errors import (
     Busy,
     CollectionNotFound,
@@ -67,6 +68,7 @@ by_server = partial(
 
 @by_server(
     "POST /api/collections/{name}/update",
+    operator=Access("data", "write"),
     body={"a price": {"where": {"in_print_eq": False}, "unset": ["price"], "expect": 120}},
     errors=(CollectionNotFound, COUNT_CHANGED, ErrorExample(DuplicateValue, "data.title"), QueryTooSlow, Busy),
 )
@@ -81,6 +83,7 @@ async def bulk_update_documents(
 
 @by_server(
     "POST /api/collections/{name}/delete",
+    operator=Access("data", "write"),
     body={"the old": {"where": {"in_print_eq": False}, "expect": 120}},
     errors=(CollectionNotFound, COUNT_CHANGED, QueryTooSlow, Busy),
 )

@@ -8,6 +8,7 @@ from service.domain.access.caller import ProjectCaller
 from service.domain.documents.documents import Documents
 from service.domain.documents.writes import Precondition, Upsert, Upserted, Written
 from service.domain.idempotency import Keep
+from service.domain.permissions import Access
 from service.errors import (
     CollectionNotFound,
     ConditionFailed,
@@ -54,6 +55,7 @@ CHANGE_ERRORS = (*WRITE_ERRORS, DocumentNotFound, CHANGED_MEANWHILE)
 
 @by_rule(
     "POST /api/collections/{name}/documents",
+    operator=Access("data", "write"),
     description=CONFORM,
     body={"a book": {"data": {"title": "Les Misérables"}}},
     idempotency_key=KeyUse.TAKEN,
@@ -81,6 +83,7 @@ async def create_document(
 
 @by_rule(
     "PUT /api/collections/{name}/documents/{id}",
+    operator=Access("data", "write"),
     description=CONFORM,
     parameters=(IF_MATCH,),
     body={"a book": {"data": {"title": "Les Misérables"}}},
@@ -101,6 +104,7 @@ async def replace_document(
 
 @by_rule(
     "PUT /api/collections/{name}/documents",
+    operator=Access("data", "write"),
     description=f"In one step, whoever else writes. {CONFORM}",
     parameters=(
         Parameter(
@@ -136,6 +140,7 @@ async def upsert_document(
 
 @by_rule(
     "PATCH /api/collections/{name}/documents/{id}",
+    operator=Access("data", "write"),
     description="Sets the top-level fields named in `data`, changes others by operators, in one step with all that others do "
     f"at the same time, and leaves the rest. {CONFORM}",
     parameters=(IF_MATCH,),
@@ -166,6 +171,7 @@ async def merge_document(
 
 @by_rule(
     "DELETE /api/collections/{name}/documents/{id}",
+    operator=Access("data", "write"),
     parameters=(IF_MATCH,),
     answer=Success("It is gone"),
     errors=(*READ_ERRORS, CHANGED_MEANWHILE),

@@ -12,6 +12,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.exports import Export
 from service.domain.documents.import_rows import FileFormat
 from service.domain.limits.policies import DAILY
+from service.domain.permissions import Access
 from service.errors import (
     Busy,
     CollectionNotFound,
@@ -48,6 +49,7 @@ by_server = partial(endpoint, credential=Credential.API_KEY, policy=DAILY, tag=T
 
 @by_server(
     "GET /api/collections/{name}/export",
+    operator=Access("data", "read"),
     description="All documents that the filters find, as they were at one moment, in the order of their ids: NDJSON, one "
     "document a line, or CSV, a column for each field of the schema. An answer that ends before its last chunk is not whole.",
     parameters=(

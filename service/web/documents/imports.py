@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from service.bounds import MAX_IMPORT_BYTES
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.documents.import_rows import FileFormat, Layout
+from service.domain.permissions import Access
 from service.errors import (
     Busy,
     CollectionNotFound,
@@ -40,6 +41,7 @@ DELIMITERS = {",": ",", ";": ";", "\t": "\t", "tab": "\t"}
 
 @by_server(
     "POST /api/collections/{name}/import",
+    operator=Access("data", "write"),
     description='NDJSON (`application/x-ndjson`), one `{"data": {...}}` a line, or CSV (`text/csv`) whose header names fields. '
     "`application/octet-stream` is taken with `format`. A row that is refused stops no other.",
     parameters=(

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.documents.documents import Documents
 from service.domain.limits.policies import DAILY
+from service.domain.permissions import Access
 from service.errors import (
     CollectionNotFound,
     DocumentNotFound,
@@ -55,6 +56,7 @@ by_query = partial(
 
 @lists(
     "GET /api/collections/{name}/documents",
+    operator=Access("data", "read"),
     description="Filters, sorting and populate take the fields and references that the schema declares.",
     parameters=list_parameters(FILTERS, "author"),
     events=follow_documents,
@@ -65,8 +67,8 @@ async def list_documents(request: Request, caller: ProjectCaller, services: Serv
     return Json(list_view(await documents.list(parse_query(request.scope["query_string"]))))
 
 
-@by_query("POST /api/collections/{name}/query")
-@by_query("QUERY /api/collections/{name}/documents")
+@by_query("POST /api/collections/{name}/query", operator=Access("data", "read"))
+@by_query("QUERY /api/collections/{name}/documents", operator=Access("data", "read"))
 async def query_documents(
     request: RequestWith[ListForm], caller: ProjectCaller, services: Services
 ) -> Json[DocumentList]:
@@ -78,6 +80,7 @@ async def query_documents(
 
 @endpoint(
     "GET /api/collections/{name}/distinct",
+    operator=Access("data", "read"),
     credential=Credential.API_KEY,
     policy=DAILY,
     tag=Tag.DOCUMENTS,
@@ -97,6 +100,7 @@ async def distinct_document_values(
 
 @by_rule(
     "GET /api/collections/{name}/documents/{id}",
+    operator=Access("data", "read"),
     parameters=(IF_NONE_MATCH,),
     answer=(Success("The document", ONE, ETAG), NOT_MODIFIED),
     errors=READ_ERRORS,

@@ -14,6 +14,7 @@ from service.domain.access.caller import SecretKeyCaller, UserCaller
 from service.domain.events import EventPage, EventQuery, list_events_of
 from service.domain.events import list_events as find_events
 from service.domain.limits.policies import AUTH
+from service.domain.permissions import Access
 from service.errors import Invalid, QueryTooSlow, Violation
 from service.query.options import MAX_OFFSET
 from service.query.parse import parse_pairs
@@ -165,6 +166,7 @@ def event_view(row: Row) -> EventView:
 
 @lists(
     "GET /auth-collections/events",
+    operator=Access("users", "read"),
     credential=Credential.API_KEY,
     tag=Tag.USERS,
     parameters=(OF_USER, *PARAMETERS),

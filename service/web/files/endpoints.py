@@ -14,6 +14,7 @@ from service.domain.files.signed_urls import EXPIRES, SIGNATURE, VARIANT, Link
 from service.domain.files.types import FILE_TYPES, extension
 from service.domain.limits.policies import DAILY_BY_RULE
 from service.domain.limits.policies import FILES as FILE_READS
+from service.domain.permissions import Access
 from service.errors import (
     Busy,
     FileNotFound,
@@ -134,6 +135,7 @@ async def read_file(request: Request, caller: AnonymousCaller, services: Service
 
 @endpoint(
     "POST /api/files/sign",
+    operator=Access("data", "read"),
     credential=Credential.KEY_OR_USER,
     policy=DAILY_BY_RULE,
     tag=Tag.FILES,

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from service.bounds import MAX_LIMIT
 from service.domain.access.caller import SecretKeyCaller, ServiceCaller
 from service.domain.limits.policies import AUTH
+from service.domain.permissions import Access
 from service.errors import MailNotFound, NotFound
 from service.query.nodes import ListQuery
 from service.query.options import MAX_OFFSET
@@ -50,6 +51,7 @@ of_mailbox = partial(
 
 @by_server(
     "GET /auth-collections/mails",
+    operator=Access("config", "read"),
     description="Never a code, a link or a text. `to` is null once the mail was sent.",
     parameters=(
         Parameter(
@@ -74,6 +76,7 @@ async def list_mails(request: Request, caller: SecretKeyCaller, services: Servic
 
 @by_server(
     "POST /auth-collections/mails/{id}/retry",
+    operator=Access("config", "write"),
     description="One that failed, or waits for its next try, or was kept because there was no server.",
     answer=Success("It is tried at once"),
     errors=(MailNotFound,),

@@ -32,6 +32,8 @@ class Tag(Enum):
     ACCESS = "Access", "Say who may do what, and learn why."
     FILES = "Files", "Read what users uploaded, and sign URLs of it."
     OPERATIONS = "Operations", "For those who run the service."
+    OPERATORS = "Operators", "Sign in to the console, and administer those who run the deployment."
+    PROJECTS = "Projects", "Make, configure and delete projects."
     DOCUMENTATION = "Documentation", "This document, and the page that shows it."
 
     def __init__(self, title: str, meaning: str) -> None:

@@ -1,7 +1,7 @@
 """ROUTES → the OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.1.html). Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from inspect import getdoc
 from typing import Any
@@ -10,7 +10,8 @@ import orjson
 from starlette.routing import BaseRoute
 
 from service.bounds import MAX_IDEMPOTENCY_KEY
-from service.web.auth.authenticate import Credential
+from service.domain.permissions import Access
+from service.web.auth.authenticate import OF_OPERATORS, Credential
 from service.web.openapi import failures
 from service.web.openapi.declaration import (
     Content,
@@ -23,7 +24,7 @@ from service.web.openapi.declaration import (
 from service.web.openapi.endpoint import ApiRoute, KeyUse
 from service.web.openapi.shapes import PATH_PARAMETERS, schemas_of
 
-DESCRIPTION = """\
+PUBLIC_DESCRIPTION = """\
 Accounts, identity-provider sign-in, files and declared collections of documents, for many projects.
 
 A project's API key, which `auth-collections project create` prints, goes into the header `x-api-key`; a user's token, which
@@ -54,6 +55,26 @@ SECURITY_SCHEMES = {
         "type": "http",
         "scheme": "bearer",
         "description": "The METRICS_TOKEN of the service's environment",
+    },
+}
+
+ADMIN_DESCRIPTION = """\
+What operators do: the console, and pipelines with a token. Below `/admin/v1/projects/{project_id}` are the operations of the
+public API, with the same bodies and answers; `x-access` says which permission each needs.
+
+A token goes into `Authorization: Bearer aco_...`; the session of the console is a cookie that nothing but /admin/v1 reads."""
+OPERATOR_SESSION, OPERATOR_TOKEN = "operatorSession", "operatorToken"
+OPERATOR_SCHEMES = {
+    OPERATOR_SESSION: {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-console",
+        "description": "The session of the console; the name ends with the deployment's id",
+    },
+    OPERATOR_TOKEN: {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A token of an operator, which its scopes narrow",
     },
 }
 
@@ -92,14 +113,32 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
         {Credential.API_KEY.value: []},
         {PUBLISHABLE_KEY: []},
     ],
+    Credential.VISITOR: [],
+    Credential.OPERATOR: [{OPERATOR_SESSION: []}, {OPERATOR_TOKEN: []}],
+    Credential.OPERATOR_IN_PROJECT: [{OPERATOR_SESSION: []}, {OPERATOR_TOKEN: []}],
+    Credential.CONSOLE: [{OPERATOR_SESSION: []}],
+    Credential.CONSOLE_STAGE: [{OPERATOR_SESSION: []}],
 }
 
 
 Schemas = Mapping[int, Schema]
 
 
-def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
-    """The document of all routes that are declared."""
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One of the two APIs, as its document describes it."""
+
+    title: str
+    description: str
+    schemes: Mapping[str, Any]
+
+
+PUBLIC = Api("Auth Collections", PUBLIC_DESCRIPTION, SECURITY_SCHEMES)
+ADMIN = Api("Auth Collections Admin API", ADMIN_DESCRIPTION, OPERATOR_SCHEMES)
+
+
+def build_document(routes: Iterable[BaseRoute], api: Api = PUBLIC) -> dict[str, Any]:
+    """The document of those of the routes that are declared."""
     declared = [route for route in routes if isinstance(route, ApiRoute) and route.method in METHODS]
     contents = [content for route in declared for content in _contents_of(route.operation) if content.type is not None]
     found, components = schemas_of([*(content.type for content in contents), failures.Error, failures.ValidationError])
@@ -108,13 +147,14 @@ def build_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     for route in declared:
         item = paths.setdefault(route.path_format, _path_item(route))
         item[route.method.lower()] = _operation(route, schemas)
+    tags = {route.operation.tag for route in declared}
     document = {
         "openapi": "3.1.1",
-        "info": {"title": "Auth Collections", "version": version("auth-collections"), "description": DESCRIPTION},
+        "info": {"title": api.title, "version": version("auth-collections"), "description": api.description},
         "servers": [{"url": "/"}],
-        "tags": [{"name": tag.title, "description": tag.meaning} for tag in Tag],
+        "tags": [{"name": tag.title, "description": tag.meaning} for tag in Tag if tag in tags],
         "paths": paths,
-        "components": {"schemas": components, "securitySchemes": SECURITY_SCHEMES},
+        "components": {"schemas": components, "securitySchemes": api.schemes},
     }
     # Through JSON, which knows no tuples, mappings and bounds of our own.
     plain: dict[str, Any] = orjson.loads(orjson.dumps(document))
@@ -136,9 +176,17 @@ def _operation(route: ApiRoute, schemas: Schemas) -> dict[str, Any]:
     }
     if operation.body:
         described["requestBody"] = {"required": operation.needs_body, "content": _contents(operation.body, schemas)}
+    if route.operator is not None and route.credential in OF_OPERATORS:
+        described["x-access"] = _access(route.operator)
     return {name: value for name, value in described.items() if value != "" and value != []} | {
         "security": described["security"]
     }
+
+
+def _access(access: Access) -> dict[str, Any]:
+    """The permission that the operation needs; `or` is the area that will do as well."""
+    described: dict[str, Any] = {"area": access.area, "level": access.level, "confirm": access.confirm}
+    return described | ({} if access.other is None else {"or": access.other})
 
 
 def _parameters(operation: Operation, *, takes_key: bool) -> tuple[Parameter, ...]:

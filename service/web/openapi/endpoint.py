@@ -18,10 +18,12 @@ from typing import TypeVar
 from starlette.routing import Route
 
 from service.bounds import MAX_JSON_BYTES
+from service.domain.access.caller import SecretKeyCaller
 from service.domain.limits.policies import Policy
+from service.domain.permissions import Access
 from service.errors import ListNotLive, TooManySubscriptions
 from service.web.asgi.router import Handler, make_endpoint
-from service.web.auth.authenticate import Credential
+from service.web.auth.authenticate import OF_OPERATORS, Credential
 from service.web.openapi.declaration import (
     Content,
     ErrorExample,
@@ -33,10 +35,12 @@ from service.web.openapi.declaration import (
     Success,
     Tag,
 )
-from service.web.openapi.signature import check_caller, read_answers, read_contents
+from service.web.openapi.signature import check_caller, read_answers, read_contents, takes_caller
 
 H = TypeVar("H", bound=Handler)
 DECLARED = "routes"
+# Rows that operators may call within a project are served there too.
+IN_PROJECT = "/admin/v1/projects/{project_id}"
 
 LAST_EVENT_ID = Parameter(
     name="Last-Event-ID",
@@ -66,11 +70,12 @@ class KeyUse(Enum):
 class ApiRoute(Route):
     """A method and a path, and all that is decided about a request before its handler runs.
 
-    `credential` makes the caller; `policy` is the limit that the request is counted under; `answer_seconds` are given to
-    the handler where they are not those of every request; `max_body` is how many bytes of JSON it may read. `takes_head`
-    is False where asking changes something. `events` answers in place of the handler where a client asks for a stream of
-    events. A query string is read where a parameter of it is described. `idempotency_key` says what becomes of one; without
-    it a GET ignores it, and all else refuses it. A write whose description has no `If-Match` refuses that header.
+    `credential` makes the caller; `policy` is the limit that the request is counted under; `operator` is the access with
+    which operators may call it, too. `answer_seconds` are given to the handler where they are not those of every request;
+    `max_body` is how many bytes of JSON it may read. `takes_head` is False where asking changes something. `events` answers
+    in place of the handler where a client asks for a stream of events. A query string is read where a parameter of it is
+    described. `idempotency_key` says what becomes of one; without it a GET ignores it, and all else refuses it. A write
+    whose description has no `If-Match` refuses that header.
     """
 
     def __init__(
@@ -88,8 +93,10 @@ class ApiRoute(Route):
         max_body: int = 0,
         takes_head: bool = True,
         idempotency_key: KeyUse | None = None,
+        operator: Access | None = None,
     ) -> None:
         self.method, self.handler, self.operation = method, handler, operation
+        self.operator, self.takes_head = operator, takes_head
         self.credential, self.policy, self.events = credential, policy, events
         reads = any(parameter.location == "query" for parameter in operation.parameters)
         self.query = Query.READ if reads else query
@@ -108,9 +115,11 @@ class ApiRoute(Route):
             self.methods = self.methods - {"HEAD"}
 
     def _check(self) -> None:
-        """Raises TypeError for a key of a write without a body, and for a limit of a request that names no project."""
+        """Raises TypeError for a key of a write without a body, a limit without a project, an operator without access."""
         if self.idempotency_key is KeyUse.TAKEN and not self.max_body:
             raise TypeError(f"{self.operation.id}: what is written once is a JSON body")
+        if self.operator is None and self.credential in OF_OPERATORS - {Credential.VISITOR}:
+            raise TypeError(f"{self.operation.id}: a row for operators names the access that it needs")
         if self.policy and self.credential in {Credential.NONE, Credential.METRICS_TOKEN}:
             raise TypeError(f"{self.operation.id}: a limit is one of a project, and the credential names none")
 
@@ -135,6 +144,7 @@ def endpoint(
     answer_seconds: float | None = None,
     takes_head: bool = True,
     events: Handler | None = None,
+    operator: Access | None = None,
 ) -> Callable[[H], H]:
     """Declares the handler below it as the endpoint of a method and a path, as in "GET /api/rules".
 
@@ -172,11 +182,40 @@ def endpoint(
             max_body=max_body if contents else 0,
             takes_head=takes_head,
             idempotency_key=idempotency_key,
+            operator=operator,
         )
         handler.__dict__.setdefault(DECLARED, []).append(route)
         return handler
 
     return declare
+
+
+def mirror(routes: Iterable[ApiRoute]) -> list[ApiRoute]:
+    """The rows that operators may call, once more, under the prefix of a project: the same handlers, bodies and answers.
+
+    Raises TypeError for a handler that takes no secret key, for an operator comes in its place.
+    """
+    return [_in_project(route) for route in routes if route.operator is not None]
+
+
+def _in_project(route: ApiRoute) -> ApiRoute:
+    if not takes_caller(route.handler, SecretKeyCaller):
+        raise TypeError(f"{route.operation.id}: operators come in the place of a secret key, which this takes not")
+    return ApiRoute(
+        route.method,
+        IN_PROJECT + route.path,
+        route.handler,
+        Credential.OPERATOR_IN_PROJECT,
+        None,
+        replace(route.operation, id=f"{route.operation.id}InProject"),
+        events=route.events,
+        query=route.query,
+        answer_seconds=route.answer_seconds,
+        max_body=route.max_body,
+        takes_head=route.takes_head,
+        idempotency_key=route.idempotency_key,
+        operator=route.operator,
+    )
 
 
 def find_declared(modules: Iterable[ModuleType]) -> Iterator[ApiRoute]:

@@ -8,6 +8,8 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from service.errors import (
+    ConfirmationRequired,
+    CrossOrigin,
     FileNotFound,
     Forbidden,
     IdempotencyKeyReused,
@@ -17,6 +19,8 @@ from service.errors import (
     LimitExceeded,
     NewerData,
     NotFound,
+    OperatorRequired,
+    PermissionRequired,
     ProjectNotFound,
     SecretKeyRequired,
     ServiceError,
@@ -57,6 +61,14 @@ class ValidationError(TypedDict):
     code: Literal["validation_error", "idempotency_key_reused", "aggregation_too_large", "not_live"]
 
 
+# An operator without a session or token, of a foreign page, without the access, after too many requests, unconfirmed.
+OF_OPERATOR: tuple[Failure, ...] = (
+    ErrorExample(OperatorRequired),
+    CrossOrigin,
+    ErrorExample(PermissionRequired, "shop:config:write"),
+    LimitExceeded,
+    ConfirmationRequired,
+)
 OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.NONE: (),
     Credential.PROJECT_IN_PATH: (ProjectNotFound, Unavailable),
@@ -71,6 +83,11 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.RECENT_USER: (InvalidToken, StepUpRequired, Unavailable),
     Credential.OPTIONAL_USER: (Unavailable,),
     Credential.KEY_OR_RECENT_USER: (InvalidApiKey, InvalidToken, StepUpRequired, Unavailable),
+    Credential.VISITOR: (CrossOrigin, NotFound, Unavailable),
+    Credential.OPERATOR: (*OF_OPERATOR, Unavailable),
+    Credential.OPERATOR_IN_PROJECT: (*OF_OPERATOR, ProjectNotFound, Unavailable),
+    Credential.CONSOLE: (*OF_OPERATOR, NotFound, Unavailable),
+    Credential.CONSOLE_STAGE: (*OF_OPERATOR, NotFound, Unavailable),
 }
 # A worker that is older than the data of the project, or than the system's, answers with it.
 NEWER = ErrorExample(NewerData, "the system's database")

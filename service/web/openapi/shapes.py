@@ -67,6 +67,13 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     },
 }
 
+
+class Strict(BaseModel):
+    """A body that has its own fields and no others, each of its own type."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
 File = Annotated[bytes, WithJsonSchema({"type": "string", "format": "binary"})]
 
 

@@ -23,6 +23,11 @@ def check_caller(handler: Handler, credential: Credential) -> None:
         raise TypeError(f"{handler.__name__} takes not every caller of {credential}")
 
 
+def takes_caller(handler: Handler, kind: type) -> bool:
+    """True if the handler takes callers of this kind."""
+    return kind in _members(_annotation(handler, "caller"))
+
+
 def read_contents(handler: Handler, body: Examples | tuple[Content, ...]) -> tuple[Content, ...]:
     """The contents of the signature's form: JSON, which has the examples, and forms with files. Types of JSON are one.
 

@@ -17,17 +17,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from service.domain.access.caller import ProjectCaller, UserCaller
+from service.domain.access.caller import OperatorCaller, ProjectCaller, UserCaller
 from service.domain.realtime.connections import TOO_SLOW, USERS, Connection
 from service.domain.realtime.subscriptions import frame
-from service.errors import Busy, Invalid, InvalidApiKey, InvalidToken, ListNotLive, NotLive, ServiceError, Unavailable
+from service.errors import (
+    Busy,
+    Invalid,
+    InvalidApiKey,
+    InvalidToken,
+    ListNotLive,
+    NotLive,
+    OperatorRequired,
+    ServiceError,
+    Unavailable,
+)
 from service.query.nodes import Count, ListQuery
 from service.query.parse import parse_pairs, parse_query
 from service.services import Services
 from service.web.asgi.deadlines import is_stopping
 from service.web.asgi.request_context import BEGUN, RequestDeadline
 from service.web.asgi.streaming import wait_for_departure
-from service.web.auth.authenticate import bearer, headers_of
+from service.web.auth.headers import bearer, headers_of
 from service.web.http.violations import list_violations
 from service.web.realtime.greeting import UNAUTHENTIC, expiry
 from service.web.realtime.sockets import EVENTS_EXTENSION, OpenSockets
@@ -85,6 +95,8 @@ def _connect(request: Request, sink: "EventSink", caller: ProjectCaller) -> Conn
     if isinstance(caller, UserCaller):
         token = bearer(request)
         return Connection(sink, caller, token, expiry(token))
+    if isinstance(caller, OperatorCaller):
+        return Connection(sink, caller, f"{caller.admin.credential} {caller.project.id}", None)
     return Connection(sink, caller, headers_of(request, b"x-api-key")[0], None)
 
 
@@ -109,6 +121,13 @@ class Outlet(Protocol):
     async def room(self) -> None: ...
 
     def cut(self) -> None: ...
+
+
+def _refusal(caller: ProjectCaller) -> ServiceError:
+    """The error of a credential that is no longer good."""
+    if isinstance(caller, OperatorCaller):
+        return OperatorRequired()
+    return InvalidToken() if isinstance(caller, UserCaller) else InvalidApiKey()
 
 
 class EventSink:
@@ -165,7 +184,7 @@ class EventSink:
             self.outlet.cut()
         error: ServiceError = Unavailable()
         if code == UNAUTHENTIC:
-            error = InvalidToken() if isinstance(self._caller, UserCaller) else InvalidApiKey()
+            error = _refusal(self._caller)
             self.write(frame("closed", id=LIST, **self.refuse(error)))
         self.refusal = self.refusal if self.written else error
         self.end()

@@ -13,6 +13,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.access.explain import Explanation as Verdict
 from service.domain.access.explain import Question
 from service.domain.limits.policies import DAILY
+from service.domain.permissions import Access
 from service.errors import CollectionNotFound, DocumentNotFound, RuleTestsFailed, UserNotFound, VersionConflict
 from service.services import Services
 from service.web.auth.authenticate import Credential
@@ -141,6 +142,7 @@ def explanation_view(verdict: Verdict) -> Explanation:
 
 @by_server(
     "GET /api/rules",
+    operator=Access("schema", "read"),
     description="An object of five empty parts where none were ever saved.",
     answer=Success("The rules as they were sent", OWN_NOTES, ETAG),
 )
@@ -152,6 +154,7 @@ async def read_rules(request: Request, caller: SecretKeyCaller, services: Servic
 
 @by_server(
     "PUT /api/rules",
+    operator=Access("schema", "write"),
     description="The whole object replaces what was there, on this worker at once, on others within five seconds. The stored "
     "tests are run first.",
     parameters=(
@@ -185,6 +188,7 @@ async def save_rules(
 
 @by_server(
     "POST /api/rules/explain",
+    operator=Access("schema", "read"),
     description="`because` has each condition of the rules that were asked, its place, and what it found.",
     body={"a guest": {"as": "anyone", "action": "read", "collection": "notes"}},
     idempotency_key=KeyUse.IGNORED,

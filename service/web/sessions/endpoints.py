@@ -8,9 +8,10 @@ from service.domain.access.caller import ServiceCaller, UserCaller
 from service.domain.limits.policies import AUTH, DAILY, exceeded
 from service.errors import Invalid, InvalidRefreshToken, LimitExceeded, SessionNotFound, Unavailable
 from service.services import Services
-from service.web.auth.authenticate import Credential, headers_of
+from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
 from service.web.auth.grant import Granted, grant_view
+from service.web.auth.headers import headers_of
 from service.web.http.json_body import RequestWith, read_form
 from service.web.http.render import Json, NoContent
 from service.web.openapi.declaration import Success, Tag

@@ -17,17 +17,18 @@ from service.query.operators import OPERATORS
 from service.web.auth.authenticate import Credential
 from service.web.openapi import query_parameters as listing
 from service.web.openapi.declaration import Tag
-from service.web.openapi.document import build_document
+from service.web.openapi.document import ADMIN, build_document
 from service.web.openapi.endpoint import ApiRoute
-from service.web.routes import ROUTES
+from service.web.routes import ADMIN_ROUTES, ROUTES
 
 DOCUMENT = build_document(ROUTES)
+ADMIN_DOCUMENT = build_document(ADMIN_ROUTES, ADMIN)
+DOCUMENTS = pytest.mark.parametrize("document", [DOCUMENT, ADMIN_DOCUMENT], ids=["public", "admin"])
 # Never an answer: the root, what only groups others, what only operators see, what is translated, what sockets send.
 UNSENT = {
     "NotLive",
     "ServiceError",
     "BadRequest",
-    "Conflict",
     "ConfigurationError",
     "RejectedByValidator",
     # Sent to commands and operators only.
@@ -37,16 +38,16 @@ UNSENT = {
 }
 
 
-def operations() -> Iterator[tuple[str, dict[str, Any]]]:
-    for path, item in DOCUMENT["paths"].items():
+def operations(document: dict[str, Any] = DOCUMENT) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, item in document["paths"].items():
         for method, operation in item.items():
             if method != "parameters":
                 yield f"{method.upper()} {path}", operation
 
 
-def contents() -> Iterator[tuple[str, dict[str, Any]]]:
+def contents(document: dict[str, Any] = DOCUMENT) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each media type of each body and answer, under a name that says where."""
-    for name, operation in operations():
+    for name, operation in operations(document):
         for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
             yield f"{name} body {media_type}", content
         for status, answer in operation["responses"].items():
@@ -82,15 +83,34 @@ def test_every_worker_serves_the_same_bytes() -> None:
     assert documents == {orjson.dumps(DOCUMENT)}
 
 
-def test_the_document_is_openapi_3_1() -> None:
-    assert DOCUMENT["openapi"].startswith("3.1.")
-    validate(DOCUMENT)
+@DOCUMENTS
+def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1.")
+    validate(document)
+
+
+def test_the_public_document_says_nothing_of_operators() -> None:
+    assert "/admin" not in orjson.dumps(DOCUMENT["paths"]).decode()
+    assert DOCUMENT["components"]["securitySchemes"].keys().isdisjoint(ADMIN_DOCUMENT["components"]["securitySchemes"])
+
+
+def test_each_operation_of_the_admin_api_says_which_access_it_needs() -> None:
+    without = [name for name, operation in operations(ADMIN_DOCUMENT) if "x-access" not in operation]
+    assert without == [
+        "POST /admin/v1/session",
+        "POST /admin/v1/invitations/check",
+        "POST /admin/v1/invitations/accept",
+    ]
+    one = ADMIN_DOCUMENT["paths"]["/admin/v1/projects/{project_id}/api/collections/{name}"]["delete"]
+    assert one["operationId"] == "deleteCollectionInProject"
+    assert one["x-access"] == {"area": "schema", "level": "write", "confirm": True}
 
 
 def test_every_route_is_declared(running_app: Starlette) -> None:
     assert all(isinstance(route, ApiRoute) for route in running_app.routes)
-    routes = {f"{route.method} {route.path}" for route in ROUTES if route.method != "QUERY"}
-    assert {name for name, _ in operations()} == routes
+    for document, found in ((DOCUMENT, ROUTES), (ADMIN_DOCUMENT, ADMIN_ROUTES)):
+        routes = {f"{route.method} {route.path}" for route in found if route.method != "QUERY"}
+        assert {name for name, _ in operations(document)} == routes
 
 
 def test_a_query_is_described_where_it_is_posted() -> None:
@@ -98,18 +118,21 @@ def test_a_query_is_described_where_it_is_posted() -> None:
     assert {route.handler for route in ROUTES if route.method == "QUERY"} <= posted
 
 
-def test_no_two_shapes_share_a_name() -> None:
+@DOCUMENTS
+def test_no_two_shapes_share_a_name(document: dict[str, Any]) -> None:
     """If two did, the document would name both by their modules, and generators of clients would stop."""
-    assert [name for name in DOCUMENT["components"]["schemas"] if "__" in name] == []
+    assert [name for name in document["components"]["schemas"] if "__" in name] == []
 
 
-def test_operation_ids_are_unique() -> None:
-    ids = [operation["operationId"] for _, operation in operations()]
+@DOCUMENTS
+def test_operation_ids_are_unique(document: dict[str, Any]) -> None:
+    ids = [operation["operationId"] for _, operation in operations(document)]
     assert len(ids) == len(set(ids))
 
 
-def test_every_operation_is_described() -> None:
-    faults = [f"{name}: {fault}" for name, operation in operations() for fault in describe_faults(operation)]
+@DOCUMENTS
+def test_every_operation_is_described(document: dict[str, Any]) -> None:
+    faults = [f"{name}: {fault}" for name, operation in operations(document) for fault in describe_faults(operation)]
     assert faults == []
 
 
@@ -124,17 +147,18 @@ def describe_faults(operation: dict[str, Any]) -> Iterator[str]:
         yield "no 500"
 
 
-def test_each_example_conforms_to_its_schema() -> None:
-    found = list(contents())
-    faults = [f"{name}: {fault}" for name, content in found for fault in example_faults(name, content)]
+@DOCUMENTS
+def test_each_example_conforms_to_its_schema(document: dict[str, Any]) -> None:
+    found = list(contents(document))
+    faults = [f"{name}: {fault}" for name, content in found for fault in example_faults(name, content, document)]
     assert faults == []
-    assert len(found) > len(ROUTES)
+    assert len(found) > len(list(operations(document)))
 
 
-def example_faults(name: str, content: dict[str, Any]) -> Iterator[str]:
+def example_faults(name: str, content: dict[str, Any], document: dict[str, Any] = DOCUMENT) -> Iterator[str]:
     if "json" in name and "openapi.json" not in name and not content["examples"]:
         yield "no example"
-    validator = jsonschema_rs.validator_for({**content["schema"], "components": DOCUMENT["components"]})
+    validator = jsonschema_rs.validator_for({**content["schema"], "components": document["components"]})
     for example in content.get("examples", {}).values():
         yield from (error.message for error in validator.iter_errors(example["value"]))
 
@@ -170,7 +194,7 @@ def test_an_endpoint_without_a_body_shows_what_is_wrong_with_a_query() -> None:
 def test_each_error_stands_in_the_document_and_nothing_else_does() -> None:
     codes = {
         example["value"]["code"]
-        for name, content in contents()
+        for name, content in (*contents(), *contents(ADMIN_DOCUMENT))
         for example in content.get("examples", {}).values()
         if " body " not in name and "detail" in example["value"]
     }

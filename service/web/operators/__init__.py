@@ -1,0 +1,1 @@
+"""Operators over HTTP: their sessions, factors, tokens and invitations."""
