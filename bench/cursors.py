@@ -64,7 +64,7 @@ def measure_cursors(settings: Settings, *, documents: int) -> list[Figure]:
 
 async def _measure(settings: Settings, recorder: CommandRecorder, documents: int) -> list[Figure]:
     services = build_services(settings)
-    project, keys = await services.admin.create("Cursors", None, FREE)
+    project, keys = await services.base.admin.create("Cursors", None, FREE)
     await services.close()
     app = create_app(settings)
     with MongoClient[Record](settings.database_uri) as client:

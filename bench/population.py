@@ -33,10 +33,10 @@ async def populated_project(
 
 
 async def _ensure(services: Services, project_id: str, users: int, limits: Mapping[str, str]) -> tuple[Project, str]:
-    admin = services.admin
+    admin = services.base.admin
     try:
         project = await admin.find(project_id)
-        return project, (await services.keys.rotate(project_id)).key
+        return project, (await services.base.keys.rotate(project_id)).key
     except ProjectNotFound:
         made, keys = await admin.create(f"{users} users", project_id, limits, lambda project: _fill(project, users))
         return made, keys.secret

@@ -92,7 +92,7 @@ def measure_memory(settings: Settings) -> list[Figure]:
 async def _change(settings: Settings, project_id: str, changes: Mapping[str, str]) -> None:
     services = build_services(settings)
     try:
-        await services.admin.change(project_id, changes)
+        await services.base.admin.change(project_id, changes)
     finally:
         await services.close()
 

@@ -33,7 +33,7 @@ async def _measure(settings: Settings, recorder: CommandRecorder) -> list[Figure
     app, keyed = create_app(settings), {"x-api-key": api_key}
     path = f"/api/collections/{COLLECTION}/documents"
     async with app.router.lifespan_context(app):
-        client, project = Client("192.0.2.1", "bench"), await app.services.projects.by_api_key(api_key)
+        client, project = Client("192.0.2.1", "bench"), await app.services.base.projects.by_api_key(api_key)
         token = (
             await app.services.sessions.open(project, user_id(1), 1, client, state=NEW_ACCOUNT, amr=PASSWORD)
         ).access_token

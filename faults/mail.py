@@ -80,7 +80,7 @@ def _settings(uri: str, prefix: str, secret_key: str = KEY) -> Settings:
 def make_outbox(services: Services, settings: Settings) -> Outbox:
     routes = read_routes(None, "Shop <no-reply@shop.example>", BASE_URL)
     box = SecretBox(settings.secret)
-    return Outbox(FlowStore(services.databases), services.projects, box, routes, timing=QUICK)
+    return Outbox(FlowStore(services.base.databases), services.base.projects, box, routes, timing=QUICK)
 
 
 def send(uri: str, prefix: str, secret_key: str) -> None:
@@ -151,11 +151,11 @@ class Post:
 async def storm(settings: Settings, services: Services, project_id: str, *, mails: int, kills: int) -> Report:
     """Queues so many mails of the project, whose `SMTP_URL` is on this machine, among so many kills."""
     report, chance = Report(mails), random.Random(20_261_122)  # noqa: S311 - repeatable on purpose
-    project = await services.admin.change(project_id, {"SMTP_URL": f"smtp://127.0.0.1:{(port := free_port())}"})
+    project = await services.base.admin.change(project_id, {"SMTP_URL": f"smtp://127.0.0.1:{(port := free_port())}"})
     secret_key = settings.secret_key.get_secret_value() if settings.secret_key else KEY
     senders = Senders(settings.database_uri, settings.database_prefix, secret_key)
     began, is_over = time.monotonic(), False
-    flows = services.databases.system["flows"]
+    flows = services.base.databases.system["flows"]
     post = Post(report, port)
     running = asyncio.create_task(post.run(chance, lambda: is_over))
     try:

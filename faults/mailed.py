@@ -19,7 +19,7 @@ class Mailbox:
     """The mails of the application, in projects with `EMAIL_VERIFICATION=optional` and no mail server."""
 
     def __init__(self, app: Application, http: httpx2.AsyncClient, key: str, secret: bytes | None = None) -> None:
-        self._flows = app.services.databases.system["flows"]
+        self._flows = app.services.base.databases.system["flows"]
         self._box = SecretBox(secret or Settings.model_validate({"secret_key": KEY}).secret)
         self._http = http
         self._key = key

@@ -32,6 +32,7 @@ from faults.restarts import UNLIMITED
 from service.app import Application
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.domain.sessions.sessions import PROVIDER
+from service.domain.sign_in.native import begin_native
 from service.embedded.mongod import embedded_mongodb
 from service.errors import Unavailable
 from service.storage.users import FIRST_VERSION
@@ -103,13 +104,13 @@ async def _patiently(make: Make) -> Asked:
 
 async def make_codes(app: Application, key: str) -> Make:
     """Codes of one user, who signs up."""
-    project = await app.services.projects.by_api_key(key)
+    project = await app.services.base.projects.by_api_key(key)
     async with asking(app) as http:
         made = await http.post("/auth-collections/signup", json=ACCOUNT, headers=headers(key))
     user_id = made.json()["user"]["id"]
 
     async def make() -> tuple[str, dict[str, Any]]:
-        issue = app.services.exchange_codes.issue
+        issue = app.services.sessions.exchange_codes.issue
         code = await issue(project, user_id, FIRST_VERSION, amr=PROVIDER, challenge=CHALLENGE)
         return "/auth-collections/token", {"code": code, "code_verifier": VERIFIER}
 
@@ -118,14 +119,14 @@ async def make_codes(app: Application, key: str) -> Make:
 
 async def make_tokens(app: Application, key: str, provider: Provider) -> Make:
     """ID tokens of one person, each with the nonce of a flow of its own."""
-    project = await app.services.projects.by_api_key(key)
+    project = await app.services.base.projects.by_api_key(key)
     settings = {"CLIENT_ID": CLIENT_ID, "ISSUER": provider.issuer()}
-    await app.services.providers.set(project.id, "race", "oidc", settings)
-    project = await app.services.projects.by_api_key(key)
+    await app.services.base.providers.set(project.id, "race", "oidc", settings)
+    project = await app.services.base.projects.by_api_key(key)
     account = Account(person("race"), in_id_token=True)
 
     async def make() -> tuple[str, dict[str, Any]]:
-        start = await app.services.native_sign_in.begin(project, "race")
+        start = await begin_native(app.services.sign_in, project, "race")
         token = provider.id_token(Grant(account, "standard", {"client_id": CLIENT_ID, "nonce": start.nonce}))
         return "/auth-collections/login-id-token", {"flow_id": start.flow_id, "id_token": token}
 
@@ -186,9 +187,9 @@ async def _maker(
         case Kind.MAILED_LINK:
             return Mailbox(app, http, key).make_link
         case Kind.TOTP:
-            return Holders(app, await app.services.projects.by_api_key(key), at_once).make_totp
+            return Holders(app, await app.services.base.projects.by_api_key(key), at_once).make_totp
         case Kind.RECOVERY_CODE:
-            return Holders(app, await app.services.projects.by_api_key(key), at_once).make_recovery_code
+            return Holders(app, await app.services.base.projects.by_api_key(key), at_once).make_recovery_code
 
 
 @asynccontextmanager

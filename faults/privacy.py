@@ -11,7 +11,6 @@ import logging
 import math
 import tempfile
 import time
-from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,15 +20,13 @@ import httpx2
 import structlog
 import typer
 
-from faults.commands import KEY
 from faults.in_process import running
 from faults.processes import headers, make_key
 from faults.restarts import UNLIMITED
 from service.domain.mail_flows.codes import name_account
 from service.domain.mail_flows.counts import count_mail
-from service.domain.projects.secrets import derive_key
 from service.embedded.mongod import embedded_mongodb
-from service.services import FLOWS, Services
+from service.services import Services
 from service.storage.account_states import AccountState
 from service.storage.users import NewUser
 
@@ -60,8 +57,8 @@ def compare(first: Sequence[float], second: Sequence[float]) -> float:
 
 async def prepare(services: Services, key: str, *, samples: int) -> None:
     """Makes accounts of each kind. Every address was mailed before in this hour, and the limited ones have had all mails."""
-    project = await services.projects.by_api_key(key)
-    hashed, secret = await services.passwords.hash(PASSWORD, project.id), derive_key(b64decode(KEY), FLOWS)
+    project = await services.base.projects.by_api_key(key)
+    hashed, secret = await services.accounts.passwords.hash(PASSWORD, project.id), services.flows.key
     proven = AccountState(email_verified=True)
 
     async def count(email: str) -> bool:

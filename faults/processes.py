@@ -115,7 +115,7 @@ async def administration(uri: str, prefix: str) -> AsyncIterator[ProjectAdmin]:
     settings = Settings(mongodb_uri=SecretStr(uri), database_prefix=prefix, secret_key=SecretStr(KEY))
     services = build_services(settings)
     try:
-        yield services.admin
+        yield services.base.admin
     finally:
         await services.close()
 

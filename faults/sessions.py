@@ -123,7 +123,7 @@ class Cost:
 
 async def measure_cost(app: Application, key: str, *, requests: int, rounds: int) -> Cost:
     """The cost of refreshes, each with the refresh token of the one before it, and of profiles in between."""
-    project = await app.services.projects.by_api_key(key)
+    project = await app.services.base.projects.by_api_key(key)
     user = await project.users.find_by_email(ACCOUNT["email"])
     if user is None:
         raise RuntimeError("Nobody signed up")

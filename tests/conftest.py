@@ -225,7 +225,7 @@ async def running_app(settings: Settings, pytestconfig: pytest.Config) -> AsyncI
             app = create_app(settings, PATIENT)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(app.router.lifespan_context(app))
-        stack.enter_context(_with_one_project_present(app.services.presence))
+        stack.enter_context(_with_one_project_present(app.services.base.presence))
         yield app
 
 
@@ -257,7 +257,7 @@ def services(running_app: Application) -> Services:
 
 @pytest.fixture
 def admin(services: Services) -> ProjectAdmin:
-    return services.admin
+    return services.base.admin
 
 
 @pytest.fixture

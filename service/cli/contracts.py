@@ -84,7 +84,7 @@ def _read_contract(project_id: str, view: View) -> "Contract":
     """Every failure ends the command with status 2: 1 says that a file differs."""
 
     async def read(services: "Services") -> "Contract":
-        return await services.contracts.read(await services.admin.find(project_id), view)
+        return await services.contracts.read(await services.base.admin.find(project_id), view)
 
     try:
         return run_command(read, only_reads=True)

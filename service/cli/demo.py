@@ -31,7 +31,7 @@ def ensure_demo(settings: Settings) -> ProjectKeys | None:
 
 async def _ensure(services: Services) -> ProjectKeys | None:
     try:
-        await services.admin.find(DEMO_ID)
+        await services.base.admin.find(DEMO_ID)
     except ProjectNotFound:
         return await _seed(services)
     return None

@@ -31,8 +31,10 @@ def list_mails(
 
     async def read(services: Any) -> "list[Message]":
         if project_id is not None:
-            await services.admin.find(project_id)
-        return list(await services.mails.read(project_id))
+            await services.base.admin.find(project_id)
+        from service.domain.mail_flows.mailbox import read_messages
+
+        return list(await read_messages(services.flows, project_id))
 
     messages = run_command(read, only_reads=True)
     if as_json:

@@ -97,7 +97,7 @@ def _run(project_id: str, work: Work[T], *, as_json: bool) -> T:
     """The result of `work` on the project. Refused rules are listed, and end the command with status 1."""
 
     async def on_project(services: "Services") -> T:
-        return await work(services.rules, await services.admin.find(project_id))
+        return await work(services.rules, await services.base.admin.find(project_id))
 
     try:
         return run_command(on_project)

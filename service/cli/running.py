@@ -81,7 +81,8 @@ def run_on(settings: Settings, work: "Callable[[Services], Awaitable[T]]") -> T:
 async def _run(settings: Settings, build: Build[Base], work: Callable[[Base], Awaitable[T]], only_reads: bool) -> T:
     services = build(settings)
     try:
-        await _prepare(services.databases.hello if only_reads else services.migrations.migrate_system)
+        base = services if isinstance(services, Foundation) else services.base
+        await _prepare(base.databases.hello if only_reads else base.migrations.migrate_system)
         return await work(services)
     finally:
         await services.close()
@@ -96,13 +97,13 @@ def refuse_data(settings: Settings) -> None:
 
 
 async def _refuse_data(settings: Settings) -> None:
-    services = build_foundation(settings)
+    base = build_foundation(settings)
     try:
         with suppress(Unavailable), within(KEY_SECONDS):
-            await _refuse_newer(services.versions.check)
-            await services.canary.check()
+            await _refuse_newer(base.versions.check)
+            await base.canary.check()
     finally:
-        await services.close()
+        await base.close()
 
 
 async def _refuse_newer(step: Callable[[], Awaitable[object]]) -> None:

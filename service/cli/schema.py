@@ -80,7 +80,7 @@ def push(
 
 
 async def _find_all(services: "Services", project_id: str, parts: "Mapping[str, SchemaPart]") -> "list[Declared]":
-    project, seeder = await services.admin.find(project_id), _seeder(services)
+    project, seeder = await services.base.admin.find(project_id), _seeder(services)
     return [await seeder.find(project, name, part) for name, part in parts.items()]
 
 
@@ -88,7 +88,7 @@ async def _push(
     services: "Services", project_id: str, parts: "Mapping[str, SchemaPart]", *, dry_run: bool
 ) -> list[Outcome]:
     """All collections are looked at before the first is changed, so that nothing is changed where one is refused."""
-    project, seeder = await services.admin.find(project_id), _seeder(services)
+    project, seeder = await services.base.admin.find(project_id), _seeder(services)
     outcomes = [Outcome(declared) for declared in await _find_all(services, project_id, parts)]
     for number, outcome in enumerate(outcomes):
         await _preview(seeder, project, outcome, coming=list(parts)[:number])
@@ -120,7 +120,7 @@ def _seeder(services: "Services") -> "SchemaSeeder":
     from service.seeding.report import Report
     from service.seeding.schemas import SchemaSeeder
 
-    return SchemaSeeder(services.collections, services.schema_changes, Report(), migrate=True)
+    return SchemaSeeder(services.collections, Report(), migrate=True)
 
 
 def _as_json(outcomes: list[Outcome]) -> dict[str, Any]:

@@ -39,14 +39,15 @@ def list_users(
     """List users, by filters such as roles_eq=admin, disabled_eq=true or email_verified_eq=false."""
     from service.cli.runtime import run_command
     from service.domain.access.caller import SecretKeyCaller
+    from service.domain.accounts.directory import list_users
     from service.errors import ConfigurationError, Invalid
     from service.query.parse import OTHERS, parse
 
     async def read(services: "Services") -> Any:
-        project = await services.admin.find(project_id)
+        project = await services.base.admin.find(project_id)
         try:
             query = parse(read_pairs(filters or []).items(), OTHERS)
-            return await services.directory.list(SecretKeyCaller(project), query)
+            return await list_users(services.accounts, SecretKeyCaller(project), query)
         except Invalid as error:
             raise ConfigurationError("; ".join(f"{each.loc[-1]}: {each.msg}" for each in error.violations)) from None
 
@@ -66,8 +67,9 @@ def show(project_id: ProjectId, user: UserName, as_json: AsJson = False) -> None
 
     async def read(services: "Services", project: "Project", user_id: str) -> Mapping[str, Any]:
         from service.domain.access.caller import SecretKeyCaller
+        from service.domain.accounts.directory import find_user
 
-        return await services.directory.find(SecretKeyCaller(project), user_id)
+        return await find_user(services.accounts, SecretKeyCaller(project), user_id)
 
     row = _run(project_id, user, read)
     print_values(_view(row), as_json=as_json)
@@ -99,7 +101,9 @@ def delete(
         typer.confirm(f"Delete the user {user} of {project_id}?", abort=True, err=True)
 
     async def remove(services: "Services", project: "Project", user_id: str) -> str:
-        await services.user_administration.delete(project, user_id)
+        from service.domain.accounts.administration import delete_user
+
+        await delete_user(services.accounts, project, user_id)
         return user_id
 
     print_values({"id": _run(project_id, user, remove), "deleted": True}, as_json=as_json)
@@ -107,9 +111,10 @@ def delete(
 
 def _set_disabled(project_id: str, user: str, disabled: bool, *, as_json: bool) -> None:
     async def change(services: "Services", project: "Project", user_id: str) -> Mapping[str, Any]:
+        from service.domain.accounts.administration import change_user
         from service.storage.accounts import AccountChange
 
-        return await services.user_administration.change(project, user_id, AccountChange(disabled=disabled))
+        return await change_user(services.accounts, project, user_id, AccountChange(disabled=disabled))
 
     print_values(_view(_run(project_id, user, change)), as_json=as_json)
 
@@ -120,7 +125,7 @@ def _run(project_id: str, user: str, work: Work[T]) -> T:
     from service.errors import UserNotFound
 
     async def find_and_work(services: "Services") -> T:
-        project = await services.admin.find(project_id)
+        project = await services.base.admin.find(project_id)
         found = await project.users.find_by_email(user.lower()) if "@" in user else None
         if found is None and "@" in user:
             raise UserNotFound

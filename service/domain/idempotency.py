@@ -24,6 +24,10 @@ Keep = Callable[[ProjectDatabase, Outcome], Awaitable[None]]
 LENGTH_BYTES = 8
 
 
+# HKDF purpose of the key for the HMACs of writes and their idempotency keys.
+PURPOSE = "idempotency"
+
+
 @dataclass(frozen=True, slots=True)
 class KeyedWrite:
     """A write under a client's key: `id` is a MAC of owner and key, `fingerprint` one of the request."""
@@ -44,11 +48,11 @@ class Answer:
 
 
 class Idempotency:
-    """Keeps answers, sealed, and gives them again. `key` is that of the HMACs, as a request may hold a password."""
+    """Keeps answers, sealed, and gives them again. Writes are named by an HMAC, as a request may hold a password."""
 
-    def __init__(self, secret_box: SecretBox, key: bytes) -> None:
+    def __init__(self, secret_box: SecretBox) -> None:
         self._secret_box = secret_box
-        self._key = key
+        self._key = secret_box.derive_key(PURPOSE)
 
     def identify(self, caller: ProjectCaller, key: str, asked: Sequence[bytes]) -> KeyedWrite:
         """The write that `caller` asks for under `key`; `asked` is its method, its path, its query string and its body."""

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from service.domain.access.caller import UserCaller
-from service.domain.accounts.users import Accounts
+from service.domain.accounts import Accounts
+from service.domain.accounts.users import change_profile
 from service.domain.files import parts
 from service.domain.files.files import Files
 from service.domain.projects.lookup import Project
@@ -79,7 +80,7 @@ class FileSeeder:
             return {}
 
         async with self.files.store_files(caller.project, caller.user_id, form(), no_fields) as submission:
-            await self.accounts.update_profile(caller, submission, by_server=True)
+            await change_profile(self.accounts, caller, submission, by_server=True)
 
 
 async def _user(project: Project, email: str) -> User | None:

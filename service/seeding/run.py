@@ -138,10 +138,10 @@ def make_seeder(services: Services, folder: Path, report: Report, *, migrate: bo
     files = FileSeeder(services.accounts, services.files, folder, report)
     rules = RulesSeeder(services.rules, report)
     aggregations = AggregationsSeeder(services.aggregations, report)
-    schemas = SchemaSeeder(services.collections, services.schema_changes, report, migrate)
+    schemas = SchemaSeeder(services.collections, report, migrate)
     parts = (schemas, services.documents, rules, aggregations, files)
-    users = UserSeeder(services.passwords, services.user_administration, report)
-    return Seeder(services.admin, users, *parts, folder, report)
+    users = UserSeeder(services.accounts, report)
+    return Seeder(services.base.admin, users, *parts, folder, report)
 
 
 def _reason(error: ServiceError) -> str:

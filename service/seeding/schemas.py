@@ -7,7 +7,7 @@ from typing import Any
 from service.domain.collections.catalog import Collection
 from service.domain.collections.collections import Collections
 from service.domain.collections.conflicts import Findings
-from service.domain.collections.schema_changes import SchemaChanges
+from service.domain.collections.schema_changes import change_schema, preview_change
 from service.domain.projects.lookup import Project
 from service.errors import (
     CollectionNotFound,
@@ -76,7 +76,6 @@ class SchemaSeeder:
     """Makes the collections of a file. If it may `migrate`, it changes the schemas of existing ones."""
 
     collections: Collections
-    changes: SchemaChanges
     report: Report
     migrate: bool = False
 
@@ -91,18 +90,18 @@ class SchemaSeeder:
         if declared.collection is None:
             await self.collections.check(project, declared.name, declared.part.declared, coming=coming)
             return Findings()
-        return await self.changes.preview(
-            project, declared.name, declared.fields, realtime=declared.part.realtime, coming=coming
+        return await preview_change(
+            self.collections, project, declared.name, declared.fields, realtime=declared.part.realtime, coming=coming
         )
 
     async def bring(self, project: Project, declared: Declared) -> Collection:
-        """The collection as the file declares it. Raises as `Collections.create` and `SchemaChanges.change`."""
+        """The collection as the file declares it. Raises as `Collections.create` and `change_schema`."""
         name, part = declared.name, declared.part
         if declared.collection is None:
             return await self.collections.create(project, name, part.declared, realtime=bool(part.realtime))
         if declared.is_same:
             return declared.collection
-        return await self.changes.change(project, name, declared.fields, realtime=part.realtime)
+        return await change_schema(self.collections, project, name, declared.fields, realtime=part.realtime)
 
     async def seed(
         self, project: Project | None, name: str, part: SchemaPart, coming: Iterable[str]

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from service.domain.accounts import Accounts
 from service.domain.accounts.account_fields import TYPES, find_faults
-from service.domain.accounts.administration import UserAdministration
+from service.domain.accounts.administration import change_user
 from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
@@ -90,8 +91,7 @@ def _credential_fault(password: Any, hashed: Any) -> str | None:
 class UserSeeder:
     """Seeds users. If the report is of a dry run, nothing is written."""
 
-    passwords: Passwords
-    administration: UserAdministration
+    accounts: Accounts
     report: Report
 
     async def seed(self, project: Project | None, users: Sequence[SeedUser]) -> None:
@@ -101,7 +101,7 @@ class UserSeeder:
             if project is not None and user.email in found:
                 await self._update(project, found[user.email], user)
         new = [user for user in users if user.email not in found]
-        refused = {} if project is None or self.report.dry_run else await _create(project, new, self.passwords)
+        refused = {} if project is None or self.report.dry_run else await _create(project, new, self.accounts.passwords)
         for number, user in enumerate(new):
             if number in refused:
                 self.report.refuse(KIND, user.place, refused[number].detail)
@@ -127,7 +127,7 @@ class UserSeeder:
     async def _write(self, project: Project, stored: User, data: RowData, account: RowData) -> None:
         """Raises TooLarge, UserNotFound."""
         if account:
-            await self.administration.change(project, stored.id, AccountChange(data=data or None, **account))
+            await change_user(self.accounts, project, stored.id, AccountChange(data=data or None, **account))
         else:
             await update_profile(project.database, ProfileUpdate(stored.id, stored.version, data))
 

@@ -93,9 +93,9 @@ def test_errors_are_one_line(shell: Shell, arguments: tuple[str, ...], status: i
 
 
 async def test_a_revoked_key_is_refused_at_once_by_the_process_that_revoked_it(api: Api, services: Services) -> None:
-    new = await services.keys.create(api.project.id, "publishable", "a page")
+    new = await services.base.keys.create(api.project.id, "publishable", "a page")
     assert await status_of_login(api, new.key) == 404
-    await services.keys.revoke(api.project.id, new.id)
+    await services.base.keys.revoke(api.project.id, new.id)
     assert await status_of_login(api, new.key) == 401
     assert await status_of_login(api, api.publishable_key) == 404
 
@@ -103,7 +103,7 @@ async def test_a_revoked_key_is_refused_at_once_by_the_process_that_revoked_it(a
 async def test_a_revoked_key_is_refused_by_other_processes_within_five_seconds(
     api: Api, services: Services, shell: Shell, settings: Settings
 ) -> None:
-    new = await services.keys.create(api.project.id, "secret", "a server")
+    new = await services.base.keys.create(api.project.id, "secret", "a server")
     assert await status_of_login(api, new.key) == 404
     assert settings.secret_key is not None
     same = {"DATABASE_PREFIX": settings.database_prefix, "SECRET_KEY": settings.secret_key.get_secret_value()}

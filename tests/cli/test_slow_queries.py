@@ -81,16 +81,16 @@ async def test_f21_commands_carry_the_requests_id_where_the_profiler_is_on(api: 
     assert await comments("before-profiling") == []
     api.database.command("profile", 2)
     try:
-        services.projects.forget_all()
+        services.base.projects.forget_all()
         assert await comments("still-unknown") == []
-        await services.databases.watch.refresh()
-        services.projects.forget_all()
+        await services.base.databases.watch.refresh()
+        services.base.projects.forget_all()
         assert await comments("profiled-now") == ["c_notes", "users"]
         # A project that is asked less often than the worker looks keeps its comments.
         for _ in range(2):
-            await services.databases.watch.refresh()
-        services.projects.forget_all()
+            await services.base.databases.watch.refresh()
+        services.base.projects.forget_all()
         assert await comments("after-a-rest") == ["c_notes", "users"]
     finally:
         api.database.command("profile", 0)
-        await services.databases.watch.refresh()
+        await services.base.databases.watch.refresh()

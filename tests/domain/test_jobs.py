@@ -20,7 +20,7 @@ NAME = "another deployment's leader"
 
 @pytest.fixture
 def leader(services: Services, emptied: None) -> Leader:
-    return Leader(Leases(services.databases), name=NAME)
+    return Leader(Leases(services.base.databases), name=NAME)
 
 
 def metric(name: str, job: str) -> float:
@@ -77,7 +77,7 @@ def test_the_waiting_doubles_up_to_its_bound() -> None:
 
 
 async def test_of_two_processes_one_leads(services: Services, emptied: None) -> None:
-    leaders = [Leader(Leases(services.databases), name=NAME) for _ in range(2)]
+    leaders = [Leader(Leases(services.base.databases), name=NAME) for _ in range(2)]
     for each in leaders:
         await each.renew()
     assert [each.is_leading for each in leaders] == [True, False]
@@ -87,7 +87,7 @@ async def test_of_two_processes_one_leads(services: Services, emptied: None) -> 
 
 
 async def test_work_for_the_deployment_waits_for_the_lead(services: Services, leader: Leader) -> None:
-    store, flaky = Leases(services.databases), Flaky()
+    store, flaky = Leases(services.base.databases), Flaky()
     assert await store.take(NAME, "another")
     async with running([Job("lead", flaky.run, every=0.01, for_deployment=True)], leader):
         await asyncio.sleep(0.05)
@@ -99,7 +99,7 @@ async def test_work_for_the_deployment_waits_for_the_lead(services: Services, le
 
 
 async def test_work_is_cancelled_when_the_lead_is_lost(services: Services, emptied: None) -> None:
-    leader = Leader(Leases(services.databases), name=NAME, lease_seconds=0.2)
+    leader = Leader(Leases(services.base.databases), name=NAME, lease_seconds=0.2)
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
@@ -121,18 +121,18 @@ async def test_work_is_cancelled_when_the_lead_is_lost(services: Services, empti
 
 
 async def test_a_lease_is_one_holders_until_it_is_released_or_has_run_out(services: Services, emptied: None) -> None:
-    store = Leases(services.databases)
+    store = Leases(services.base.databases)
     assert [await store.take("x", holder) for holder in "aba"] == [True, False, True]
     await store.release("x", "b")
     assert not await store.take("x", "b")
     await store.release("x", "a")
-    over = Leases(services.databases, lease_seconds=-1.0)
+    over = Leases(services.base.databases, lease_seconds=-1.0)
     assert await over.take("x", "b")
     assert await over.take("x", "a")
 
 
 async def test_what_runs_alone_runs_alone(services: Services, emptied: None) -> None:
-    store, may_end, runs = Leases(services.databases, renew_seconds=0.02), asyncio.Event(), 0
+    store, may_end, runs = Leases(services.base.databases, renew_seconds=0.02), asyncio.Event(), 0
 
     async def work() -> None:
         nonlocal runs
@@ -153,10 +153,10 @@ async def test_what_runs_alone_runs_alone(services: Services, emptied: None) -> 
 
 
 async def test_who_loses_the_lease_is_cancelled(services: Services, emptied: None) -> None:
-    store = Leases(services.databases, renew_seconds=0.02)
+    store = Leases(services.base.databases, renew_seconds=0.02)
 
     async def work() -> None:
-        await services.databases.system["leases"].update_one({"_id": "work"}, {"$set": {"holder": "another"}})
+        await services.base.databases.system["leases"].update_one({"_id": "work"}, {"$set": {"holder": "another"}})
         await asyncio.Event().wait()
 
     assert not await store.run_alone("work", work)

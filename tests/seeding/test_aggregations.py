@@ -63,7 +63,7 @@ async def test_a_definition_is_judged_before_there_is_a_project(run: Run) -> Non
 async def test_guests_run_the_one_of_the_demo(emptied: None, services: Services, http: httpx2.AsyncClient) -> None:
     _, report = await seed_demo(services, users=(), files=())
     assert counts(report)["aggregations"] == {"created": 1}
-    guest = {"x-api-key": (await services.keys.create("demo", "publishable", "a page")).key}
+    guest = {"x-api-key": (await services.base.keys.create("demo", "publishable", "a page")).key}
     found = await http.get("/api/aggregations/delays_by_state?least=15", headers=guest)
     assert found.status_code == 200, found.text
     flights = [row["flights"] for row in found.json()["rows"]]

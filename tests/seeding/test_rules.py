@@ -88,7 +88,7 @@ async def test_in_the_demo_project_everybody_reads_the_catalogue_and_each_user_t
     assert (counts(report)["rules"], report.refused) == ({"created": 1}, 0)
     database = mongo[f"{database_prefix}p_demo"]
     assert "rule owner_id created_at" in database["c_notes"].index_information()
-    page = {"x-api-key": (await services.keys.create("demo", "publishable", "a page")).key}
+    page = {"x-api-key": (await services.base.keys.create("demo", "publishable", "a page")).key}
     movies = await http.get("/api/collections/movies/documents?limit=1", headers=page)
     assert (movies.status_code, movies.json()["total"]) == (200, 3201)
     notes, ids = "/api/collections/notes/documents", []

@@ -14,7 +14,6 @@ from PIL import Image
 from pymongo import MongoClient
 
 from faults.samples import PNG, png
-from service.domain.accounts.passwords import Passwords
 from service.domain.documents.documents import Documents
 from service.domain.files.signed_urls import Link
 from service.domain.projects.admin import ProjectAdmin
@@ -71,9 +70,9 @@ async def run(services: Services, admin: ProjectAdmin, make_api: object, tmp_pat
         report = Report(dry_run=dry_run)
         files = FileSeeder(services.accounts, services.files, tmp_path, report)
         rules, aggregations = RulesSeeder(services.rules, report), AggregationsSeeder(services.aggregations, report)
-        schemas = SchemaSeeder(services.collections, services.schema_changes, report, migrate)
+        schemas = SchemaSeeder(services.collections, report, migrate)
         parts = (schemas, services.documents, rules, aggregations, files, tmp_path)
-        users = UserSeeder(Passwords(4), services.user_administration, report)
+        users = UserSeeder(services.accounts, report)
         await Seeder(admin, users, *parts, report).seed(read_manifest(path))
         return report
 
@@ -387,10 +386,10 @@ async def test_a_password_longer_than_bcrypt_reads_keeps_its_argon2id_hash(api: 
 
 async def thumbnail_size(services: Services) -> tuple[int, int]:
     """The size of the thumbnail of one of the demo's portraits."""
-    project = await services.projects.by_id("demo")
+    project = await services.base.projects.by_id("demo")
     valjean = {"user_id": [user_id("demo", "valjean@example.com")]}
     (found,) = await Documents(services.documents.of_server(project, "portraits")).find_by_values(valjean)
-    thumb, _ = await services.file_variants.find_readable(found.data["picture"], Link(variant="thumb"))
+    thumb, _ = await services.variants.find_readable(found.data["picture"], Link(variant="thumb"))
     pieces = await services.files.read(project, thumb, 0, thumb.length)
     return Image.open(io.BytesIO(b"".join([piece async for piece in pieces]))).size
 
@@ -406,7 +405,7 @@ async def test_the_demo_appears_when_it_is_whole_and_what_was_cut_short_is_conti
         with pytest.raises(KeyError):
             await seed_demo(services, files=())
     with pytest.raises(ProjectNotFound):
-        await services.admin.find("demo")
+        await services.base.admin.find("demo")
     key, report = await seed_demo(services, files=())
     assert key.startswith("ac_demo_")
     assert counts(report)["users"] == {"unchanged": 77}

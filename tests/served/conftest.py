@@ -72,7 +72,7 @@ def served_settings(mongodb_uri: str) -> dict[str, str]:
 def make_project(served_settings: dict[str, str], project_id: str) -> str:
     """The secret key of a new project without limits."""
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    _, keys = run_on(settings, lambda services: services.admin.create("Served", project_id, SETTINGS))
+    _, keys = run_on(settings, lambda services: services.base.admin.create("Served", project_id, SETTINGS))
     return keys.secret
 
 
@@ -120,7 +120,7 @@ def make_site(served: Served, served_settings: dict[str, str], pages: str) -> Ma
     def make(name: str, path: str, collections: list[dict[str, Any]], rules: Any) -> Site:
         settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
         allowed = {"SIGNUP_LIMIT": "0", "LOGIN_LIMIT": "0", "TIER": "enterprise", "CORS_ORIGINS": pages}
-        _, keys = run_on(settings, lambda services: services.admin.create(name.title(), name, allowed))
+        _, keys = run_on(settings, lambda services: services.base.admin.create(name.title(), name, allowed))
         with httpx2.Client(base_url=served.base_url, headers={"x-api-key": keys.secret}) as server:
             for each in collections:
                 server.post("/api/collections", json=each).raise_for_status()

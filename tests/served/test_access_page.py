@@ -16,7 +16,7 @@ FIRST_RULE = re.compile(r"^## The first rule\n.*?^```\n(.*?)^```", re.MULTILINE 
 
 def test_the_first_rule_works_as_printed(served: Served, served_settings: dict[str, str]) -> None:
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    _, keys = run_on(settings, lambda services: services.admin.create("First", "first", {}))
+    _, keys = run_on(settings, lambda services: services.base.admin.create("First", "first", {}))
     printed = FIRST_RULE.search(PAGE.read_text())
     assert printed
     ran = subprocess.run(  # noqa: S603

@@ -54,7 +54,7 @@ def make_project(settings: dict[str, str], served: Served, page: str, project_id
         **more,
     }
     environment = Settings(**{name.lower(): value for name, value in settings.items()})  # type: ignore[arg-type]
-    _, keys = run_on(environment, lambda services: services.admin.create("Signing", project_id, allowed))
+    _, keys = run_on(environment, lambda services: services.base.admin.create("Signing", project_id, allowed))
     query = urlencode({"service": served.base_url, "key": keys.publishable})
     return Site(f"{page}?{query}", served.base_url, keys.publishable, keys.secret)
 

@@ -75,7 +75,7 @@ def test_a_limit_is_one_limit(both: Pair, served_settings: dict[str, str]) -> No
         time.sleep(left)
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
     limits: dict[str, Any] = {"AUTH_LIMIT": str(LIMIT)}
-    _, keys = run_on(settings, lambda services: services.admin.create("Limited", "limited", limits))
+    _, keys = run_on(settings, lambda services: services.base.admin.create("Limited", "limited", limits))
     key = keys.secret
     turns = itertools.islice(itertools.cycle(both), LIMIT * 2)
     statuses = [client.get("/auth-collections/users", headers={"x-api-key": key}).status_code for client in turns]

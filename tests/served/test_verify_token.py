@@ -77,7 +77,7 @@ def is_answering(url: str) -> bool:
 def signing_key(served: Served, served_settings: dict[str, str]) -> Any:
     """The private key with which the project's tokens are signed."""
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    return run_on(settings, lambda services: services.projects.by_id(PROJECT_ID)).signing_key.private_key
+    return run_on(settings, lambda services: services.base.projects.by_id(PROJECT_ID)).signing_key.private_key
 
 
 def ask(service: str, token: str) -> httpx2.Response:

@@ -44,7 +44,7 @@ def dump(mongo: MongoClient[Any], database_prefix: str, emptied: None) -> Iterat
 
 async def migrated(services: Services, project_id: str) -> None:
     """Returns when the worker, which has met the project, has migrated it."""
-    database = services.databases.project(project_id).database
+    database = services.base.databases.project(project_id).database
 
     async def is_migrated() -> bool:
         return await read_version(database) >= len(PROJECT_MIGRATIONS)
@@ -76,7 +76,7 @@ async def test_data_of_the_version_before_is_read_and_migrated(
     await assert_all_is_read(dump, http)
     await migrated(services, "before")
     await assert_all_is_read(dump, http)
-    database = services.databases.project("before")
+    database = services.base.databases.project("before")
     assert await database.missing_indexes() == []
     assert all("files" in user for user in await database.database["users"].find().to_list())
     assert "oauth_id" not in await database.database["users"].index_information()
@@ -104,7 +104,7 @@ async def test_a_step_is_run_by_one_process_at_a_time_and_what_failed_begins_aga
     api: Api, services: Services, steps: list[str]
 ) -> None:
     await write_version(api.project.database.database, 0)
-    workers = [Migrator(services.migrations) for _ in range(4)]
+    workers = [Migrator(services.base.migrations) for _ in range(4)]
     for worker in workers:
         worker.note(api.project.id)
     ended = await asyncio.gather(*(worker.run_pending() for worker in workers), return_exceptions=True)
@@ -117,7 +117,7 @@ async def test_a_project_that_cannot_be_migrated_does_not_stop_the_others(
     api: Api, services: Services, steps: list[str]
 ) -> None:
     await write_version(api.project.database.database, 1)
-    worker = Migrator(services.migrations)
+    worker = Migrator(services.base.migrations)
     worker.note(api.project.id)
     worker.note("nobody")
     with pytest.raises(KeyError):
@@ -130,7 +130,7 @@ async def test_what_is_in_the_present_form_costs_a_worker_one_read(
     api: Api, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Leases, "run_alone", None)  # calling it fails
-    assert await services.migrations.migrate_project(api.project.id) == []
+    assert await services.base.migrations.migrate_project(api.project.id) == []
 
 
 async def test_a_database_that_is_being_deleted_is_not_made_again(
@@ -138,7 +138,7 @@ async def test_a_database_that_is_being_deleted_is_not_made_again(
 ) -> None:
     mongo[f"{database_prefix}system"]["projects"].update_one({}, {"$set": {"deleting": 1}})
     await api.project.database.drop()
-    assert await services.migrations.migrate_project(api.project.id) == []
+    assert await services.base.migrations.migrate_project(api.project.id) == []
     assert not await api.project.database.is_there()
 
 

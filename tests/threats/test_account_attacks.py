@@ -76,7 +76,8 @@ async def test_a2_passwords_bcrypt_cannot_hold(victim: Victim, password: str) ->
 def slow_hashing(fresh_victim: Victim, services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
     """Hashing ten times as slow as a profile, instead of the tests' own quick one."""
     slow = Passwords(cost=9)
-    monkeypatch.setattr(services.accounts, "_passwords", slow)
+    for name in ("hash", "verify"):
+        monkeypatch.setattr(services.accounts.passwords, name, getattr(slow, name))
     yield fresh_victim
     slow.close()
 

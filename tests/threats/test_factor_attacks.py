@@ -228,13 +228,13 @@ async def test_e7_a_factor_that_is_added_meanwhile_is_asked_for(
     api.database["users"].update_one({}, {"$set": {"email_verified": True}})
     asked = await ask(api, "forgot-password", email="ann@example.com")
     mail = await newest(services, api, "ann@example.com")
-    hash_ = services.passwords.hash
+    hash_ = services.accounts.passwords.hash
 
     async def slowly(*args: Any) -> str:
         await add_app(api, token)
         return await hash_(*args)
 
-    monkeypatch.setattr(services.passwords, "hash", slowly)
+    monkeypatch.setattr(services.accounts.passwords, "hash", slowly)
     proof = {"flow_id": asked.json()["flow_id"], "code": mail.code}
     answer = await guest(api, RESET, **proof, password=NEW)
     assert (answer.status_code, answer.json()["code"]) == (401, "mfa_required")

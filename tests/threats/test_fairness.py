@@ -22,7 +22,8 @@ from tests.threats.conftest import assert_refused
 def hashing(services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Slow enough for a queue to form."""
     passwords = Passwords(cost=9)
-    monkeypatch.setattr(services.accounts, "_passwords", passwords)
+    for name in ("hash", "verify"):
+        monkeypatch.setattr(services.accounts.passwords, name, getattr(passwords, name))
     yield
     passwords.close()
 

@@ -31,14 +31,14 @@ def fakes(fakes_server: Fakes) -> Fakes:
 async def google(providers: Providers, fakes: Fakes) -> Providers:
     """A project that links, with one provider."""
     settings = {"CLIENT_ID": CLIENT_ID, "CLIENT_SECRET": CLIENT_SECRET, "ISSUER": fakes.issuer("google")}
-    await providers.services.providers.set(providers.api.project.id, "google", None, settings)
+    await providers.services.base.providers.set(providers.api.project.id, "google", None, settings)
     await link(providers, "verified")
     return providers
 
 
 async def link(providers: Providers, value: str) -> None:
-    await providers.services.admin.change(providers.api.project.id, {"LINKING": value})
-    providers.services.projects.forget_all()
+    await providers.services.base.admin.change(providers.api.project.id, {"LINKING": value})
+    providers.services.base.projects.forget_all()
 
 
 async def sign_in(google: Providers, fakes: Fakes, **claims: Any) -> Ending:

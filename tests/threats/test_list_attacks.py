@@ -166,7 +166,7 @@ async def test_n22_a_project_at_its_bound_of_lists_is_refused_and_others_are_not
     make_api: MakeApi, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However long the first list takes on a machine that does much else.
-    monkeypatch.setattr(services.directory._lists._shares, "_paces", None)  # noqa: SLF001
+    monkeypatch.setattr(services.accounts.lists._shares, "_paces", None)  # noqa: SLF001
     busy, other = await make_api(), await make_api()
     # Remembered before the gate shuts.
     assert {(await api.users()).status_code for api in (busy, other)} == {200}

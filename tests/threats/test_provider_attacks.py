@@ -220,8 +220,8 @@ async def test_p6_of_two_unlinks_at_once_one_way_stays(two: Providers) -> None:
 
 
 async def test_p6_of_an_identity_and_a_passkey_removed_at_once_one_stays(two: Providers) -> None:
-    await two.services.admin.change(two.api.project.id, SETTINGS)
-    two.services.projects.forget_all()
+    await two.services.base.admin.change(two.api.project.id, SETTINGS)
+    two.services.base.projects.forget_all()
     for account in ("ada", "björn", "иван", "nameless"):
         person = await come_by(two, "staff", account)
         holder = Holder(two.api, person.token)
@@ -238,8 +238,8 @@ async def test_p6_of_an_identity_and_a_passkey_removed_at_once_one_stays(two: Pr
 
 
 async def test_p6_who_has_a_second_factor_shows_it_before_identities_change(two: Providers) -> None:
-    await two.services.admin.change(two.api.project.id, SETTINGS)
-    two.services.projects.forget_all()
+    await two.services.base.admin.change(two.api.project.id, SETTINGS)
+    two.services.base.projects.forget_all()
     person, weak = await come_by(two, "staff", "ada"), await come_by(two, "staff", "ada")
     holder = Holder(two.api, person.token)
     assert (await holder.enrol()).status_code == 201

@@ -101,7 +101,7 @@ async def test_q4_hidden_fields_answer_as_fields_that_do_not_exist(fresh_victim:
 async def test_q4_hidden_fields_do_not_move_the_order(fresh_victim: Victim, services: Services, name: str) -> None:
     for letter in "dbca":
         await fresh_victim.api.signup(f"{letter}@example.com")
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     for order in ("asc", "desc"):
         probe = await fresh_victim.api.users(f"sort_by={name}&sort_order={order}")
         nothing = await fresh_victim.api.users(f"sort_by=nothing&sort_order={order}")

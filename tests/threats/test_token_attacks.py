@@ -234,9 +234,9 @@ async def test_t4_a_rotated_key_is_refused_when_its_five_seconds_are_over(
     api: Api, services: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (await api.users()).status_code == 200
-    new_key = (await services.keys.rotate(api.project.id)).key
+    new_key = (await services.base.keys.rotate(api.project.id)).key
     assert (await api.http.get("/auth-collections/users", headers={"x-api-key": new_key})).status_code == 200
-    projects: Projects = services.projects
+    projects: Projects = services.base.projects
     # As if the promised five seconds had gone by.
     for cache in (projects._by_key, projects._by_id):  # noqa: SLF001 - what this worker remembers is what the test ages
         assert cache.seconds == 5

@@ -529,6 +529,8 @@ async def test_v8_saving_such_rules_warns_unless_every_address_is_proven(make_ap
 
 async def test_v8_check_lists_the_rules_that_ask_for_the_address(api: Api, services: Services) -> None:
     await make_invited(api)
-    findings = [each for each in await run_checks(services.databases, services.admin) if "$user.email" in each.text]
+    findings = [
+        each for each in await run_checks(services.base.databases, services.base.admin) if "$user.email" in each.text
+    ]
     assert len(findings) == len(INVITED["collections"])
     assert findings[0].text.startswith(f"project {api.project.id}: the rule ['collections', 'shared', 'read'] refuses")

@@ -46,13 +46,13 @@ async def test_v17_a_running_worker_stops_writing_and_goes_on_reading(
     assert (await api.signup()).status_code == 201
     try:
         with newer(mongo[f"{database_prefix}system"]):
-            await services.versions.look()
+            await services.base.versions.look()
             ready = await api.http.get("/health/ready")
             refused = await api.signup("bob@example.com")
             read = await api.users()
             assert (await api.http.get("/health/live")).status_code == 200
     finally:
-        await services.versions.look()
+        await services.base.versions.look()
     for answer in (ready, refused):
         assert (answer.status_code, answer.json()["code"]) == (503, "newer_data")
         assert int(answer.headers["retry-after"]) >= 1
@@ -67,7 +67,7 @@ async def test_v17_a_project_of_a_newer_version_is_closed_and_no_other(
 ) -> None:
     other = await make_api()
     with newer(api.database):
-        services.projects.forget_all()
+        services.base.projects.forget_all()
         for answer in (await api.users(), await api.signup()):
             assert (answer.status_code, answer.json()["code"]) == (503, "newer_data")
         assert (await other.signup()).status_code == 201

@@ -14,7 +14,8 @@ from service.domain.access.explain import Explanation, Question, explain
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.changes import NO_CHANGES, compare
-from service.domain.limits.made_files import MadeFiles
+from service.domain.limits.limiter import Limits
+from service.domain.limits.made_files import count_indexes
 from service.domain.projects.lookup import Project
 from service.domain.steps import run_in_steps
 from service.errors import CollectionIndexLimit, IndexLimit, VersionConflict, Violation
@@ -39,13 +40,13 @@ class SavedRules:
     warnings: tuple[Violation, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class RulesAdministration:
     """Operations of the secret key on the rules of its project."""
 
-    def __init__(self, control: AccessControl, made: MadeFiles, audit: Audit) -> None:
-        self._control = control
-        self._audit = audit
-        self._made = made
+    access: AccessControl
+    limits: Limits
+    audit: Audit
 
     async def read(self, project: Project) -> SavedRules:
         stored = await find_rules(project.database)
@@ -72,7 +73,7 @@ class RulesAdministration:
         if build_indexes:
             await self._check_indexes(project, document)
         replaced = await replace_rules(project.database, document, allow, partial(self._note, project, document))
-        await self._control.refresh(project)
+        await self.access.refresh(project)
         saved = await _saved(project, document, replaced.after, replaced.checked)
         await _drop_indexes(project, {*_named(replaced.before), *replaced.checked.rules.collections}, saved.advice)
         await _keep_images(project, replaced.before.sources, replaced.after.sources)
@@ -85,7 +86,7 @@ class RulesAdministration:
     ) -> None:
         if (changes := compare(json.loads(before.text), document)) != NO_CHANGES:
             act = Act(Action.RULES_CHANGED, Target("rules", project.id), project.id, changes)
-            await self._audit.record(bound.session, act)
+            await self.audit.record(bound.session, act)
 
     async def _check_indexes(self, project: Project, document: Mapping[str, Any]) -> None:
         """Before anything is saved. Raises Invalid, RuleTestsFailed, IndexLimit, LimitExceeded."""
@@ -96,7 +97,7 @@ class RulesAdministration:
             raise IndexLimit(asked.total(), MAX_PROJECT_INDEXES)
         if any(asked[name] > MAX_INDEXES for name in advised):
             raise CollectionIndexLimit(MAX_INDEXES)
-        await self._made.count_indexes(project, advised.total())
+        await count_indexes(self.limits, project, advised.total())
 
     async def test(self, project: Project, document: Mapping[str, Any]) -> list[dict[str, str]]:
         """The verdict on each test of rules that need not be in force: [{"name", "expected", "got"}]. Raises Invalid."""
@@ -105,7 +106,7 @@ class RulesAdministration:
 
     async def explain(self, project: Project, question: Question) -> Explanation:
         """As `explain.explain`."""
-        return await explain(project, self._control, question)
+        return await explain(project, self.access, question)
 
 
 async def _saved(

@@ -1,1 +1,48 @@
 """A project's users and their passwords."""
+
+from dataclasses import dataclass
+
+from service.domain.access.control import AccessControl
+from service.domain.accounts.changes import Changes
+from service.domain.accounts.passkeys import PURPOSE, Passkeys
+from service.domain.accounts.passwords import Passwords
+from service.domain.files.protection import FileProtection
+from service.domain.lists import Lists
+from service.domain.mail_flows.flows import Flows
+from service.domain.projects import Foundation
+from service.domain.sessions.sessions import Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The parts that every operation on accounts works with."""
+
+    passwords: Passwords
+    passkeys: Passkeys
+    sessions: Sessions
+    flows: Flows
+    changes: Changes
+    access: AccessControl
+    protection: FileProtection
+    lists: Lists
+
+
+def build_accounts(
+    base: Foundation,
+    sessions: Sessions,
+    flows: Flows,
+    protection: FileProtection,
+    *,
+    bcrypt_cost: int,
+    hashing_threads: int,
+) -> Accounts:
+    return Accounts(
+        passwords=Passwords(bcrypt_cost, hashing_threads),
+        passkeys=Passkeys(base.secret_box.derive_key(PURPOSE)),
+        sessions=sessions,
+        flows=flows,
+        changes=Changes(sessions.access, flows),
+        access=sessions.access,
+        protection=protection,
+        lists=protection.lists,
+    )

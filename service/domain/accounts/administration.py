@@ -5,20 +5,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from service.domain.accounts import Accounts
 from service.domain.accounts.account_fields import find_faults
-from service.domain.accounts.changes import SERVER, Changes
+from service.domain.accounts.changes import SERVER
 from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
-from service.domain.accounts.passwords import Passwords
 from service.domain.accounts.users import RESERVED, check_profile
-from service.domain.files.protection import FileProtection
-from service.domain.limits.limiter import Limits
 from service.domain.limits.policies import MAILS_OF_PROJECT
-from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.projects.lookup import Project
-from service.domain.sessions.sessions import Sessions
 from service.errors import DuplicateValue, EmailInUse, Invalid, UserNotFound, Violation
 from service.query.populate import Row
 from service.storage.account_states import AccountState
@@ -61,126 +57,116 @@ class Invitation:
     locale: str | None = None
 
 
-class UserAdministration:
-    """For the secret key. Every call is one transaction."""
+async def create_user(accounts: Accounts, project: Project, draft: UserDraft) -> Row:
+    """The new user.
 
-    def __init__(
-        self,
-        passwords: Passwords,
-        protection: FileProtection,
-        sessions: Sessions,
-        flows: Flows,
-        changes: Changes,
-        limits: Limits,
-    ) -> None:
-        self._passwords = passwords
-        self._sessions = sessions
-        self._protection = protection
-        self._flows = flows
-        self._changes = changes
-        self._limits = limits
+    Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded if the project reached its mails of the day.
+    """
+    violations = _check_password(project, draft.password, draft.email)
+    _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
+    # A text that is no hash matches no password; the specification keeps the address there for users of a provider.
+    hashed = await _hash(accounts, project, draft.password) or draft.email
+    new = NewUser(draft.email, hashed, draft.data, state=draft.state)
+    redirect_to = choose_redirect(project, None)
 
-    async def create(self, project: Project, draft: UserDraft) -> Row:
-        """The new user.
-
-        Raises Invalid, EmailInUse, TooLarge, Busy, LimitExceeded if the project reached its mails of the day.
-        """
-        violations = _check_password(project, draft.password, draft.email)
-        _check(draft.data, {"claims": draft.state.claims, "roles": draft.state.roles}, violations)
-        # A text that is no hash matches no password; the specification keeps the address there for users of a provider.
-        hashed = await self._hash(project, draft.password) or draft.email
-        new = NewUser(draft.email, hashed, draft.data, state=draft.state)
-        redirect_to = choose_redirect(project, None)
-
-        async def invite(database: ProjectDatabase) -> None:
-            if draft.invitation is not None:
-                wanted = Purpose(INVITE, new.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
-                await self._flows.insert(project, wanted, database)
-
-        try:
-            async with self._mailing(project, draft):
-                created = await self._changes.create(project, new, SERVER, invite)
-        except DuplicateValue:
-            raise EmailInUse from None
-        return await self._show(project, created)
-
-    @asynccontextmanager
-    async def _mailing(self, project: Project, draft: UserDraft) -> AsyncIterator[None]:
-        """Around the write of a user: an invitation is one of the project's mails of the day, unless it is not written."""
-        is_counted = draft.invitation is not None and project.settings.mail_limit
-        taken = await self._limits.take_one(project, MAILS_OF_PROJECT, "") if is_counted else None
-        try:
-            yield
-        except BaseException:
-            if taken is not None:
-                await self._limits.give_back(taken)
-            raise
+    async def invite(database: ProjectDatabase) -> None:
         if draft.invitation is not None:
-            self._flows.wake()
+            wanted = Purpose(INVITE, new.email, new.id, locale=draft.invitation.locale, redirect_to=redirect_to)
+            await accounts.flows.insert(project, wanted, database)
 
-    async def change(self, project: Project, user_id: str, change: AccountChange) -> Row:
-        """The user afterwards. With another address the account is unproven, unless the change says otherwise.
+    try:
+        async with _mailing(accounts, project, draft):
+            created = await accounts.changes.create(project, new, SERVER, invite)
+    except DuplicateValue:
+        raise EmailInUse from None
+    return await _show(accounts, project, created)
 
-        Raises UserNotFound, Invalid, EmailInUse, TooLarge.
-        """
-        _check(change.data or {}, {"claims": change.claims or {}, "roles": change.roles or ()}, [])
 
-        def decide(account: Account) -> AccountChange:
-            is_moved = change.email is not None and change.email != account.user.email
-            verified = False if is_moved and change.email_verified is None else change.email_verified
-            # The field stays absent until an address is proven for the first time.
-            is_same = verified is False and not account.state.email_verified
-            return replace(change, email_verified=None if is_same else verified)
+@asynccontextmanager
+async def _mailing(accounts: Accounts, project: Project, draft: UserDraft) -> AsyncIterator[None]:
+    """Around the write of a user: an invitation is one of the project's mails of the day, unless it is not written."""
+    is_counted = draft.invitation is not None and project.settings.mail_limit
+    taken = await accounts.flows.limits.take_one(project, MAILS_OF_PROJECT, "") if is_counted else None
+    try:
+        yield
+    except BaseException:
+        if taken is not None:
+            await accounts.flows.limits.give_back(taken)
+        raise
+    if draft.invitation is not None:
+        accounts.flows.wake()
 
-        try:
-            changed = await self._changes.apply(project, user_id, decide, SERVER)
-        except DuplicateValue:
-            raise EmailInUse from None
-        return await self._show(project, changed.after)
 
-    async def replace_password(self, project: Project, user_id: str, password: NewPassword) -> None:
-        """Gives a user another password, which ends the user's sessions. Raises UserNotFound, Invalid, Busy."""
-        if password == NO_PASSWORD:
-            raise Invalid.one(("body", "password"), "Field required", type_="missing")
-        violations = _check_password(project, password)
-        if not violations and password.password is not None and project.settings.refuses_common:
-            violations = _check_password(project, password, await _find_email(project, user_id))
-        if violations:
-            raise Invalid(violations)
-        hashed = await self._hash(project, password)
+async def change_user(accounts: Accounts, project: Project, user_id: str, change: AccountChange) -> Row:
+    """The user afterwards. With another address the account is unproven, unless the change says otherwise.
 
-        await self._changes.apply(project, user_id, AccountChange(password=hashed), SERVER)
+    Raises UserNotFound, Invalid, EmailInUse, TooLarge.
+    """
+    _check(change.data or {}, {"claims": change.claims or {}, "roles": change.roles or ()}, [])
 
-    async def delete(self, project: Project, user_id: str) -> None:
-        """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
-        await self._changes.remove(project, user_id, SERVER)
+    def decide(account: Account) -> AccountChange:
+        is_moved = change.email is not None and change.email != account.user.email
+        verified = False if is_moved and change.email_verified is None else change.email_verified
+        # The field stays absent until an address is proven for the first time.
+        is_same = verified is False and not account.state.email_verified
+        return replace(change, email_verified=None if is_same else verified)
 
-    async def list_sessions(self, project: Project, user_id: str) -> Sequence[Session]:
-        """The sessions that can still be used, the newest first. Raises UserNotFound."""
-        user = await project.users.find_profile(user_id)
-        if user is None:
-            raise UserNotFound
-        return await self._sessions.list_of(project, user)
+    try:
+        changed = await accounts.changes.apply(project, user_id, decide, SERVER)
+    except DuplicateValue:
+        raise EmailInUse from None
+    return await _show(accounts, project, changed.after)
 
-    async def end_sessions(self, project: Project, user_id: str) -> None:
-        """Revokes every token of the user, also those that belong to no session. Raises UserNotFound."""
-        await self._changes.apply(project, user_id, AccountChange(ends_sessions=True), SERVER)
 
-    async def remove_factors(self, project: Project, user_id: str) -> None:
-        """Removes all factors and recovery codes; a user who had any is mailed a notice. Raises UserNotFound."""
-        await self._changes.apply(project, user_id, _without_factors, SERVER, notice=NOTICE)
+async def replace_user_password(accounts: Accounts, project: Project, user_id: str, password: NewPassword) -> None:
+    """Gives a user another password, which ends the user's sessions. Raises UserNotFound, Invalid, Busy."""
+    if password == NO_PASSWORD:
+        raise Invalid.one(("body", "password"), "Field required", type_="missing")
+    violations = _check_password(project, password)
+    if not violations and password.password is not None and project.settings.refuses_common:
+        violations = _check_password(project, password, await _find_email(project, user_id))
+    if violations:
+        raise Invalid(violations)
+    hashed = await _hash(accounts, project, password)
 
-    async def _hash(self, project: Project, password: NewPassword) -> str:
-        """Empty where there is no password."""
-        if password.password is None:
-            return password.hashed or ""
-        return await self._passwords.hash(password.password, project.id)
+    await accounts.changes.apply(project, user_id, AccountChange(password=hashed), SERVER)
 
-    async def _show(self, project: Project, account: Account) -> Row:
-        row = project.database.file_urls.show(account.stored)
-        if project.database.file_urls.names(row["data"]):
-            await self._protection.sign_user(project, row["_id"], row["data"])
-        return row
+
+async def delete_user(accounts: Accounts, project: Project, user_id: str) -> None:
+    """The user goes with all that is the user's own; records that name the user stay. Raises UserNotFound."""
+    await accounts.changes.remove(project, user_id, SERVER)
+
+
+async def list_sessions(accounts: Accounts, project: Project, user_id: str) -> Sequence[Session]:
+    """The sessions that can still be used, the newest first. Raises UserNotFound."""
+    user = await project.users.find_profile(user_id)
+    if user is None:
+        raise UserNotFound
+    return await accounts.sessions.list_of(project, user)
+
+
+async def end_sessions(accounts: Accounts, project: Project, user_id: str) -> None:
+    """Revokes every token of the user, also those that belong to no session. Raises UserNotFound."""
+    await accounts.changes.apply(project, user_id, AccountChange(ends_sessions=True), SERVER)
+
+
+async def remove_factors(accounts: Accounts, project: Project, user_id: str) -> None:
+    """Removes all factors and recovery codes; a user who had any is mailed a notice. Raises UserNotFound."""
+    await accounts.changes.apply(project, user_id, _without_factors, SERVER, notice=NOTICE)
+
+
+async def _hash(accounts: Accounts, project: Project, password: NewPassword) -> str:
+    """Empty where there is no password."""
+    if password.password is None:
+        return password.hashed or ""
+    return await accounts.passwords.hash(password.password, project.id)
+
+
+async def _show(accounts: Accounts, project: Project, account: Account) -> Row:
+    row = project.database.file_urls.show(account.stored)
+    if project.database.file_urls.names(row["data"]):
+        await accounts.protection.sign_user(project, row["_id"], row["data"])
+    return row
 
 
 def _without_factors(account: Account) -> AccountChange | None:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.access.control import AccessControl
+from service.domain.accounts import Accounts
 from service.domain.files.protection import FileProtection
-from service.domain.lists import Listing, Lists
+from service.domain.lists import Listing
 from service.domain.projects.lookup import Project
 from service.errors import UserNotFound
 from service.query.account_shape import ACCOUNTS, PROFILES
@@ -23,67 +23,60 @@ from service.storage.users import User
 ROW = (*USERS.listed, "updated_at", "roles")
 
 
-class Directory:
-    """Shows each caller the users, and of them the fields, that the project's rules let them read."""
+async def list_users(accounts: Accounts, caller: ProjectCaller, query: ListQuery) -> Listing:
+    """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
 
-    def __init__(self, lists: Lists, access: AccessControl, protection: FileProtection) -> None:
-        self._lists = lists
-        self._access = access
-        self._protection = protection
+    Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
+    """
+    shape = await _shape(accounts, caller)
+    show = await accounts.protection.show(caller.project, [USERS.collection])
+    return await accounts.lists.read(caller.project.database, bind(query, shape), show)
 
-    async def list(self, caller: ProjectCaller, query: ListQuery) -> Listing:
-        """One page of the users whom the caller may read. Raises Invalid, and as `Lists.read`.
 
-        Raises InvalidApiKey where only the secret key may, Unauthorized and Forbidden where no rule lets the caller.
-        """
-        shape = await self._shape(caller)
-        show = await self._protection.show(caller.project, [USERS.collection])
-        return await self._lists.read(caller.project.database, bind(query, shape), show)
+async def list_values(accounts: Accounts, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:
+    """The values of a field of the users whom `query` finds. Raises Invalid, and as `Lists.distinct`."""
+    found = await accounts.lists.distinct(project.database, bind_distinct(path, query, ACCOUNTS))
+    urls = project.database.file_urls
+    return [urls.show_value(value) for value in found] if path[0] not in USERS.named else found
 
-    async def distinct(self, project: Project, path: Path, query: ListQuery) -> Sequence[Any]:
-        """The values of a field of the users whom `query` finds. Raises Invalid, and as `Lists.distinct`."""
-        found = await self._lists.distinct(project.database, bind_distinct(path, query, ACCOUNTS))
-        urls = project.database.file_urls
-        return [urls.show_value(value) for value in found] if path[0] not in USERS.named else found
 
-    async def check_reader(self, caller: ProjectCaller) -> None:
-        """Refuses a caller who may read no user at all, as `list` does."""
-        await self._shape(caller)
+async def check_reader(accounts: Accounts, caller: ProjectCaller) -> None:
+    """Refuses a caller who may read no user at all, as `list_users` does."""
+    await _shape(accounts, caller)
 
-    async def _shape(self, caller: ProjectCaller) -> Shape:
-        return ACCOUNTS if isinstance(caller, SecretKeyCaller) else await self._visible(caller)
 
-    async def find(self, caller: ProjectCaller, user_id: str) -> Row:
-        """A user with what the caller may read: {_id, email?, data, created_at, roles?}. Raises UserNotFound, and as `list`."""
-        if isinstance(caller, SecretKeyCaller):
-            row = await caller.project.users.find_row(user_id)
-        else:
-            shape = await self._visible(caller)
-            row = await self._lists.find(caller.project.database, user_id, shape, fields=ROW)
-        if row is None:
-            raise UserNotFound
-        if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
-            row.pop("roles", None)
-        if caller.project.database.file_urls.names(row["data"]):
-            await self._protection.sign_user(caller.project, user_id, row["data"])
-        return row
+async def _shape(accounts: Accounts, caller: ProjectCaller) -> Shape:
+    return ACCOUNTS if isinstance(caller, SecretKeyCaller) else await _visible(accounts, caller)
 
-    async def _visible(self, caller: ProjectCaller) -> VisibleUsers:
-        return VisibleUsers(PROFILES, await self._access.permit(caller, USERS.collection))
 
-    async def server_fields(self, project: Project) -> frozenset[str]:
-        """The fields of users' data that only servers write."""
-        return await self._access.server_fields(project)
+async def find_user(accounts: Accounts, caller: ProjectCaller, user_id: str) -> Row:
+    """A user with what the caller may read: {_id, email?, data, created_at, roles?}.
 
-    async def note_write(self, caller: ProjectCaller) -> None:
-        """The caller changed a user, from whom rules may take the values of sets."""
-        await self._access.note_write(caller, caller.project.database, USERS.collection)
+    Raises UserNotFound, and as `list_users`.
+    """
+    if isinstance(caller, SecretKeyCaller):
+        row = await caller.project.users.find_row(user_id)
+    else:
+        shape = await _visible(accounts, caller)
+        row = await accounts.lists.find(caller.project.database, user_id, shape, fields=ROW)
+    if row is None:
+        raise UserNotFound
+    if not isinstance(caller, SecretKeyCaller) and getattr(caller, "user_id", None) != user_id:
+        row.pop("roles", None)
+    if caller.project.database.file_urls.names(row["data"]):
+        await accounts.protection.sign_user(caller.project, user_id, row["data"])
+    return row
 
-    async def row_of(self, project: Project, user: User) -> Row:
-        """A user as `find` gives one, URLs of files signed."""
-        shown = await sign_files(self._protection, project, user)
-        times = {"created_at": shown.created_at, "updated_at": shown.updated_at}
-        return {"_id": shown.id, "email": shown.email, "data": shown.data, **times}
+
+async def _visible(accounts: Accounts, caller: ProjectCaller) -> VisibleUsers:
+    return VisibleUsers(PROFILES, await accounts.access.permit(caller, USERS.collection))
+
+
+async def show_user(accounts: Accounts, project: Project, user: User) -> Row:
+    """A user as `find_user` gives one, URLs of files signed."""
+    shown = await sign_files(accounts.protection, project, user)
+    times = {"created_at": shown.created_at, "updated_at": shown.updated_at}
+    return {"_id": shown.id, "email": shown.email, "data": shown.data, **times}
 
 
 async def sign_files(protection: FileProtection, project: Project, user: User) -> User:

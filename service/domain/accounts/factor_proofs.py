@@ -4,18 +4,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from service.domain.accounts.passkeys import Passkeys
+from service.domain.accounts import Accounts
 from service.domain.accounts.recovery_codes import hash_code
 from service.domain.accounts.totp import find_step
-from service.domain.limits.limiter import Limits
 from service.domain.mail_flows.codes import name_account
 from service.domain.mail_flows.counts import count_mistake, uncount
-from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose
 from service.domain.projects.lookup import Project
-from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.admission import SECOND
-from service.domain.sessions.sessions import Client, Sessions
+from service.domain.sessions.sessions import Client
 from service.errors import InvalidFactor
 from service.passkeys.answers import Assertion, Refused
 from service.schema.values import now
@@ -77,108 +74,94 @@ class Attempt:
     locale: str | None = None
 
 
-class Proofs:
-    """Judges second factors. `key` is for the names of accounts, as those of flows."""
+async def use_proof(accounts: Accounts, attempt: Attempt, proof: Proof, also: Also | None = None) -> str:
+    """Spends a proof and makes the writes of `also`, in one transaction. Returns its values for `amr`.
 
-    def __init__(
-        self,
-        limits: Limits,
-        secret_box: SecretBox,
-        flows: Flows,
-        passkeys: Passkeys,
-        sessions: Sessions,
-        *,
-        key: bytes,
-    ) -> None:
-        self._passkeys = passkeys
-        self._sessions = sessions
-        self._limits = limits
-        self._box = secret_box
-        self._flows = flows
-        self._key = key
+    Raises InvalidFactor for a wrong or a used one, and LimitExceeded after too many mistakes of the account, those with
+    codes of mails among them. Each is counted before it is judged, so that no number of them at once are too many.
+    """
+    project = attempt.project
+    taken = await count_mistake(
+        accounts.flows.limits, project, name_account(accounts.flows.key, project.id, attempt.user.email)
+    )
+    try:
+        judged = await _judge(accounts, attempt, proof)
 
-    async def use(self, attempt: Attempt, proof: Proof, also: Also | None = None) -> str:
-        """Spends a proof and makes the writes of `also`, in one transaction. Returns its values for `amr`.
+        async def write(database: ProjectDatabase) -> None:
+            if not await judged.spend(database):
+                raise InvalidFactor
+            if also is not None:
+                await also(database)
 
-        Raises InvalidFactor for a wrong or a used one, and LimitExceeded after too many mistakes of the account, those with
-        codes of mails among them. Each is counted before it is judged, so that no number of them at once are too many.
-        """
-        project = attempt.project
-        taken = await count_mistake(self._limits, project, name_account(self._key, project.id, attempt.user.email))
-        try:
-            judged = await self._judge(attempt, proof)
+        await project.database.in_transaction(write)
+    except InvalidFactor as error:
+        accounts.sessions.note_refusal(project, attempt.user.id, attempt.client, error)
+        raise
+    except BaseException:
+        await uncount(accounts.flows.limits, taken)
+        raise
+    await uncount(accounts.flows.limits, taken)
+    accounts.flows.wake()
+    return SECOND[judged.kind]
 
-            async def write(database: ProjectDatabase) -> None:
-                if not await judged.spend(database):
-                    raise InvalidFactor
-                if also is not None:
-                    await also(database)
 
-            await project.database.in_transaction(write)
-        except InvalidFactor as error:
-            self._sessions.note_refusal(project, attempt.user.id, attempt.client, error)
-            raise
-        except BaseException:
-            await uncount(self._limits, taken)
-            raise
-        await uncount(self._limits, taken)
-        self._flows.wake()
-        return SECOND[judged.kind]
+async def _judge(accounts: Accounts, attempt: Attempt, proof: Proof) -> Judged:
+    """Raises InvalidFactor."""
+    match proof:
+        case TotpCode():
+            return await _judge_totp(accounts, attempt, proof)
+        case RecoveryCode():
+            return _judge_recovery_code(accounts, attempt, proof)
+        case PasskeyAnswer():
+            return await _judge_passkey(accounts, attempt, proof)
 
-    async def _judge(self, attempt: Attempt, proof: Proof) -> Judged:
-        """Raises InvalidFactor."""
-        match proof:
-            case TotpCode():
-                return await self._judge_totp(attempt, proof)
-            case RecoveryCode():
-                return self._judge_recovery_code(attempt, proof)
-            case PasskeyAnswer():
-                return await self._judge_passkey(attempt, proof)
 
-    async def _judge_totp(self, attempt: Attempt, proof: TotpCode) -> Judged:
-        project, user_id = attempt.project, attempt.user.id
-        totp = await find_totp(project.database, user_id)
-        if totp is None:
-            raise InvalidFactor
-        secret = self._box.open(totp.sealed, place_of_totp(project, totp.id))
-        step = find_step(secret, proof.code, time.time())
-        if step is None:
-            raise InvalidFactor
+async def _judge_totp(accounts: Accounts, attempt: Attempt, proof: TotpCode) -> Judged:
+    project, user_id = attempt.project, attempt.user.id
+    totp = await find_totp(project.database, user_id)
+    if totp is None:
+        raise InvalidFactor
+    secret = accounts.flows.secret_box.open(totp.sealed, place_of_totp(project, totp.id))
+    step = find_step(secret, proof.code, time.time())
+    if step is None:
+        raise InvalidFactor
 
-        async def spend(database: ProjectDatabase) -> bool:
-            return await use_totp(database, user_id, totp, step, now())
+    async def spend(database: ProjectDatabase) -> bool:
+        return await use_totp(database, user_id, totp, step, now())
 
-        return Judged(TOTP, spend)
+    return Judged(TOTP, spend)
 
-    async def _judge_passkey(self, attempt: Attempt, proof: PasskeyAnswer) -> Judged:
-        project, user_id, answer = attempt.project, attempt.user.id, proof.assertion
-        holder = await find_holder(project.database, answer.credential_id)
-        if holder is None or holder.user.id != user_id:
-            raise InvalidFactor
-        try:
-            use = await self._passkeys.judge(project, proof.flow_id, holder, answer)
-        except Refused:
-            raise InvalidFactor from None
 
-        async def spend(database: ProjectDatabase) -> bool:
-            return await use_passkey(database, user_id, holder.passkey, use, now())
+async def _judge_passkey(accounts: Accounts, attempt: Attempt, proof: PasskeyAnswer) -> Judged:
+    project, user_id, answer = attempt.project, attempt.user.id, proof.assertion
+    holder = await find_holder(project.database, answer.credential_id)
+    if holder is None or holder.user.id != user_id:
+        raise InvalidFactor
+    try:
+        use = await accounts.passkeys.judge(project, proof.flow_id, holder, answer)
+    except Refused:
+        raise InvalidFactor from None
 
-        return Judged(PASSKEY, spend)
+    async def spend(database: ProjectDatabase) -> bool:
+        return await use_passkey(database, user_id, holder.passkey, use, now())
 
-    def _judge_recovery_code(self, attempt: Attempt, proof: RecoveryCode) -> Judged:
-        project, user, client = attempt.project, attempt.user, attempt.client
-        digest = hash_code(proof.code)
-        event = Event(EventType.RECOVERY_CODE_USED, user.id, Actor.USER, None, client.ip, client.user_agent)
-        notice = Purpose(CODE_USED, user.email, user.id, locale=attempt.locale)
+    return Judged(PASSKEY, spend)
 
-        async def spend(database: ProjectDatabase) -> bool:
-            if not await use_recovery_code(database, user.id, digest):
-                return False
-            await self._flows.insert(project, notice, database)
-            await record_event(database, event, project.settings.event_days)
-            return True
 
-        return Judged(RECOVERY_CODE, spend)
+def _judge_recovery_code(accounts: Accounts, attempt: Attempt, proof: RecoveryCode) -> Judged:
+    project, user, client = attempt.project, attempt.user, attempt.client
+    digest = hash_code(proof.code)
+    event = Event(EventType.RECOVERY_CODE_USED, user.id, Actor.USER, None, client.ip, client.user_agent)
+    notice = Purpose(CODE_USED, user.email, user.id, locale=attempt.locale)
+
+    async def spend(database: ProjectDatabase) -> bool:
+        if not await use_recovery_code(database, user.id, digest):
+            return False
+        await accounts.flows.insert(project, notice, database)
+        await record_event(database, event, project.settings.event_days)
+        return True
+
+    return Judged(RECOVERY_CODE, spend)
 
 
 def place_of_totp(project: Project, factor_id: str) -> str:

@@ -8,11 +8,9 @@ from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.mail_flows.routes import life_of
 from service.domain.projects.lookup import Project
-from service.domain.projects.secrets import SecretBox
 from service.errors import UserNotFound
 from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
-from service.storage.flows import FlowStore
 from service.storage.users import Users
 
 
@@ -26,34 +24,26 @@ class HandedLink:
     expires_at: datetime
 
 
-class LinkAdministration:
-    """Makes links. The holder of one can do what the user's mailbox could."""
+async def make_link(flows: Flows, project: Project, user_id: str, purpose: str, redirect_to: str | None) -> HandedLink:
+    """Makes a link for a purpose that needs the user's address alone.
 
-    def __init__(self, flows: Flows, store: FlowStore, secret_box: SecretBox) -> None:
-        self._flows = flows
-        self._store = store
-        self._box = secret_box
+    Raises UserNotFound, and Invalid where the project does not let links lead to `redirect_to`.
+    """
+    target = choose_redirect(project, redirect_to)
+    event = Event(EventType.LINK_MADE, user_id, Actor.SERVER, detail={"purpose": purpose})
 
-    async def make(self, project: Project, user_id: str, purpose: str, redirect_to: str | None) -> HandedLink:
-        """Makes a link for a purpose that needs the user's address alone.
+    async def write(database: ProjectDatabase) -> HandedLink:
+        user = await Users(database).find_profile(user_id)
+        if user is None:
+            raise UserNotFound
+        wanted = Purpose(purpose, user.email, user_id, redirect_to=target)
+        record = flows.record(project, wanted)
+        carried = open_contents(flows.secret_box, record) or Contents(wanted.to)
+        record["expires_at"] = record["created_at"] + life_of(purpose)
+        # The flow is good like a mailed one. Without a mail, no list of mails shows it.
+        del record["mail"]
+        await flows.store.insert(record, database.session)
+        await record_event(database, event, project.settings.event_days)
+        return HandedLink(carried.link, carried.code, record["_id"], record["expires_at"])
 
-        Raises UserNotFound, and Invalid where the project does not let links lead to `redirect_to`.
-        """
-        target = choose_redirect(project, redirect_to)
-        event = Event(EventType.LINK_MADE, user_id, Actor.SERVER, detail={"purpose": purpose})
-
-        async def write(database: ProjectDatabase) -> HandedLink:
-            user = await Users(database).find_profile(user_id)
-            if user is None:
-                raise UserNotFound
-            wanted = Purpose(purpose, user.email, user_id, redirect_to=target)
-            record = self._flows.record(project, wanted)
-            carried = open_contents(self._box, record) or Contents(wanted.to)
-            record["expires_at"] = record["created_at"] + life_of(purpose)
-            # The flow is good like a mailed one. Without a mail, no list of mails shows it.
-            del record["mail"]
-            await self._store.insert(record, database.session)
-            await record_event(database, event, project.settings.event_days)
-            return HandedLink(carried.link, carried.code, record["_id"], record["expires_at"])
-
-        return await project.database.in_transaction(write)
+    return await project.database.in_transaction(write)

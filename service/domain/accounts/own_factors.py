@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.domain.access.caller import UserCaller
-from service.domain.accounts.changes import Author, Changes
+from service.domain.accounts import Accounts
+from service.domain.accounts.changes import Author
 from service.domain.accounts.recovery_codes import hash_codes, new_codes
 from service.domain.sessions.sessions import Client
 from service.errors import FactorNotFound, InvalidToken, LastSignInMethod, NoFactor, StepUpRequired
@@ -15,8 +16,6 @@ from service.storage.users import Owner
 
 # The mail that tells of another factor.
 NOTICE = "factor_changed"
-# The class has a method `list`.
-Codes = list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,52 +26,53 @@ class OwnFactorList:
     recovery_codes: int
 
 
-class OwnFactors:
-    """For the holders of user tokens."""
+async def list_own_factors(caller: UserCaller) -> OwnFactorList:
+    """Raises InvalidToken."""
+    database = caller.project.database
+    owner = await _find_owner(database, caller)
+    return OwnFactorList(await list_factors(database, owner.user.id), owner.state.recovery_codes)
 
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
 
-    async def list(self, caller: UserCaller) -> OwnFactorList:
-        """Raises InvalidToken."""
-        database = caller.project.database
-        owner = await _find_owner(database, caller)
-        return OwnFactorList(await list_factors(database, owner.user.id), owner.state.recovery_codes)
+async def rename_own_factor(caller: UserCaller, factor_id: str, name: str) -> Factor:
+    """The factor with its new name. Raises InvalidToken, FactorNotFound."""
+    database = caller.project.database
+    await _find_owner(database, caller)
+    if not await rename_factor(database, caller.user_id, factor_id, name):
+        raise FactorNotFound
+    return _pick(await list_factors(database, caller.user_id), factor_id)
 
-    async def rename(self, caller: UserCaller, factor_id: str, name: str) -> Factor:
-        """The factor with its new name. Raises InvalidToken, FactorNotFound."""
-        database = caller.project.database
-        await _find_owner(database, caller)
-        if not await rename_factor(database, caller.user_id, factor_id, name):
-            raise FactorNotFound
-        return _pick(await list_factors(database, caller.user_id), factor_id)
 
-    async def remove(self, caller: UserCaller, factor_id: str, client: Client, locale: str | None) -> None:
-        """Recovery codes go with the last factor. Raises InvalidToken, FactorNotFound, StepUpRequired, LastSignInMethod."""
+async def remove_own_factor(
+    accounts: Accounts, caller: UserCaller, factor_id: str, client: Client, locale: str | None
+) -> None:
+    """Recovery codes go with the last factor. Raises InvalidToken, FactorNotFound, StepUpRequired, LastSignInMethod."""
 
-        def decide(account: Account) -> AccountChange:
-            factor = _pick(account.factors, factor_id)
-            _check_level(caller, account)
-            if not account.has_way_without(factor):
-                raise LastSignInMethod
-            return AccountChange(removed_factors=(factor,))
+    def decide(account: Account) -> AccountChange:
+        factor = _pick(account.factors, factor_id)
+        _check_level(caller, account)
+        if not account.has_way_without(factor):
+            raise LastSignInMethod
+        return AccountChange(removed_factors=(factor,))
 
-        author = Author.of(caller, client, locale)
-        await self._changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE)
+    author = Author.of(caller, client, locale)
+    await accounts.changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE)
 
-    async def replace_recovery_codes(self, caller: UserCaller, client: Client, locale: str | None) -> Codes:
-        """New ones; the old ones are dead. Raises InvalidToken, NoFactor, StepUpRequired."""
-        codes = new_codes()
 
-        def decide(account: Account) -> AccountChange:
-            if not account.factors:
-                raise NoFactor
-            _check_level(caller, account)
-            return AccountChange(recovery=hash_codes(codes))
+async def replace_recovery_codes(
+    accounts: Accounts, caller: UserCaller, client: Client, locale: str | None
+) -> list[str]:
+    """New ones; the old ones are dead. Raises InvalidToken, NoFactor, StepUpRequired."""
+    codes = new_codes()
 
-        author = Author.of(caller, client, locale)
-        await self._changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE)
-        return codes
+    def decide(account: Account) -> AccountChange:
+        if not account.factors:
+            raise NoFactor
+        _check_level(caller, account)
+        return AccountChange(recovery=hash_codes(codes))
+
+    author = Author.of(caller, client, locale)
+    await accounts.changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE)
+    return codes
 
 
 async def _find_owner(database: ProjectDatabase, caller: UserCaller) -> Owner:

@@ -9,17 +9,16 @@ from datetime import datetime
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, PublishableKeyCaller, UserCaller
-from service.domain.access.control import USERS, AccessControl
+from service.domain.access.control import USERS
+from service.domain.accounts import Accounts
 from service.domain.accounts.directory import sign_files
-from service.domain.accounts.guesses import Guesses
+from service.domain.accounts.guesses import count_guess
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.password_rules import check_length, check_password
-from service.domain.accounts.passwords import Passwords
 from service.domain.files.files import Submission
-from service.domain.files.protection import FileProtection
 from service.domain.idempotency import Keep
 from service.domain.projects.lookup import Project
-from service.domain.sessions.sessions import PASSWORD, Client, Grant, Sessions
+from service.domain.sessions.sessions import PASSWORD, Client, Grant
 from service.errors import (
     Busy,
     DuplicateValue,
@@ -48,9 +47,6 @@ RESERVED = ("id", "created_at", "updated_at", "oauth_id")
 # The longest wait of `_blur`.
 BLUR_MICROSECONDS = 20_000
 
-# The class has a method `list`.
-Violations = list[Violation]
-
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
@@ -69,203 +65,203 @@ class SignedIn:
     user: User
 
 
-class Accounts:
-    """Users' own accounts: signup, login, profile."""
+async def check_signup(
+    accounts: Accounts, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]
+) -> NewAccount:
+    """The account, which `sign_up` can store; `email` is normalized. Raises EmailTaken, Invalid."""
+    project = caller.project
+    violations = check_password(password, project.settings, project.name, email)
+    violations += [*check_profile(data, reserved=RESERVED), *_refuse_wrapped(data)]
+    if isinstance(caller, PublishableKeyCaller):
+        violations += await _not_writable(accounts, project, data)
+    if violations:
+        raise Invalid(violations)
+    # The unique index decides; this only saves the hash where the answer is known already.
+    if not project.settings.hides_accounts and await project.users.has_email(email):
+        raise EmailTaken
+    return NewAccount(email, password, data)
 
-    def __init__(
-        self,
-        passwords: Passwords,
-        sessions: Sessions,
-        *,
-        access: AccessControl,
-        protection: FileProtection,
-        guesses: Guesses,
-    ) -> None:
-        self._guesses = guesses
-        self._access = access
-        self._protection = protection
-        self._passwords = passwords
-        self._sessions = sessions
 
-    async def check_signup(self, caller: KeyCaller, email: str, password: str, data: Mapping[str, Any]) -> NewAccount:
-        """The account, which `signup` can store; `email` is normalized. Raises EmailTaken, Invalid."""
-        project = caller.project
-        violations = check_password(password, project.settings, project.name, email)
-        violations += [*check_profile(data, reserved=RESERVED), *_refuse_wrapped(data)]
-        if isinstance(caller, PublishableKeyCaller):
-            violations += await self._not_writable(project, data)
-        if violations:
-            raise Invalid(violations)
-        # The unique index decides; this only saves the hash where the answer is known already.
-        if not project.settings.hides_accounts and await project.users.has_email(email):
-            raise EmailTaken
-        return NewAccount(email, password, data)
+async def sign_up(
+    accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount], client: Client
+) -> SignedIn:
+    """Stores a new user with the submission's files, and signs the user in. Raises EmailTaken, Invalid, Busy."""
+    user = await store_signup(accounts, caller, submission)
+    return await sign_in(accounts, caller.project, user, client)
 
-    async def signup(self, caller: KeyCaller, submission: Submission[NewAccount], client: Client) -> SignedIn:
-        """Stores a new user with the submission's files, and signs the user in. Raises EmailTaken, Invalid, Busy."""
-        user = await self.create(caller, submission)
-        return await self.sign_in(caller.project, user, client)
 
-    async def create(
-        self, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
-    ) -> User:
-        """Stores a new user. Raises as `signup`. `keep` is called in the transaction of the write."""
-        project, new = caller.project, await self.prepare(caller, submission)
-        try:
-            if keep is None:
-                return await project.users.insert(new, submission.upload)
-            return await _insert_and_keep(project, new, submission.upload, keep)
-        except DuplicateValue:
-            raise EmailTaken from None
+async def store_signup(
+    accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
+) -> User:
+    """Stores a new user. Raises as `sign_up`. `keep` is called in the transaction of the write."""
+    project, new = caller.project, await prepare_signup(accounts, caller, submission)
+    try:
+        if keep is None:
+            return await project.users.insert(new, submission.upload)
+        return await _insert_and_keep(project, new, submission.upload, keep)
+    except DuplicateValue:
+        raise EmailTaken from None
 
-    async def prepare(self, caller: KeyCaller, submission: Submission[NewAccount]) -> NewUser:
-        """The user to store, with a hash of the password. Raises Invalid, Busy."""
-        account = require_account(submission)
-        data = {**account.data, **submission.urls}
-        if submission.urls:
-            await self._check_files(caller, data, submission.urls)
-        hashed = await self._passwords.hash(account.password, caller.project.id)
-        return NewUser(account.email, hashed, data, submission.owner)
 
-    async def open_first(self, project: Project, user_id: str, client: Client) -> SignedIn:
-        """Opens a session as the user's signup does. A repeated signup opens another one.
+async def prepare_signup(accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount]) -> NewUser:
+    """The user to store, with a hash of the password. Raises Invalid, Busy."""
+    account = require_account(submission)
+    data = {**account.data, **submission.urls}
+    if submission.urls:
+        await _check_files(accounts, caller, data, submission.urls)
+    hashed = await accounts.passwords.hash(account.password, caller.project.id)
+    return NewUser(account.email, hashed, data, submission.owner)
 
-        Raises IdempotencyKeyUsed where all sessions from before have ended, or the user is gone; and as `sign_in`, for by
-        then the user may have a second factor.
-        """
-        owner = await find_owner(project.database, user_id)
-        if owner is None or owner.user.version != FIRST_VERSION:
-            raise IdempotencyKeyUsed
-        return await self.sign_in(project, owner.user, client, owner.state)
 
-    async def _check_files(self, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
-        """Checks the fields that files add to a profile that is valid without them. Raises Invalid."""
-        violations = check_data(data)
-        if isinstance(caller, PublishableKeyCaller):
-            violations += await self._not_writable(caller.project, urls)
-        if violations:
-            raise Invalid(violations)
+async def open_first(accounts: Accounts, project: Project, user_id: str, client: Client) -> SignedIn:
+    """Opens a session as the user's signup does. A repeated signup opens another one.
 
-    async def login(self, project: Project, email: str, password: str, client: Client) -> SignedIn:
-        """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
-        async with self._guesses.judge(project, email):
-            credentials = await project.users.find_credentials(email)
-            if credentials is None and not project.settings.hides_accounts:
-                raise UserNotFound
-            # Without an account the check takes as long as a wrong password.
-            stored = credentials.password if credentials is not None else ""
-            is_right = await self._passwords.verify(password, stored, project.id)
-            if credentials is None or not is_right:
-                refusal = WrongCredentials()
-                if credentials is not None:
-                    self._sessions.note_refusal(project, credentials.user.id, client, refusal)
-                if project.settings.hides_accounts:
-                    await _blur()
-                raise refusal
-        if is_argon2id(credentials.password):
-            await self._adopt(project, credentials, password)
-        return await self.sign_in(project, credentials.user, client, credentials.state)
+    Raises IdempotencyKeyUsed where all sessions from before have ended, or the user is gone; and as `sign_in`, for by
+    then the user may have a second factor.
+    """
+    owner = await find_owner(project.database, user_id)
+    if owner is None or owner.user.version != FIRST_VERSION:
+        raise IdempotencyKeyUsed
+    return await sign_in(accounts, project, owner.user, client, owner.state)
 
-    async def _adopt(self, project: Project, credentials: Credentials, password: str) -> None:
-        """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
-        if not check_length(password, 0):
-            with suppress(Busy):
-                hashed = await self._passwords.hash(password, project.id)
-                await project.users.replace_password(credentials, hashed)
 
-    async def check_present(
-        self, project: Project, credentials: Credentials, password: str | None, client: Client
-    ) -> None:
-        """Checks the password of a signed-in user. Raises WrongPassword, LimitExceeded, Busy."""
-        if password is None:
-            raise WrongPassword
-        async with self._guesses.judge(project, credentials.user.email):
-            if not await self._passwords.verify(password, credentials.password, project.id):
-                refusal = WrongPassword()
-                self._sessions.note_refusal(project, credentials.user.id, client, refusal)
-                raise refusal
+async def _check_files(accounts: Accounts, caller: KeyCaller, data: Mapping[str, Any], urls: Mapping[str, Any]) -> None:
+    """Checks the fields that files add to a profile that is valid without them. Raises Invalid."""
+    violations = check_data(data)
+    if isinstance(caller, PublishableKeyCaller):
+        violations += await _not_writable(accounts, caller.project, urls)
+    if violations:
+        raise Invalid(violations)
 
-    async def profile(self, caller: UserCaller) -> User:
-        """The user of `caller`. Raises InvalidToken if the user is gone."""
-        user = await caller.project.users.find_profile(caller.user_id)
-        if user is None or not caller.is_in_force(user):
-            raise InvalidToken
-        return await sign_files(self._protection, caller.project, user)
 
-    async def check_update(self, caller: UserCaller, revisions: Versions, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user.
+async def log_in(accounts: Accounts, project: Project, email: str, password: str, client: Client) -> SignedIn:
+    """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
+    async with count_guess(accounts.flows, project, email):
+        credentials = await project.users.find_credentials(email)
+        if credentials is None and not project.settings.hides_accounts:
+            raise UserNotFound
+        # Without an account the check takes as long as a wrong password.
+        stored = credentials.password if credentials is not None else ""
+        is_right = await accounts.passwords.verify(password, stored, project.id)
+        if credentials is None or not is_right:
+            refusal = WrongCredentials()
+            if credentials is not None:
+                accounts.sessions.note_refusal(project, credentials.user.id, client, refusal)
+            if project.settings.hides_accounts:
+                await _blur()
+            raise refusal
+    if is_argon2id(credentials.password):
+        await _adopt(accounts, project, credentials, password)
+    return await sign_in(accounts, project, credentials.user, client, credentials.state)
 
-        VersionConflict comes before that, where the user's record has none of `revisions`.
-        """
-        data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
-        violations = check_profile(data, reserved=(*RESERVED, "password"))
-        violations += await self._not_writable(caller.project, data)
-        if "id" in fields and fields["id"] != caller.user_id:
-            violations.append(_unchangeable("id"))
-        if violations:
-            await self._check_revision(caller, revisions)
-            raise Invalid(violations)
-        return data
 
-    async def update_profile(
-        self,
-        caller: UserCaller,
-        submission: Submission[dict[str, Any]],
-        *,
-        revisions: Versions = None,
-        by_server: bool = False,
-    ) -> User:
-        """Sets the fields that `check_update` found, leaves the others, returns the user afterwards.
+async def _adopt(accounts: Accounts, project: Project, credentials: Credentials, password: str) -> None:
+    """Replaces an imported hash by bcrypt's, unless the password has more bytes than bcrypt reads, or all are busy."""
+    if not check_length(password, 0):
+        with suppress(Busy):
+            hashed = await accounts.passwords.hash(password, project.id)
+            await project.users.replace_password(credentials, hashed)
 
-        Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and
-        `email` may be sent back as they were read, which changes nothing. A server may send files for fields that the
-        rules leave to servers.
-        """
-        fields = submission.fields or {}
-        if not by_server and (violations := await self._not_writable(caller.project, submission.urls)):
-            raise Invalid(violations)
-        data = {**(submission.checked or {}), **submission.urls}
-        email = _comparable(fields["email"]) if "email" in fields else None
-        update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions, caller.sid)
-        user = await update_profile(caller.project.database, update, submission.upload)
-        if user is None:
-            await self.profile(caller)
-            await self._check_revision(caller, revisions)
-            raise Invalid([_unchangeable("email")])
-        await self._access.note_write(caller, caller.project.database, USERS)
-        return await sign_files(self._protection, caller.project, user)
 
-    async def _check_revision(self, caller: UserCaller, revisions: Versions) -> None:
-        """Raises InvalidToken, VersionConflict."""
-        if revisions is not None:
-            user = await self.profile(caller)
-            if user.revision not in revisions:
-                raise VersionConflict(version_tag(user.revision))
+async def check_present(
+    accounts: Accounts, project: Project, credentials: Credentials, password: str | None, client: Client
+) -> None:
+    """Checks the password of a signed-in user. Raises WrongPassword, LimitExceeded, Busy."""
+    if password is None:
+        raise WrongPassword
+    async with count_guess(accounts.flows, project, credentials.user.email):
+        if not await accounts.passwords.verify(password, credentials.password, project.id):
+            refusal = WrongPassword()
+            accounts.sessions.note_refusal(project, credentials.user.id, client, refusal)
+            raise refusal
 
-    async def _not_writable(self, project: Project, data: Mapping[str, Any]) -> Violations:
-        """The fields in `data` that the project's rules leave to servers."""
-        kept = await self._access.server_fields(project)
-        return [
-            Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept
-        ]
 
-    async def sign_in(
-        self,
-        project: Project,
-        user: User,
-        client: Client,
-        state: AccountState = NEW_ACCOUNT,
-        *,
-        amr: tuple[str, ...] = PASSWORD,
-        auth_time: datetime | None = None,
-    ) -> SignedIn:
-        """A session for a user who was recognized just now, or who gave a new password. Raises as `Sessions.open`."""
-        known = replace(user, email_verified=state.email_verified, roles=state.roles)
-        shown = await sign_files(self._protection, project, known)
-        grant = await self._sessions.open(
-            project, user.id, user.version, client, state=state, amr=amr, auth_time=auth_time
-        )
-        return SignedIn(grant, shown)
+async def read_profile(accounts: Accounts, caller: UserCaller) -> User:
+    """The user of `caller`. Raises InvalidToken if the user is gone."""
+    user = await caller.project.users.find_profile(caller.user_id)
+    if user is None or not caller.is_in_force(user):
+        raise InvalidToken
+    return await sign_files(accounts.protection, caller.project, user)
+
+
+async def check_update(
+    accounts: Accounts, caller: UserCaller, revisions: Versions, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user.
+
+    VersionConflict comes before that, where the user's record has none of `revisions`.
+    """
+    data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
+    violations = check_profile(data, reserved=(*RESERVED, "password"))
+    violations += await _not_writable(accounts, caller.project, data)
+    if "id" in fields and fields["id"] != caller.user_id:
+        violations.append(_unchangeable("id"))
+    if violations:
+        await _check_revision(accounts, caller, revisions)
+        raise Invalid(violations)
+    return data
+
+
+async def change_profile(
+    accounts: Accounts,
+    caller: UserCaller,
+    submission: Submission[dict[str, Any]],
+    *,
+    revisions: Versions = None,
+    by_server: bool = False,
+) -> User:
+    """Sets the fields that `check_update` found, leaves the others, returns the user afterwards.
+
+    Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and
+    `email` may be sent back as they were read, which changes nothing. A server may send files for fields that the
+    rules leave to servers.
+    """
+    fields = submission.fields or {}
+    if not by_server and (violations := await _not_writable(accounts, caller.project, submission.urls)):
+        raise Invalid(violations)
+    data = {**(submission.checked or {}), **submission.urls}
+    email = _comparable(fields["email"]) if "email" in fields else None
+    update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions, caller.sid)
+    user = await update_profile(caller.project.database, update, submission.upload)
+    if user is None:
+        await read_profile(accounts, caller)
+        await _check_revision(accounts, caller, revisions)
+        raise Invalid([_unchangeable("email")])
+    await accounts.access.note_write(caller, caller.project.database, USERS)
+    return await sign_files(accounts.protection, caller.project, user)
+
+
+async def _check_revision(accounts: Accounts, caller: UserCaller, revisions: Versions) -> None:
+    """Raises InvalidToken, VersionConflict."""
+    if revisions is not None:
+        user = await read_profile(accounts, caller)
+        if user.revision not in revisions:
+            raise VersionConflict(version_tag(user.revision))
+
+
+async def _not_writable(accounts: Accounts, project: Project, data: Mapping[str, Any]) -> list[Violation]:
+    """The fields in `data` that the project's rules leave to servers."""
+    kept = await accounts.access.server_fields(project)
+    return [Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept]
+
+
+async def sign_in(
+    accounts: Accounts,
+    project: Project,
+    user: User,
+    client: Client,
+    state: AccountState = NEW_ACCOUNT,
+    *,
+    amr: tuple[str, ...] = PASSWORD,
+    auth_time: datetime | None = None,
+) -> SignedIn:
+    """A session for a user who was recognized just now, or who gave a new password. Raises as `Sessions.open`."""
+    known = replace(user, email_verified=state.email_verified, roles=state.roles)
+    shown = await sign_files(accounts.protection, project, known)
+    grant = await accounts.sessions.open(
+        project, user.id, user.version, client, state=state, amr=amr, auth_time=auth_time
+    )
+    return SignedIn(grant, shown)
 
 
 def require_account(submission: Submission[NewAccount]) -> NewAccount:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from service.domain.access.caller import ProjectCaller
-from service.domain.accounts.directory import Directory
+from service.domain.accounts import Accounts
 from service.domain.batches.steps import Done, Kept, Room, Step
 from service.domain.batches.users import do_user_step, read_user_again
 from service.domain.cache import moment
@@ -37,12 +37,12 @@ class Permitted:
     documents: Documents | None
 
 
+@dataclass(frozen=True, slots=True)
 class Batches:
     """Runs many operations of a caller at a time."""
 
-    def __init__(self, engine: Engine, directory: Directory) -> None:
-        self._engine = engine
-        self._directory = directory
+    engine: Engine
+    accounts: Accounts
 
     async def run_together(
         self, caller: ProjectCaller, steps: Sequence[Step], keep: Keep[list[Done]] | None = None
@@ -95,7 +95,7 @@ class Batches:
         if kept.id is None:
             return Done(kept.status)
         if permitted.documents is None:
-            user = await read_user_again(self._directory, caller, permitted.step, kept.id)
+            user = await read_user_again(self.accounts, caller, permitted.step, kept.id)
             return Done(kept.status, user=user)
         if not kept.was_shown:
             return Done(kept.status, HiddenDocument(kept.id))
@@ -128,7 +128,7 @@ class Batches:
             return Permitted(position, step, None)
         action = ACTIONS[type(step.operation)]
         try:
-            reader = await self._engine.permit(caller, step.collection, action, began=began)
+            reader = await self.engine.permit(caller, step.collection, action, began=began)
         except ServiceError as error:
             raise _located(error, position) from None
         return Permitted(position, step, Documents(reader))
@@ -148,7 +148,7 @@ class Batches:
     async def _do(self, caller: ProjectCaller, permitted: Permitted, database: ProjectDatabase) -> Done:
         try:
             if permitted.documents is None:
-                return await do_user_step(self._directory, caller, permitted.step, database)
+                return await do_user_step(self.accounts, caller, permitted.step, database)
             return await do_operation(await permitted.documents.within(database), permitted.step.operation)
         except (ServiceError, Misfit) as error:
             raise _located(error, permitted.position) from error.__cause__

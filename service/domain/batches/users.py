@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
-from service.domain.accounts.directory import Directory
+from service.domain.accounts import Accounts
+from service.domain.accounts.directory import find_user, show_user
 from service.domain.accounts.users import RESERVED, check_profile
 from service.domain.batches.steps import Done, Step
 from service.domain.documents.changes import ATTEMPTS
@@ -24,6 +25,7 @@ from service.query.account_shape import ACCOUNTS, PROFILES
 from service.query.conditions import bind_where
 from service.query.images import apply_operations
 from service.query.populate import Row
+from service.query.shapes import USERS
 from service.query.tree import Tree, has_relations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import SetFields
@@ -33,17 +35,17 @@ from service.storage.users import User, read_user
 NAMES = (*RESERVED, "password", "email")
 
 
-async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, database: ProjectDatabase) -> Done:
+async def do_user_step(accounts: Accounts, caller: ProjectCaller, step: Step, database: ProjectDatabase) -> Done:
     """Raises UserNotFound, VersionConflict, ConditionFailed, Invalid, Forbidden, Unauthorized."""
     bound = replace(caller, project=replace(caller.project, database=database))
     asked = step.operation
     if isinstance(asked, Get):
-        return Done(200, user=await directory.find(bound, asked.id))
+        return Done(200, user=await find_user(accounts, bound, asked.id))
     if not isinstance(asked, Update) or not isinstance(asked.change, SetFields):
         raise Invalid.one(("body", "op"), "Users take update and get", type_="value_error")
     _check_writer(caller, asked.id)
     where = _bind_where(caller, asked)
-    await _check_names(directory, caller, asked.change)
+    await _check_names(accounts, caller, asked.change)
     for _ in range(ATTEMPTS):
         record = await bound.project.users.find_record(asked.id)
         if record is None:
@@ -55,18 +57,18 @@ async def do_user_step(directory: Directory, caller: ProjectCaller, step: Step, 
         data = await _change_data(database, user, asked.change)
         update = ProfileUpdate(user.id, user.version, data, None, (user.revision,))
         if (changed := await update_profile(database, update)) is not None:
-            await directory.note_write(bound)
-            return Done(200, user=await directory.row_of(caller.project, changed))
+            await accounts.access.note_write(bound, database, USERS.collection)
+            return Done(200, user=await show_user(accounts, caller.project, changed))
     raise Unavailable(CHANGED)
 
 
-async def read_user_again(directory: Directory, caller: ProjectCaller, step: Step, user_id: str) -> Row:
+async def read_user_again(accounts: Accounts, caller: ProjectCaller, step: Step, user_id: str) -> Row:
     """The user that a step was answered with, as the caller may read it now; `{_id}` where it is gone or hidden."""
     try:
         if isinstance(step.operation, Get) or isinstance(caller, SecretKeyCaller):
-            return await directory.find(caller, user_id)
+            return await find_user(accounts, caller, user_id)
         user = await caller.project.users.find_profile(user_id)
-        return {"_id": user_id} if user is None else await directory.row_of(caller.project, user)
+        return {"_id": user_id} if user is None else await show_user(accounts, caller.project, user)
     except (UserNotFound, Forbidden, Unauthorized, InvalidApiKey):
         return {"_id": user_id}
 
@@ -91,7 +93,7 @@ def _bind_where(caller: ProjectCaller, update: Update) -> Tree:
     return tree
 
 
-async def _check_names(directory: Directory, caller: ProjectCaller, change: SetFields) -> None:
+async def _check_names(accounts: Accounts, caller: ProjectCaller, change: SetFields) -> None:
     """Raises Invalid for fields that cannot be changed so."""
     violations = check_profile(change.data, reserved=NAMES, loc=("body", "data"))
     for operation in change.operations:
@@ -100,7 +102,7 @@ async def _check_names(directory: Directory, caller: ProjectCaller, change: SetF
         elif operation.operator == "unset" and len(operation.path) == 1:
             violations.append(Violation(operation.place, "A field of a user's data cannot be removed", "value_error"))
     if isinstance(caller, UserCaller):
-        kept = await directory.server_fields(caller.project)
+        kept = await accounts.access.server_fields(caller.project)
         names = (*change.data, *(operation.field for operation in change.operations))
         violations += [
             Violation(("body", "data", name), f"{name} cannot be set here", "not_writable")

@@ -1,7 +1,7 @@
 """Declared collections: create, list, get and delete. Changing the schema of one is in schema_changes."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from service.bounds import MAX_PROJECT_INDEXES
@@ -14,7 +14,8 @@ from service.domain.collections.catalog import Catalogs, Collection, Declaration
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
-from service.domain.limits.made_files import MadeFiles
+from service.domain.limits.limiter import Limits
+from service.domain.limits.made_files import count_collection
 from service.domain.projects.lookup import Project
 from service.errors import (
     CollectionExists,
@@ -31,25 +32,23 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import Definitions, is_live
 
 
+@dataclass(frozen=True, slots=True)
 class Collections:
     """Operations of a project's API key on its collections."""
 
-    def __init__(
-        self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles, audit: Audit
-    ) -> None:
-        self._audit = audit
-        self._catalogs = catalogs
-        self._judge = judge
-        self._access = access
-        self._made = made
+    catalogs: Catalogs
+    judge: PatternJudge
+    access: AccessControl
+    limits: Limits
+    audit: Audit
 
     async def list(self, project: Project) -> list[Declaration]:
         """All of them, by name."""
-        return await self._catalogs.list(project)
+        return await self.catalogs.list(project)
 
     async def get(self, project: Project, name: str) -> Collection:
         """Raises CollectionNotFound."""
-        return await self._catalogs.refresh(project, name)
+        return await self.catalogs.refresh(project, name)
 
     async def create(
         self, project: Project, name: str, schema: dict[str, Any], *, realtime: bool = False
@@ -63,8 +62,8 @@ class Collections:
             raise CollectionExists
         # Checked before as well, so that a project at its limit is refused before its schema is examined.
         await check_limits(project, more=1)
-        fields = await validate_schema(project, name, schema, self._judge)
-        await self._made.count_collection(project, fields)
+        fields = await validate_schema(project, name, schema, self.judge)
+        await count_collection(self.limits, project, fields)
 
         async def reserve(bound: ProjectDatabase) -> Document:
             record = await Definitions(bound).reserve(name, schema, realtime=realtime)
@@ -75,20 +74,20 @@ class Collections:
 
         record = await project.database.in_transaction(reserve)
         await reconcile(project.database, record)
-        return await self._catalogs.refresh(project, name)
+        return await self.catalogs.refresh(project, name)
 
     async def check(self, project: Project, name: str, schema: dict[str, Any], *, coming: Iterable[str] = ()) -> None:
         """Raises what `create` would raise for this name and schema, once the collections `coming` exist."""
         check_collection_name(name)
         await check_limits(project, more=1)
-        await validate_schema(project, name, schema, self._judge, coming=coming)
+        await validate_schema(project, name, schema, self.judge, coming=coming)
 
     async def delete(self, project: Project, name: str) -> None:
         """Drops a collection with its documents and its rules.
 
         Raises CollectionNotFound, SchemaChanging, RuleConflict where rules of others name it, RuleTestsFailed.
         """
-        await self._catalogs.refresh(project, name)
+        await self.catalogs.refresh(project, name)
 
         async def note(bound: ProjectDatabase, record: Document) -> None:
             await self._note(Action.COLLECTION_DELETED, project, bound, before=record)
@@ -97,7 +96,7 @@ class Collections:
         if record is None:
             raise SchemaChanging if await self._exists(project, name) else CollectionNotFound
         await reconcile(project.database, record)
-        await self._access.refresh(project)
+        await self.access.refresh(project)
         await self._exists(project, name)
 
     async def _note(
@@ -111,12 +110,12 @@ class Collections:
     ) -> None:
         changes = compare(describe_definition(before), describe_definition(after))
         target = Target("collection", (after or before or {})["_id"])
-        await self._audit.record(bound.session, Act(action, target, project.id, changes, is_new=before is None))
+        await self.audit.record(bound.session, Act(action, target, project.id, changes, is_new=before is None))
 
     async def _exists(self, project: Project, name: str) -> bool:
         """The collection as it is stored now; the cache keeps it."""
         try:
-            await self._catalogs.refresh(project, name)
+            await self.catalogs.refresh(project, name)
         except CollectionNotFound:
             return False
         return True

@@ -17,17 +17,15 @@ from functools import partial
 from typing import Any
 
 from service.domain.access.agreement import NoteDefinition, check_schema, commit_schema
-from service.domain.access.control import AccessControl
 from service.domain.audit.actions import Action
-from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import NO_CHANGES, compare
-from service.domain.collections.catalog import Catalogs, Collection, read_collection
-from service.domain.collections.collections import describe_definition, refuse_indexes
+from service.domain.collections.catalog import Collection, read_collection
+from service.domain.collections.collections import Collections, describe_definition, refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
-from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
-from service.domain.limits.made_files import MadeFiles
+from service.domain.limits.made_files import count_indexes
 from service.domain.projects.lookup import Project
 from service.errors import DuplicateValue, Invalid, SchemaChanging, SchemaConflict, Violation
 from service.schema.fields import LOC
@@ -40,92 +38,86 @@ from service.storage.databases import ProjectDatabase
 from service.storage.definitions import CHANGE_SECONDS, Definitions
 
 
-class SchemaChanges:
-    """Changes of the schemas of collections."""
+async def preview_change(
+    collections: Collections,
+    project: Project,
+    name: str,
+    changes: Mapping[str, Any],
+    *,
+    realtime: bool | None = None,
+    coming: Iterable[str] = (),
+) -> Findings:
+    """The documents that `change_schema` would repair, and those that would break the schema.
 
-    def __init__(
-        self, catalogs: Catalogs, judge: PatternJudge, access: AccessControl, made: MadeFiles, audit: Audit
-    ) -> None:
-        self._audit = audit
-        self._catalogs = catalogs
-        self._judge = judge
-        self._access = access
-        self._made = made
+    The collections `coming` are taken to exist. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed.
+    """
+    with within(CHANGE_SECONDS):
+        examination, _ = await _prepare(collections, project, name, changes, realtime, coming)
+        return await examination.run()
 
-    async def preview(
-        self,
-        project: Project,
-        name: str,
-        changes: Mapping[str, Any],
-        *,
-        realtime: bool | None = None,
-        coming: Iterable[str] = (),
-    ) -> Findings:
-        """The documents that `change` would repair, and those that would break the schema.
 
-        The collections `coming` are taken to exist. Raises CollectionNotFound, Invalid, RuleConflict, RuleTestsFailed.
-        """
-        with within(CHANGE_SECONDS):
-            examination, _ = await self._prepare(project, name, changes, realtime, coming)
-            return await examination.run()
+async def change_schema(
+    collections: Collections, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
+) -> Collection:
+    """Declares the fields in `changes`, removes those that are null there, leaves the others.
 
-    async def change(
-        self, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
-    ) -> Collection:
-        """Declares the fields in `changes`, removes those that are null there, leaves the others.
+    `realtime` switches live queries of the documents on or off; None leaves that as it is. Raises SchemaConflict if
+    documents break the new schema and no default repairs them; RuleConflict and RuleTestsFailed if the rules do not
+    let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
+    """
+    with within(CHANGE_SECONDS):
+        examination, schema = await _prepare(collections, project, name, changes, realtime)
+        await _refuse_true_conflicts(collections, examination)
+        await count_indexes(collections.limits, project, len(examination.new_indexes))
+        record = await Definitions(project.database).begin(name, "change")
+        if record is None:
+            raise SchemaChanging
+        try:
+            _refuse_stale(examination.collection, record["schema"])
+            examination = replace(examination, collection=read_collection(record))
+            record = await _switch(examination, record, schema, partial(partial(_note, collections), project, record))
+        finally:
+            await reconcile(project.database, record)
+    await collections.access.refresh(project)
+    return await collections.catalogs.refresh(project, name)
 
-        `realtime` switches live queries of the documents on or off; None leaves that as it is. Raises SchemaConflict if
-        documents break the new schema and no default repairs them; RuleConflict and RuleTestsFailed if the rules do not
-        let it pass; CollectionNotFound, Invalid, SchemaChanging, LimitExceeded.
-        """
-        with within(CHANGE_SECONDS):
-            examination, schema = await self._prepare(project, name, changes, realtime)
-            await self._refuse_conflicts(examination)
-            await self._made.count_indexes(project, len(examination.new_indexes))
-            record = await Definitions(project.database).begin(name, "change")
-            if record is None:
-                raise SchemaChanging
-            try:
-                _refuse_stale(examination.collection, record["schema"])
-                examination = replace(examination, collection=read_collection(record))
-                record = await _switch(examination, record, schema, partial(self._note, project, record))
-            finally:
-                await reconcile(project.database, record)
-        await self._access.refresh(project)
-        return await self._catalogs.refresh(project, name)
 
-    async def _note(self, project: Project, before: Document, bound: ProjectDatabase, after: Document) -> None:
-        if (changes := compare(describe_definition(before), describe_definition(after))) != NO_CHANGES:
-            act = Act(Action.COLLECTION_CHANGED, Target("collection", after["_id"]), project.id, changes)
-            await self._audit.record(bound.session, act)
+async def _note(
+    collections: Collections, project: Project, before: Document, bound: ProjectDatabase, after: Document
+) -> None:
+    if (changes := compare(describe_definition(before), describe_definition(after))) != NO_CHANGES:
+        act = Act(Action.COLLECTION_CHANGED, Target("collection", after["_id"]), project.id, changes)
+        await collections.audit.record(bound.session, act)
 
-    async def _refuse_conflicts(self, examination: Examination) -> None:
-        """Raises SchemaConflict; SchemaChanging where documents may break the schema only because it was changed meanwhile."""
-        findings = await examination.run()
-        if findings.total:
-            collection = examination.collection
-            _refuse_stale(collection, (await self._catalogs.refresh(examination.project, collection.name)).schema)
-        _refuse_conflicts(findings)
 
-    async def _prepare(
-        self,
-        project: Project,
-        name: str,
-        changes: Mapping[str, Any],
-        realtime: bool | None,
-        coming: Iterable[str] = (),
-    ) -> tuple[Examination, dict[str, Any]]:
-        """The examination to make before the change, and the schema after it."""
-        collection = await self._catalogs.refresh(project, name)
-        merged = {**collection.schema, **changes}
-        removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
-        schema = {name: definition for name, definition in merged.items() if name not in removed}
-        _refuse_lost_files(collection, schema)
-        fields = await validate_schema(project, name, schema, self._judge, present=collection, coming=coming)
-        if schema != collection.schema:
-            await check_schema(project.database, name, schema)
-        is_live = collection.realtime if realtime is None else realtime
-        return Examination(project, collection, fields, self._judge, is_live), schema
+async def _refuse_true_conflicts(collections: Collections, examination: Examination) -> None:
+    """Raises SchemaConflict; SchemaChanging where documents may break the schema only because it was changed meanwhile."""
+    findings = await examination.run()
+    if findings.total:
+        collection = examination.collection
+        _refuse_stale(collection, (await collections.catalogs.refresh(examination.project, collection.name)).schema)
+    _refuse_conflicts(findings)
+
+
+async def _prepare(
+    collections: Collections,
+    project: Project,
+    name: str,
+    changes: Mapping[str, Any],
+    realtime: bool | None,
+    coming: Iterable[str] = (),
+) -> tuple[Examination, dict[str, Any]]:
+    """The examination to make before the change, and the schema after it."""
+    collection = await collections.catalogs.refresh(project, name)
+    merged = {**collection.schema, **changes}
+    removed = {name for name, definition in changes.items() if definition is None and name in collection.schema}
+    schema = {name: definition for name, definition in merged.items() if name not in removed}
+    _refuse_lost_files(collection, schema)
+    fields = await validate_schema(project, name, schema, collections.judge, present=collection, coming=coming)
+    if schema != collection.schema:
+        await check_schema(project.database, name, schema)
+    is_live = collection.realtime if realtime is None else realtime
+    return Examination(project, collection, fields, collections.judge, is_live), schema
 
 
 async def _switch(examination: Examination, record: Document, schema: dict[str, Any], note: NoteDefinition) -> Document:

@@ -2,13 +2,20 @@
 
 from dataclasses import dataclass
 
-from service.domain.confirmations.email_changes import CHANGE, EmailChanges
-from service.domain.confirmations.resets import INVITE, RESET, NewSecret, Resets
-from service.domain.confirmations.sign_ins import SIGN_IN, SignIns
-from service.domain.confirmations.verification import VERIFY, Ownership, Verification
-from service.domain.mail_flows.flows import Flows
+from service.domain.accounts import Accounts
+from service.domain.confirmations.email_changes import CHANGE, finish_email_change
+from service.domain.confirmations.resets import INVITE, RESET, NewSecret, check_new, finish_reset, reset_asks_factor
+from service.domain.confirmations.sign_ins import SIGN_IN, issue_code
+from service.domain.confirmations.verification import (
+    VERIFY,
+    Ownership,
+    asks_password,
+    finish_verification,
+    has_password,
+    require_password,
+)
 from service.domain.mail_flows.purposes import Flow
-from service.domain.projects.lookup import Project, Projects
+from service.domain.projects.lookup import Project
 from service.errors import InvalidCode, ProjectNotFound
 
 # The purposes for which a click on the page's button is enough, and those that need a password.
@@ -37,70 +44,54 @@ class Link:
         return self.flow.purpose == CHANGE and "of" not in self.flow.state
 
 
-class Links:
-    """The links in mails of all projects."""
+async def find_link(accounts: Accounts, token: str) -> Link:
+    """Raises InvalidCode."""
+    flow = await accounts.flows.find_by_token(token, (*CLICKED, *WITH_PASSWORD))
+    try:
+        return Link(await accounts.sessions.projects.by_id(flow.project_id), flow)
+    except ProjectNotFound:
+        raise InvalidCode from None
 
-    def __init__(
-        self,
-        flows: Flows,
-        projects: Projects,
-        *,
-        verification: Verification,
-        resets: Resets,
-        sign_ins: SignIns,
-        email_changes: EmailChanges,
-    ) -> None:
-        self._flows = flows
-        self._projects = projects
-        self._verification = verification
-        self._resets = resets
-        self._sign_ins = sign_ins
-        self._email_changes = email_changes
 
-    async def find(self, token: str) -> Link:
-        """Raises InvalidCode."""
-        flow = await self._flows.find_by_token(token, (*CLICKED, *WITH_PASSWORD))
-        try:
-            return Link(await self._projects.by_id(flow.project_id), flow)
-        except ProjectNotFound:
-            raise InvalidCode from None
+async def asks_factor(link: Link) -> bool:
+    """True if a password is not enough."""
+    return link.takes_password and await reset_asks_factor(link.project, link.flow)
 
-    async def asks_factor(self, link: Link) -> bool:
-        """True if a password is not enough."""
-        return link.takes_password and await self._resets.asks_factor(link.project, link.flow)
 
-    async def asks_own_password(self, link: Link) -> bool:
-        """True if the click alone does not show that the account is the reader's own.
+async def asks_own_password(link: Link) -> bool:
+    """True if the click alone does not show that the account is the reader's own.
 
-        An account that waits for its first proof loses its password without it. One that asks for another address keeps
-        its address: a stranger can give an account the address of a person who clicks on any link.
-        """
+    An account that waits for its first proof loses its password without it. One that asks for another address keeps
+    its address: a stranger can give an account the address of a person who clicks on any link.
+    """
+    if link.is_new_address:
+        return await has_password(link.project, link.flow)
+    return link.flow.purpose == VERIFY and await asks_password(link.project, link.flow)
+
+
+async def choose_page(link: Link) -> str:
+    """Returns the page that the link leads to. Without a password only the code shows that the reader asked."""
+    if link.is_new_address and not await has_password(link.project, link.flow):
+        return BY_CODE
+    return APPROVAL if "of" in link.flow.state else link.flow.purpose
+
+
+async def follow_link(accounts: Accounts, link: Link, new: NewSecret | None, ownership: Ownership) -> str | None:
+    """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
+
+    Raises InvalidCode, Invalid for a password that the project does not take, FactorRequired, InvalidFactor, WrongPassword,
+    LimitExceeded, Busy, EmailInUse.
+    """
+    project, flow = link.project, link.flow
+    if flow.purpose == SIGN_IN:
+        return await issue_code(accounts, project, flow)
+    if flow.purpose == CHANGE:
         if link.is_new_address:
-            return await self._verification.has_password(link.project, link.flow)
-        return link.flow.purpose == VERIFY and await self._verification.asks_password(link.project, link.flow)
-
-    async def choose_page(self, link: Link) -> str:
-        """Returns the page that the link leads to. Without a password only the code shows that the reader asked."""
-        if link.is_new_address and not await self._verification.has_password(link.project, link.flow):
-            return BY_CODE
-        return APPROVAL if "of" in link.flow.state else link.flow.purpose
-
-    async def follow(self, link: Link, new: NewSecret | None, ownership: Ownership) -> str | None:
-        """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
-
-        Raises InvalidCode, Invalid for a password that the project does not take, FactorRequired, InvalidFactor, WrongPassword,
-        LimitExceeded, Busy, EmailInUse.
-        """
-        project, flow = link.project, link.flow
-        if flow.purpose == SIGN_IN:
-            return await self._sign_ins.follow(project, flow)
-        if flow.purpose == CHANGE:
-            if link.is_new_address:
-                await self._verification.require_password(project, flow, ownership)
-            await self._email_changes.finish(project, flow)
-        elif flow.purpose == VERIFY:
-            await self._verification.finish(project, flow, ownership)
-        elif new is not None:
-            self._resets.check(project, new.password)
-            await self._resets.finish(project, flow, new)
-        return None
+            await require_password(accounts, project, flow, ownership)
+        await finish_email_change(accounts, project, flow)
+    elif flow.purpose == VERIFY:
+        await finish_verification(accounts, project, flow, ownership)
+    elif new is not None:
+        check_new(project, new.password)
+        await finish_reset(accounts, project, flow, new)
+    return None

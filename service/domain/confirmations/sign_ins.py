@@ -2,15 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-from service.domain.accounts.changes import Changes
-from service.domain.accounts.users import Accounts, SignedIn
+from service.domain.accounts import Accounts
+from service.domain.accounts.users import SignedIn, sign_in
 from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
 from service.domain.confirmations.verification import MailRequest
-from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import is_current
-from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import EMAIL, Client
 from service.errors import DuplicateValue, InvalidCode
 from service.storage.account_states import AccountState
@@ -34,88 +32,86 @@ class SignInRequest:
     create: bool = False
 
 
-class SignIns:
-    """Signs in the reader of a mail, which proves the address as well."""
+async def request_sign_in(accounts: Accounts, project: Project, request: SignInRequest) -> Ticket:
+    """Mails the user with the address. For every other address the same is done, with a mail only where `create` is set."""
+    mail = request.mail
+    redirect_to = choose_redirect(project, mail.redirect_to)
+    account = await find_address_owner(project.database, mail.email)
+    purpose = Purpose(
+        SIGN_IN,
+        mail.email,
+        account.id if account is not None else None,
+        is_open=request.create,
+        locale=mail.locale,
+        redirect_to=redirect_to,
+        challenge=request.challenge,
+        # Its link leads back into the app, which alone can make something of it.
+        has_link=request.challenge is not None and redirect_to is not None,
+    )
+    return await accounts.flows.open(project, purpose)
 
-    def __init__(self, flows: Flows, codes: ExchangeCodes, accounts: Accounts, changes: Changes) -> None:
-        self._flows = flows
-        self._codes = codes
-        self._accounts = accounts
-        self._changes = changes
 
-    async def request(self, project: Project, request: SignInRequest) -> Ticket:
-        """Mails the user with the address. For every other address the same is done, with a mail only where `create` is set."""
-        mail = request.mail
-        redirect_to = choose_redirect(project, mail.redirect_to)
-        account = await find_address_owner(project.database, mail.email)
-        purpose = Purpose(
-            SIGN_IN,
-            mail.email,
-            account.id if account is not None else None,
-            is_open=request.create,
-            locale=mail.locale,
-            redirect_to=redirect_to,
-            challenge=request.challenge,
-            # Its link leads back into the app, which alone can make something of it.
-            has_link=request.challenge is not None and redirect_to is not None,
-        )
-        return await self._flows.open(project, purpose)
+async def finish_sign_in(accounts: Accounts, project: Project, flow: Flow, client: Client) -> SignedIn:
+    """Raises InvalidCode where the flow was spent, or the user has another address now, AccountDisabled."""
+    for _ in range(ATTEMPTS):
+        try:
+            return await _finish(accounts, project, flow, client)
+        except DuplicateValue:
+            continue
+    raise InvalidCode
 
-    async def finish(self, project: Project, flow: Flow, client: Client) -> SignedIn:
-        """Raises InvalidCode where the flow was spent, or the user has another address now, AccountDisabled."""
-        for _ in range(ATTEMPTS):
-            try:
-                return await self._finish(project, flow, client)
-            except DuplicateValue:
-                continue
+
+async def _finish(accounts: Accounts, project: Project, flow: Flow, client: Client) -> SignedIn:
+    made_id, author = new_id(), replace(BY_MAIL, client=client)
+
+    def decide(account: Account) -> AccountChange | None:
+        require_address(account, flow)
+        # Nothing changes before the second factor is shown.
+        is_done = account.state.is_confirmed or asks_factor(project.settings, account)
+        return None if is_done else take_over(account)
+
+    async def write(database: ProjectDatabase) -> Account:
+        await accounts.flows.spend(flow, database)
+        user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
+        # Read here, for what ends all sessions from now on ends this one, too.
+        return (await accounts.changes.apply(project, user_id, decide, author, database=database)).after
+
+    with dead_code():
+        account = await project.database.in_transaction(write)
+    return await sign_in_by_mail(accounts, project, account, client)
+
+
+async def sign_in_by_mail(accounts: Accounts, project: Project, account: Account, client: Client) -> SignedIn:
+    """A session for the user who proved the address just now. Raises AccountDisabled, FactorRequired."""
+    state = replace(account.state, email_verified=True)
+    return await sign_in(accounts, project, account.user, client, state, amr=EMAIL)
+
+
+async def issue_code(accounts: Accounts, project: Project, flow: Flow) -> str:
+    """A code for the app that asked. It spends nothing: a program that looks at links may have clicked.
+
+    Raises InvalidCode where the project had no page to lead to when a server made the link.
+    """
+    if flow.redirect_to is None:
         raise InvalidCode
+    return await accounts.sessions.exchange_codes.issue_for_mail(project, flow.id, challenge=flow.challenge or "")
 
-    async def _finish(self, project: Project, flow: Flow, client: Client) -> SignedIn:
-        made_id, author = new_id(), replace(BY_MAIL, client=client)
 
-        def decide(account: Account) -> AccountChange | None:
-            require_address(account, flow)
-            # Nothing changes before the second factor is shown.
-            is_done = account.state.is_confirmed or asks_factor(project.settings, account)
-            return None if is_done else take_over(account)
+async def exchange_code(
+    accounts: Accounts, project: Project, code: str, verifier: str | None, client: Client
+) -> SignedIn:
+    """Opens the session of a code that a browser brought to the page that began the sign-in, by mail or by a provider.
 
-        async def write(database: ProjectDatabase) -> Account:
-            await self._flows.spend(flow, database)
-            user_id = flow.user_id or await _find_or_make(database, flow.address, made_id)
-            # Read here, for what ends all sessions from now on ends this one, too.
-            return (await self._changes.apply(project, user_id, decide, author, database=database)).after
-
-        with dead_code():
-            account = await project.database.in_transaction(write)
-        return await self.sign_in(project, account, client)
-
-    async def sign_in(self, project: Project, account: Account, client: Client) -> SignedIn:
-        """A session for the user who proved the address just now. Raises AccountDisabled, FactorRequired."""
-        state = replace(account.state, email_verified=True)
-        return await self._accounts.sign_in(project, account.user, client, state, amr=EMAIL)
-
-    async def follow(self, project: Project, flow: Flow) -> str:
-        """A code for the app that asked. It spends nothing: a program that looks at links may have clicked.
-
-        Raises InvalidCode where the project had no page to lead to when a server made the link.
-        """
-        if flow.redirect_to is None:
-            raise InvalidCode
-        return await self._codes.issue_for_mail(project, flow.id, challenge=flow.challenge or "")
-
-    async def exchange(self, project: Project, code: str, verifier: str | None, client: Client) -> SignedIn:
-        """Opens the session of a code that a browser brought to the page that began the sign-in, by mail or by a provider.
-
-        Raises as `finish`, and InvalidCode where the user's sessions were ended meanwhile.
-        """
-        found = await self._codes.redeem(project, code, verifier)
-        if found.flow_id is not None:
-            flow = await self._flows.find(project, found.flow_id, (SIGN_IN,))
-            return await self.finish(project, flow, client)
-        credentials = await _read(project.database, found.user_id)
-        if not is_current(credentials.state, credentials.user.version, since=found.version):
-            raise InvalidCode
-        return await self._accounts.sign_in(project, credentials.user, client, credentials.state, amr=found.amr)
+    Raises as `finish_sign_in`, and InvalidCode where the user's sessions were ended meanwhile.
+    """
+    found = await accounts.sessions.exchange_codes.redeem(project, code, verifier)
+    if found.flow_id is not None:
+        flow = await accounts.flows.find(project, found.flow_id, (SIGN_IN,))
+        return await finish_sign_in(accounts, project, flow, client)
+    credentials = await _read(project.database, found.user_id)
+    if not is_current(credentials.state, credentials.user.version, since=found.version):
+        raise InvalidCode
+    return await sign_in(accounts, project, credentials.user, client, credentials.state, amr=found.amr)
 
 
 async def _find_or_make(database: ProjectDatabase, email: str, made_id: str) -> str:

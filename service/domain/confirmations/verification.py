@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from service.domain.access.caller import UserCaller
-from service.domain.accounts.changes import Changes
-from service.domain.accounts.users import Accounts
+from service.domain.accounts import Accounts
+from service.domain.accounts.users import check_present
 from service.domain.confirmations.first_proofs import BY_MAIL, dead_code, require_address, take_over
-from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import Client
@@ -42,62 +41,59 @@ class Ownership:
     has_flow_id: bool = False
 
 
-class Verification:
-    """Proves the addresses of a project's users."""
+async def request_verification(accounts: Accounts, project: Project, request: MailRequest) -> Ticket:
+    """Mails the user of an unproven address. The same for every other address, but no mail."""
+    redirect_to = choose_redirect(project, request.redirect_to)
+    account = await find_address_owner(project.database, request.email)
+    user_id = account.id if account is not None and not account.is_confirmed else None
+    purpose = Purpose(VERIFY, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
+    return await accounts.flows.open(project, purpose)
 
-    def __init__(self, flows: Flows, changes: Changes, accounts: Accounts) -> None:
-        self._flows = flows
-        self._changes = changes
-        self._accounts = accounts
 
-    async def request(self, project: Project, request: MailRequest) -> Ticket:
-        """Mails the user of an unproven address. The same for every other address, but no mail."""
-        redirect_to = choose_redirect(project, request.redirect_to)
-        account = await find_address_owner(project.database, request.email)
-        user_id = account.id if account is not None and not account.is_confirmed else None
-        purpose = Purpose(VERIFY, request.email, user_id, locale=request.locale, redirect_to=redirect_to)
-        return await self._flows.open(project, purpose)
+async def has_password(project: Project, flow: Flow) -> bool:
+    account = await find_account(project.database, flow.user_id or "")
+    return account is not None and account.has_password
 
-    async def has_password(self, project: Project, flow: Flow) -> bool:
-        account = await find_account(project.database, flow.user_id or "")
-        return account is not None and account.has_password
 
-    async def asks_password(self, project: Project, flow: Flow) -> bool:
-        """True if a confirmation without the account's password takes that password away."""
-        account = await find_account(project.database, flow.user_id or "")
-        return account is not None and account.has_password and not account.state.email_verified
+async def asks_password(project: Project, flow: Flow) -> bool:
+    """True if a confirmation without the account's password takes that password away."""
+    account = await find_account(project.database, flow.user_id or "")
+    return account is not None and account.has_password and not account.state.email_verified
 
-    async def finish(self, project: Project, flow: Flow, ownership: Ownership) -> Account:
-        """Notes that the address is the user's, and returns the account, which a stranger may have made: see `take_over`.
 
-        Raises InvalidCode where the flow was spent, or the user has another address now; WrongPassword, LimitExceeded and
-        Busy, which spend nothing.
-        """
-        known = await self._check_password(project, flow, ownership)
+async def finish_verification(accounts: Accounts, project: Project, flow: Flow, ownership: Ownership) -> Account:
+    """Notes that the address is the user's, and returns the account, which a stranger may have made: see `take_over`.
 
-        def decide(account: Account) -> AccountChange | None:
-            require_address(account, flow)
-            if account.state.is_confirmed:
-                return None
-            is_own = account.password == known or _is_own(account, flow, ownership)
-            return AccountChange(email_verified=True) if is_own else take_over(account)
+    Raises InvalidCode where the flow was spent, or the user has another address now; WrongPassword, LimitExceeded and
+    Busy, which spend nothing.
+    """
+    known = await _check_password(accounts, project, flow, ownership)
 
-        with dead_code():
-            first = partial(self._flows.spend, flow)
-            changed = await self._changes.apply(project, flow.user_id or "", decide, BY_MAIL, first=first)
-        return changed.after
+    def decide(account: Account) -> AccountChange | None:
+        require_address(account, flow)
+        if account.state.is_confirmed:
+            return None
+        is_own = account.password == known or _is_own(account, flow, ownership)
+        return AccountChange(email_verified=True) if is_own else take_over(account)
 
-    async def _check_password(self, project: Project, flow: Flow, ownership: Ownership) -> str | None:
-        """The stored hash that the password matches, if one was brought. Raises WrongPassword, InvalidCode."""
-        return None if ownership.password is None else await self.require_password(project, flow, ownership)
+    with dead_code():
+        first = partial(accounts.flows.spend, flow)
+        changed = await accounts.changes.apply(project, flow.user_id or "", decide, BY_MAIL, first=first)
+    return changed.after
 
-    async def require_password(self, project: Project, flow: Flow, ownership: Ownership) -> str:
-        """The stored hash that the password matches. Raises WrongPassword, InvalidCode, LimitExceeded, Busy."""
-        credentials = await project.users.find_own_credentials(flow.user_id or "")
-        if credentials is None:
-            raise InvalidCode
-        await self._accounts.check_present(project, credentials, ownership.password, ownership.client)
-        return credentials.password
+
+async def _check_password(accounts: Accounts, project: Project, flow: Flow, ownership: Ownership) -> str | None:
+    """The stored hash that the password matches, if one was brought. Raises WrongPassword, InvalidCode."""
+    return None if ownership.password is None else await require_password(accounts, project, flow, ownership)
+
+
+async def require_password(accounts: Accounts, project: Project, flow: Flow, ownership: Ownership) -> str:
+    """The stored hash that the password matches. Raises WrongPassword, InvalidCode, LimitExceeded, Busy."""
+    credentials = await project.users.find_own_credentials(flow.user_id or "")
+    if credentials is None:
+        raise InvalidCode
+    await check_present(accounts, project, credentials, ownership.password, ownership.client)
+    return credentials.password
 
 
 def _is_own(account: Account, flow: Flow, ownership: Ownership) -> bool:

@@ -15,7 +15,6 @@ from service.domain.documents.reader import Engine, Target
 from service.domain.documents.writes import CHANGED, Change, Update
 from service.domain.documents.writing import Misfit, as_client_error, lacks_version
 from service.domain.projects.lookup import Project
-from service.domain.shares import Shares
 from service.errors import CountChanged, Invalid, RejectedByValidator, ServiceError, TooLarge, Unavailable, Violation
 from service.query.commands import page
 from service.query.cursor import write_cursor
@@ -69,40 +68,35 @@ class _Run:
     change: Change | None
 
 
-class BulkWrites:
-    """The bulk writes of all projects, by their servers."""
+async def preview_bulk(engine: Engine, project: Project, name: str, write: BulkWrite) -> Preview:
+    """Changes nothing. Raises as `write_bulk`, of all but the writes."""
+    return await _count(await _prepare(engine, project, name, write))
 
-    def __init__(self, engine: Engine, shares: Shares) -> None:
-        self._engine = engine
-        self._shares = shares
 
-    async def preview(self, project: Project, name: str, write: BulkWrite) -> Preview:
-        """Changes nothing. Raises as `run`, of all but the writes."""
-        return await _count(await self._prepare(project, name, write))
+async def write_bulk(engine: Engine, project: Project, name: str, write: BulkWrite, *, expect: int) -> BulkResult:
+    """At most MAX_BULK documents; what chunks before changed stays changed, whatever is raised.
 
-    async def run(self, project: Project, name: str, write: BulkWrite, *, expect: int) -> BulkResult:
-        """At most MAX_BULK documents; what chunks before changed stays changed, whatever is raised.
+    Raises CollectionNotFound, Busy, CountChanged, Invalid, DuplicateValue, QueryTooSlow, Unavailable.
+    """
+    async with engine.transfers.take(project.id):
+        run = await _prepare(engine, project, name, write)
+        matched = (await _count(run)).matched
+        if write.query.cursor is None and matched != expect:
+            raise CountChanged(matched)
+        return await _write_chunks(run, matched, write.fingerprint)
 
-        Raises CollectionNotFound, Busy, CountChanged, Invalid, DuplicateValue, QueryTooSlow, Unavailable.
-        """
-        async with self._shares.take(project.id):
-            run = await self._prepare(project, name, write)
-            matched = (await _count(run)).matched
-            if write.query.cursor is None and matched != expect:
-                raise CountChanged(matched)
-            return await _write_chunks(run, matched, write.fingerprint)
 
-    async def _prepare(self, project: Project, name: str, write: BulkWrite) -> _Run:
-        """By the definition as it is stored now; the related records as they are now."""
-        reader = self._engine.of_server(project, name)
-        target = await reader.newest_target()
-        change = write.change
-        if change is not None:
-            try:
-                change = (await prepare_change(target, Update("", change))).change
-            except Misfit as misfit:
-                raise as_client_error(misfit) from None
-        return _Run(target, _plain(await reader.resolve(await reader.bind(write.query))), change)
+async def _prepare(engine: Engine, project: Project, name: str, write: BulkWrite) -> _Run:
+    """By the definition as it is stored now; the related records as they are now."""
+    reader = engine.of_server(project, name)
+    target = await reader.newest_target()
+    change = write.change
+    if change is not None:
+        try:
+            change = (await prepare_change(target, Update("", change))).change
+        except Misfit as misfit:
+            raise as_client_error(misfit) from None
+    return _Run(target, _plain(await reader.resolve(await reader.bind(write.query))), change)
 
 
 async def _count(run: _Run) -> Preview:

@@ -6,20 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from service.bounds import MAX_TRANSFERS
 from service.domain.documents.reader import Engine
 from service.domain.projects.lookup import Project
-from service.domain.shares import Shares
 from service.query.commands import stages_of_all
 from service.query.matching import is_streamed, whole_filter
 from service.query.nodes import BoundQuery, ListQuery
 from service.storage.documents import Document, read_document
 from service.storage.snapshots import Snapshot
-
-
-def make_transfer_shares() -> Shares:
-    """Bounds the imports and exports of a project in a worker."""
-    return Shares(MAX_TRANSFERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +28,23 @@ class Export:
         await self.held.aclose()
 
 
-class Exports:
-    """The exports of all projects."""
+async def open_export(engine: Engine, project: Project, name: str, query: ListQuery) -> Export:
+    """The first documents are read before this returns, so that what goes wrong at once is an answer.
 
-    def __init__(self, engine: Engine, shares: Shares) -> None:
-        self._engine = engine
-        self._shares = shares
-
-    async def open(self, project: Project, name: str, query: ListQuery) -> Export:
-        """The first documents are read before this returns, so that what goes wrong at once is an answer.
-
-        Raises CollectionNotFound, Invalid, Busy, QueryTooSlow, Unavailable.
-        """
-        reader = self._engine.of_server(project, name)
-        collection = await reader.collection()
-        show = partial(project.database.file_urls.show_fields, fields=collection.files)
-        bound = await reader.bind(query)
-        async with AsyncExitStack() as held:
-            await held.enter_async_context(self._shares.take(project.id))
-            resolved = await reader.resolve(bound)
-            snapshot = Snapshot(project.database, bound.collection)
-            held.push_async_callback(snapshot.close)
-            await _begin(snapshot, resolved)
-            first = await snapshot.next_batch()
-            return Export(list(collection.fields), _documents(snapshot, first, show), held.pop_all())
+    Raises CollectionNotFound, Invalid, Busy, QueryTooSlow, Unavailable.
+    """
+    reader = engine.of_server(project, name)
+    collection = await reader.collection()
+    show = partial(project.database.file_urls.show_fields, fields=collection.files)
+    bound = await reader.bind(query)
+    async with AsyncExitStack() as held:
+        await held.enter_async_context(engine.transfers.take(project.id))
+        resolved = await reader.resolve(bound)
+        snapshot = Snapshot(project.database, bound.collection)
+        held.push_async_callback(snapshot.close)
+        await _begin(snapshot, resolved)
+        first = await snapshot.next_batch()
+        return Export(list(collection.fields), _documents(snapshot, first, show), held.pop_all())
 
 
 async def _begin(snapshot: Snapshot, query: BoundQuery) -> None:

@@ -9,8 +9,7 @@ from service.domain.documents.documents import Documents
 from service.domain.documents.import_rows import ImportRow, ImportTarget, Layout, find_ids, read_rows, violations_of
 from service.domain.documents.import_trials import ImportReport, Trial
 from service.domain.documents.reader import Engine
-from service.domain.projects.lookup import Project, Projects
-from service.domain.shares import Shares
+from service.domain.projects.lookup import Project
 from service.errors import Busy, DocumentNotFound, DuplicateValue, Invalid, ServiceError, Unavailable, Violation
 from service.schema.fields import Fields
 from service.storage.documents import ReplaceData
@@ -25,121 +24,113 @@ ATTEMPTS = 5
 CHANGED = "Another record took or left this value at the same time; try again"
 
 
-class Imports:
-    """The imports of all projects."""
+async def import_documents(
+    engine: Engine,
+    project: Project,
+    name: str,
+    stream: AsyncIterator[bytes],
+    *,
+    layout: Layout,
+    by: str | None,
+    dry_run: bool = False,
+) -> ImportReport:
+    """Stores the documents in `stream`. Raises CollectionNotFound, Busy, Invalid, TooLarge, Unavailable.
 
-    def __init__(self, engine: Engine, projects: Projects, shares: Shares) -> None:
-        self._engine = engine
-        self._projects = projects
-        self._shares = shares
+    Batches that were stored stay stored, whatever is raised later. A dry run stores nothing.
+    """
+    async with engine.transfers.take(project.id):
+        documents = Documents(engine.of_server(project, name))
+        collection = (await documents.reader.newest_target()).collection
+        if by is not None:
+            _check_unique(by, collection.fields)
+        target, report = ImportTarget(documents, collection, by), ImportReport()
+        trial = Trial(target, report) if dry_run else None
+        async for rows in _batches(read_rows(stream, layout, collection.fields)):
+            # The project may be gone by now: clients may be slow.
+            await engine.projects.by_id(project.id)
+            report.refuse(await (trial.judge(rows) if trial else _store(target, rows, report)))
+        return report
 
-    async def run(
-        self,
-        project: Project,
-        name: str,
-        stream: AsyncIterator[bytes],
-        *,
-        layout: Layout,
-        by: str | None,
-        dry_run: bool = False,
-    ) -> ImportReport:
-        """Stores the documents in `stream`. Raises CollectionNotFound, Busy, Invalid, TooLarge, Unavailable.
 
-        Batches that were stored stay stored, whatever is raised later. A dry run stores nothing.
-        """
-        async with self._shares.take(project.id):
-            documents = Documents(self._engine.of_server(project, name))
-            collection = (await documents.reader.newest_target()).collection
-            if by is not None:
-                _check_unique(by, collection.fields)
-            target, report = ImportTarget(documents, collection, by), ImportReport()
-            trial = Trial(target, report) if dry_run else None
-            async for rows in _batches(read_rows(stream, layout, collection.fields)):
-                # The project may be gone by now: clients may be slow.
-                await self._projects.by_id(project.id)
-                report.refuse(await (trial.judge(rows) if trial else self._store(target, rows, report)))
-            return report
+async def _store(target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport) -> dict[int, list[Violation]]:
+    """The lines that were refused, and why."""
+    refused = {row.line: row.violations for row in rows if row.violations}
+    left = [row for row in rows if not row.violations]
+    if target.by is None:
+        return refused | await _create(target, left, report)
+    refused |= {row.line: [fault] for row in left if (fault := target.find_key_fault(row)) is not None}
+    left = [row for row in left if row.line not in refused]
+    for _ in range(ATTEMPTS + len(left)):
+        if not left:
+            return refused
+        some, later = _first_of_each(left, target)
+        again, found = await _upsert(target, some, report)
+        refused |= found
+        left = sorted([*again, *later], key=lambda row: row.line)
+    return refused | {row.line: [Violation(("body",), CHANGED, Busy.code)] for row in left}
 
-    async def _store(
-        self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
-    ) -> dict[int, list[Violation]]:
-        """The lines that were refused, and why."""
-        refused = {row.line: row.violations for row in rows if row.violations}
-        left = [row for row in rows if not row.violations]
-        if target.by is None:
-            return refused | await self._create(target, left, report)
-        refused |= {row.line: [fault] for row in left if (fault := target.find_key_fault(row)) is not None}
-        left = [row for row in left if row.line not in refused]
-        for _ in range(ATTEMPTS + len(left)):
-            if not left:
-                return refused
-            some, later = _first_of_each(left, target)
-            again, found = await self._upsert(target, some, report)
-            refused |= found
-            left = sorted([*again, *later], key=lambda row: row.line)
-        return refused | {row.line: [Violation(("body",), CHANGED, Busy.code)] for row in left}
 
-    async def _create(
-        self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
-    ) -> dict[int, list[Violation]]:
-        outcomes = await self._create_each(target, rows)
-        refused = {row.line: violations_of(each) for row, each in outcomes if isinstance(each, ServiceError)}
-        report.created += len(rows) - len(refused)
-        return refused
+async def _create(target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport) -> dict[int, list[Violation]]:
+    outcomes = await _create_each(target, rows)
+    refused = {row.line: violations_of(each) for row, each in outcomes if isinstance(each, ServiceError)}
+    report.created += len(rows) - len(refused)
+    return refused
 
-    async def _create_each(
-        self, target: ImportTarget, rows: Sequence[ImportRow]
-    ) -> list[tuple[ImportRow, CreateResult]]:
-        if not rows:
-            return []
-        outcomes = await target.documents.create_each([row.data for row in rows])
-        return list(zip(rows, outcomes, strict=True))
 
-    async def _upsert(
-        self, target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
-    ) -> tuple[list[ImportRow], dict[int, list[Violation]]]:
-        """The rows to try again, because another came between, and the lines that were refused. No two have one value."""
-        by, refused, again = target.by or "", dict[int, list[Violation]](), list[ImportRow]()
-        ids = await find_ids(target, rows)
-        new = [row for row in rows if target.key_of(row) not in ids]
-        there = [(ids[key], row) for row in rows if (key := target.key_of(row)) in ids]
-        for row, error in await self._replace_each(target, there):
-            if error is None:
-                report.updated += 1
-            elif isinstance(error, DocumentNotFound):
-                again.append(row)
-            else:
-                refused[row.line] = violations_of(error)
-        for row, outcome in await self._create_each(target, new):
-            if isinstance(outcome, DuplicateValue) and outcome.field == f"data.{by}":
-                again.append(row)
-            elif isinstance(outcome, ServiceError):
-                refused[row.line] = violations_of(outcome)
-            else:
-                report.created += 1
-        return again, refused
+async def _create_each(target: ImportTarget, rows: Sequence[ImportRow]) -> list[tuple[ImportRow, CreateResult]]:
+    if not rows:
+        return []
+    outcomes = await target.documents.create_each([row.data for row in rows])
+    return list(zip(rows, outcomes, strict=True))
 
-    async def _replace_each(
-        self, target: ImportTarget, rows: Sequence[tuple[str, ImportRow]]
-    ) -> list[tuple[ImportRow, ServiceError | None]]:
-        """Each row and why it did not replace the document with the id, a few at once. Raises Unavailable."""
-        found: list[tuple[ImportRow, ServiceError | None]] = []
-        for start in range(0, len(rows), AT_ONCE):
-            some = rows[start : start + AT_ONCE]
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._replace(target, id_, row)) for id_, row in some]
-            found += [(row, task.result()) for (_, row), task in zip(some, tasks, strict=True)]
-            if (lost := next((error for _, error in found if isinstance(error, Unavailable)), None)) is not None:
-                raise lost
-        return found
 
-    async def _replace(self, target: ImportTarget, id_: str, row: ImportRow) -> ServiceError | None:
-        """Why the document was not replaced."""
-        try:
-            await target.documents.change(id_, ReplaceData(row.data))
-        except ServiceError as error:
-            return error
-        return None
+async def _upsert(
+    target: ImportTarget, rows: Sequence[ImportRow], report: ImportReport
+) -> tuple[list[ImportRow], dict[int, list[Violation]]]:
+    """The rows to try again, because another came between, and the lines that were refused. No two have one value."""
+    by, refused, again = target.by or "", dict[int, list[Violation]](), list[ImportRow]()
+    ids = await find_ids(target, rows)
+    new = [row for row in rows if target.key_of(row) not in ids]
+    there = [(ids[key], row) for row in rows if (key := target.key_of(row)) in ids]
+    for row, error in await _replace_each(target, there):
+        if error is None:
+            report.updated += 1
+        elif isinstance(error, DocumentNotFound):
+            again.append(row)
+        else:
+            refused[row.line] = violations_of(error)
+    for row, outcome in await _create_each(target, new):
+        if isinstance(outcome, DuplicateValue) and outcome.field == f"data.{by}":
+            again.append(row)
+        elif isinstance(outcome, ServiceError):
+            refused[row.line] = violations_of(outcome)
+        else:
+            report.created += 1
+    return again, refused
+
+
+async def _replace_each(
+    target: ImportTarget, rows: Sequence[tuple[str, ImportRow]]
+) -> list[tuple[ImportRow, ServiceError | None]]:
+    """Each row and why it did not replace the document with the id, a few at once. Raises Unavailable."""
+    found: list[tuple[ImportRow, ServiceError | None]] = []
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_replace(target, id_, row)) for id_, row in some]
+        found += [(row, task.result()) for (_, row), task in zip(some, tasks, strict=True)]
+        if (lost := next((error for _, error in found if isinstance(error, Unavailable)), None)) is not None:
+            raise lost
+    return found
+
+
+async def _replace(target: ImportTarget, id_: str, row: ImportRow) -> ServiceError | None:
+    """Why the document was not replaced."""
+    try:
+        await target.documents.change(id_, ReplaceData(row.data))
+    except ServiceError as error:
+        return error
+    return None
 
 
 def _check_unique(by: str, fields: Fields) -> None:

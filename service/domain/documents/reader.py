@@ -6,9 +6,11 @@ before the query string and the body are looked at.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from typing import Any
 
+from service.bounds import MAX_TRANSFERS
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.access.control import AccessControl
 from service.domain.access.relations import settle
@@ -18,7 +20,8 @@ from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.refusals import ConflictLimit
 from service.domain.files.protection import FileProtection
 from service.domain.lists import Lists
-from service.domain.projects.lookup import Project
+from service.domain.projects.lookup import Project, Projects
+from service.domain.shares import Shares
 from service.domain.steps import judge
 from service.errors import DocumentNotFound, Forbidden, ServiceError, Unauthorized
 from service.query.bind import bind
@@ -45,6 +48,9 @@ class Engine:
     protection: FileProtection
     access: AccessControl
     conflicts: ConflictLimit
+    projects: Projects
+    # Places for the imports, exports and bulk writes of a project in a worker.
+    transfers: Shares = field(default_factory=partial(Shares, MAX_TRANSFERS))
 
     async def permit(self, caller: ProjectCaller, name: str, action: str, *, began: float | None = None) -> "Reader":
         """The caller's reader of a collection, for an action on some of its documents: read, create, update or delete.

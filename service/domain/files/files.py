@@ -72,7 +72,7 @@ class Files:
 
     def __init__(self, projects: Projects, protection: FileProtection) -> None:
         self._projects = projects
-        self._protection = protection
+        self.protection = protection
         self._uploads = Shares(MAX_UPLOADS)
 
     @asynccontextmanager
@@ -123,7 +123,7 @@ class Files:
         Raises FileNotFound also for a protected file that `link` does not open.
         """
         project, file = await self.find(name)
-        return file, await self._protection.check(project, file, link)
+        return file, await self.protection.check(project, file, link)
 
     async def read(self, project: Project, file: StoredFile, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """The bytes from `start` up to, and without, `stop`, the first of them fetched already.

@@ -6,6 +6,7 @@ the field it is in: the view of an answer leaves out fields that the caller may 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
 from service.domain.collections.catalog import Collection as DeclaredCollection
 from service.domain.files.signed_urls import FilePlace, Link, UrlSigner, place_of
+from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound
 from service.query.populate import Row, ShowFiles, ShowRow
@@ -21,28 +23,29 @@ from service.storage.collections import declared_name
 from service.storage.files.stored import StoredFile, find_files
 
 
+@dataclass(frozen=True, slots=True)
 class FileProtection:
     """The protected files of all projects."""
 
-    def __init__(self, access: AccessControl, catalogs: Catalogs, signer: UrlSigner) -> None:
-        self._access = access
-        self._catalogs = catalogs
-        self._signer = signer
+    access: AccessControl
+    catalogs: Catalogs
+    lists: Lists
+    signer: UrlSigner
 
     async def check(self, project: Project, file: StoredFile, link: Link) -> int | None:
         """For how many seconds more the link is good; None for a file that anybody may read. Raises FileNotFound."""
         if not await self._is_protected(project, file):
             return None
-        left = self._signer.seconds_left(place_of(project.id, file), link)
+        left = self.signer.seconds_left(place_of(project.id, file), link)
         if not left:
             raise FileNotFound
         return left
 
     async def _is_protected(self, project: Project, file: StoredFile) -> bool:
         if not file.collection:
-            return file.field in await self._access.protected_fields(project)
+            return file.field in await self.access.protected_fields(project)
         try:
-            field = (await self._catalogs.get(project, file.collection)).files.get(file.field)
+            field = (await self.catalogs.get(project, file.collection)).files.get(file.field)
         except CollectionNotFound:
             raise FileNotFound from None
         # A file of a field that was removed belongs to no field.
@@ -50,7 +53,7 @@ class FileProtection:
 
     async def sign_user(self, project: Project, user_id: str, data: dict[str, Any]) -> bool:
         """Signs the URLs in a user's `data`, in place; whether there were any. For users who have files."""
-        return self._sign_user(project, user_id, data, await self._access.protected_fields(project))
+        return self._sign_user(project, user_id, data, await self.access.protected_fields(project))
 
     def show_document(self, project: Project, collection: DeclaredCollection, id_: str, data: dict[str, Any]) -> bool:
         """Puts URLs where a document's `data` has the names of files, in place; whether any is signed."""
@@ -77,8 +80,8 @@ class FileProtection:
     async def show(self, project: Project, collections: Iterable[str]) -> ShowFiles:
         """Returns a function that puts the URLs of files into rows of these MongoDB collections."""
         names = set(collections)
-        users = await self._access.protected_fields(project) if USERS.collection in names else frozenset[str]()
-        found = {name: await self._catalogs.find(project, declared_name(name)) for name in names - {USERS.collection}}
+        users = await self.access.protected_fields(project) if USERS.collection in names else frozenset[str]()
+        found = {name: await self.catalogs.find(project, declared_name(name)) for name in names - {USERS.collection}}
 
         def show_rows_of(collection: str) -> ShowRow | None:
             declared = found.get(collection)
@@ -121,13 +124,13 @@ class FileProtection:
         }
 
     def _url(self, project: Project, place: FilePlace, seconds: int | None = None, variant: str = "") -> str:
-        return f"{project.database.file_urls.prefix}{place.name}{self._signer.sign(place, seconds, variant)}"
+        return f"{project.database.file_urls.prefix}{place.name}{self.signer.sign(place, seconds, variant)}"
 
     async def has_variant(self, project: Project, file: StoredFile, variant: str) -> bool:
         """True if the file has such a variant; the variant without a name is the file itself."""
         if not variant or not file.collection:
             return not variant
-        collection = await self._catalogs.find(project, file.collection)
+        collection = await self.catalogs.find(project, file.collection)
         field = collection.files.get(file.field) if collection is not None else None
         return field is not None and variant in (field.variants or {})
 

@@ -16,17 +16,12 @@ MADE_FILES = Policy("made_files", 300, "collections and indexes made in five min
 OF_A_COLLECTION = 4
 
 
-class MadeFiles:
-    """Counts them before they are made; one that then fails has counted."""
+async def count_collection(limits: Limits, project: Project, fields: Fields) -> None:
+    """Raises LimitExceeded."""
+    await limits.take_all(project, MADE_FILES, OF_A_COLLECTION + len(indexes(fields)))
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
 
-    async def count_collection(self, project: Project, fields: Fields) -> None:
-        """Raises LimitExceeded."""
-        await self._limits.take_all(project, MADE_FILES, OF_A_COLLECTION + len(indexes(fields)))
-
-    async def count_indexes(self, project: Project, number: int) -> None:
-        """Raises LimitExceeded."""
-        if number:
-            await self._limits.take_all(project, MADE_FILES, number)
+async def count_indexes(limits: Limits, project: Project, number: int) -> None:
+    """Raises LimitExceeded."""
+    if number:
+        await limits.take_all(project, MADE_FILES, number)

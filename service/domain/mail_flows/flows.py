@@ -16,7 +16,7 @@ from service.domain.mail_flows.counts import count_mail, count_mistake, uncount
 from service.domain.mail_flows.outbox import Outbox
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket
 from service.domain.mail_flows.routes import give_up_after, life_of
-from service.domain.projects.lookup import Project
+from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.errors import InvalidCode
 from service.mail.texts import ACTIONS
@@ -43,61 +43,60 @@ class Draft:
         return _ticket(self.record, self.record["purpose"])
 
 
+@dataclass(frozen=True, slots=True)
 class Flows:
-    """The flows of all projects. `key` is for the HMACs of codes and accounts."""
+    """The flows of all projects. `key` is for the HMACs of codes and accounts; links lead to `base_url`."""
 
-    def __init__(
-        self, store: FlowStore, secret_box: SecretBox, limits: Limits, outbox: Outbox, *, key: bytes, base_url: str
-    ) -> None:
-        self._store = store
-        self._box = secret_box
-        self._limits = limits
-        self._outbox = outbox
-        self._key = key
-        self._link = f"{base_url}{LINK_PATH}?t="
+    projects: Projects
+    store: FlowStore
+    secret_box: SecretBox
+    limits: Limits
+    outbox: Outbox
+    key: bytes = field(repr=False)
+    base_url: str
 
     async def open(self, project: Project, purpose: Purpose) -> Ticket:
         """Stores a flow with its mail, or a decoy; the same commands for both. A second one soon after is the first."""
         draft = await self.draft(project, purpose)
-        ticket = await self.store(draft)
+        ticket = await self.keep(draft)
         await self.settle(draft, ticket)
         return ticket
 
     async def draft(self, project: Project, purpose: Purpose) -> Draft:
         """A flow to store, counted as a mail of its address. Call `settle` afterwards, or `discard`."""
-        account = name_account(self._key, project.id, purpose.to)
-        counted = await count_mail(self._limits, project, account)
+        account = name_account(self.key, project.id, purpose.to)
+        counted = await count_mail(self.limits, project, account)
         record = self.record(project, purpose, is_mailed=counted is not None)
         slot = f"{project.id}/{purpose.name}/{account}{purpose.apart}"
         return Draft(record | {"slot": slot, "slot_until": record["created_at"] + SAME_MAIL}, counted)
 
-    async def store(self, draft: Draft, database: ProjectDatabase | None = None, *, is_first: bool = False) -> Ticket:
+    async def keep(self, draft: Draft, database: ProjectDatabase | None = None, *, is_first: bool = False) -> Ticket:
         """Stores the draft and returns the flow of its address and purpose: an earlier one, unless it `is_first`.
 
         A part of the database's transaction, if it has one.
         """
         session = database.session if database is not None else None
-        stored = await self._store.open(draft.record, session, is_first=is_first)
+        stored = await self.store.open(draft.record, session, is_first=is_first)
         return _ticket(stored, draft.record["purpose"])
 
     async def settle(self, draft: Draft, ticket: Ticket) -> None:
         """The flow of `ticket` was stored for it."""
         if ticket.flow_id != draft.record["_id"]:
             await self.discard(draft)
-        self._outbox.wake()
+        self.outbox.wake()
 
     async def discard(self, draft: Draft) -> None:
         """Drops a draft without a mail."""
-        await uncount(self._limits, draft.taken)
+        await uncount(self.limits, draft.taken)
 
     def record(self, project: Project, purpose: Purpose, *, is_mailed: bool = True) -> Document:
         """A flow to store. One for a stranger is made alike, and thrown away."""
-        proofs, moment, account = new_proofs(), now(), name_account(self._key, project.id, purpose.to)
+        proofs, moment, account = new_proofs(), now(), name_account(self.key, project.id, purpose.to)
         kind = purpose.kind or purpose.name
         contents = self._contents(purpose, proofs, is_action=kind in ACTIONS)
-        sealed = seal_contents(self._box, proofs.flow_id, contents)
-        address = self._box.seal(purpose.to, _place(proofs.flow_id))
-        server = self._outbox.routes.server_of(project)
+        sealed = seal_contents(self.secret_box, proofs.flow_id, contents)
+        address = self.secret_box.seal(purpose.to, _place(proofs.flow_id))
+        server = self.outbox.routes.server_of(project)
         life, is_real = life_of(purpose.name), is_mailed and (purpose.is_open or purpose.user_id is not None)
         record = new_record(
             proofs.flow_id,
@@ -115,13 +114,13 @@ class Flows:
         return record
 
     def _contents(self, purpose: Purpose, proofs: Proofs, *, is_action: bool) -> Contents:
-        link = f"{self._link}{quote(proofs.token)}" if purpose.has_link and is_action else ""
+        link = f"{self.base_url}{LINK_PATH}?t={quote(proofs.token)}" if purpose.has_link and is_action else ""
         return Contents(purpose.to, proofs.code if purpose.has_code and is_action else "", link)
 
     def _secrets(self, purpose: Purpose, proofs: Proofs, contents: Contents) -> Document:
         """The digests of the proofs. A link's token counts only if the mail has a link."""
         found: Document = {
-            "code": hash_code(self._key, proofs.flow_id, proofs.code),
+            "code": hash_code(self.key, proofs.flow_id, proofs.code),
             "left": TRIES,
             "redirect_to": purpose.redirect_to,
             "challenge": purpose.challenge,
@@ -132,7 +131,7 @@ class Flows:
     async def insert(self, project: Project, purpose: Purpose, database: ProjectDatabase) -> Ticket:
         """Stores a flow with its mail as a part of the database's transaction; `wake` when that is committed."""
         record = self.record(project, purpose)
-        await self._store.insert(record, database.session)
+        await self.store.insert(record, database.session)
         return _ticket(record, purpose.name)
 
     async def stand_in(self, project: Project, database: ProjectDatabase) -> None:
@@ -149,14 +148,14 @@ class Flows:
             created_at=moment,
             expires_at=moment + SAME_MAIL,
         )
-        await self._store.insert(record, database.session)
+        await self.store.insert(record, database.session)
 
     def wake(self) -> None:
-        self._outbox.wake()
+        self.outbox.wake()
 
     async def find(self, project: Project, flow_id: str, purposes: Collection[str]) -> Flow:
         """Raises InvalidCode."""
-        record = await self._store.find(_match(project, flow_id, purposes), now())
+        record = await self.store.find(_match(project, flow_id, purposes), now())
         if record is None:
             raise InvalidCode
         return self._read(record)
@@ -164,14 +163,14 @@ class Flows:
     async def find_by_code(self, project: Project, flow_id: str, code: str, purposes: Collection[str]) -> Flow:
         """The flow, whose code it is, unspent. Raises InvalidCode; LimitExceeded after too many mistakes of the account."""
         moment = now()
-        record = await self._store.find(_match(project, flow_id, purposes), moment)
+        record = await self.store.find(_match(project, flow_id, purposes), moment)
         if record is None:
             raise InvalidCode
         # Each try is counted as a mistake before it is judged, so that no number of them at once are too many.
-        taken = await count_mistake(self._limits, project, record["account"])
-        if not await self._store.judge(flow_id, hash_code(self._key, flow_id, code), moment):
+        taken = await count_mistake(self.limits, project, record["account"])
+        if not await self.store.judge(flow_id, hash_code(self.key, flow_id, code), moment):
             raise InvalidCode
-        await uncount(self._limits, taken)
+        await uncount(self.limits, taken)
         return self._read(record)
 
     async def find_by_token(self, token: str, purposes: Collection[str], project: Project | None = None) -> Flow:
@@ -179,20 +178,20 @@ class Flows:
         if len(token) > MAX_TOKEN:
             raise InvalidCode
         match: Document = {"link": hash_token(token), "purpose": {"$in": list(purposes)}}
-        record = await self._store.find(match | ({"project_id": project.id} if project else {}), now())
+        record = await self.store.find(match | ({"project_id": project.id} if project else {}), now())
         if record is None:
             raise InvalidCode
         return self._read(record)
 
     async def spend(self, flow: Flow, database: ProjectDatabase) -> None:
         """Spends a flow once, as part of the database's transaction. Raises InvalidCode if another request did."""
-        if not await self._store.spend(flow.id, now(), database.session):
+        if not await self.store.spend(flow.id, now(), database.session):
             raise InvalidCode
 
     async def confirm_part(self, project: Project, flow_id: str, part: str, database: ProjectDatabase) -> Flow:
         """A flow that waits for several, and for `part` no longer. Raises InvalidCode where it did not."""
         match: Document = {"_id": flow_id, "project_id": project.id}
-        record = await self._store.confirm_part(match, part, now(), database.session)
+        record = await self.store.confirm_part(match, part, now(), database.session)
         if record is None:
             raise InvalidCode
         return self._read(record)
@@ -209,14 +208,14 @@ class Flows:
         """Voids the other mailed codes and links of the user; notices stay."""
         match: Document = {"user_id": user_id, "project_id": project.id, "purpose": {"$in": list(purposes)}}
         match |= {"_id": {"$ne": keep}} if keep else {}
-        await self._store.void(database, match)
+        await self.store.void(database, match)
 
     async def remove_all(self, user_id: str, database: ProjectDatabase, project: Project) -> None:
         """For the deletion of a user: notices that wait go as well, and sign-ins that wait for a factor."""
-        await self._store.void(database, {"user_id": user_id, "project_id": project.id})
+        await self.store.void(database, {"user_id": user_id, "project_id": project.id})
 
     def _read(self, record: Document) -> Flow:
-        address = self._box.open(record["address"], _place(record["_id"])) if "address" in record else ""
+        address = self.secret_box.open(record["address"], _place(record["_id"])) if "address" in record else ""
         return Flow(
             id=record["_id"],
             project_id=record["project_id"],

@@ -6,14 +6,12 @@ from datetime import datetime
 
 from service.bounds import MAX_MAILBOX
 from service.domain.mail_flows.contents import open_contents, write_mail
-from service.domain.mail_flows.outbox import Outbox
+from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.routes import give_up_after, life_of
-from service.domain.projects.lookup import Project, Projects
-from service.domain.projects.secrets import SecretBox
+from service.domain.projects.lookup import Project
 from service.errors import MailNotFound, ProjectNotFound
 from service.schema.values import now
 from service.storage.client import Document
-from service.storage.flows import FlowStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,60 +51,55 @@ class Message:
     link: str | None = field(default=None, repr=False)
 
 
-class Mails:
-    """Every call raises the errors of the database."""
+async def list_mails(flows: Flows, project: Project, *, limit: int, offset: int) -> MailList:
+    page = await flows.store.mails({"project_id": project.id}, limit=limit, offset=offset)
+    return MailList([_entry(flows, flow) for flow in page.records], page.total)
 
-    def __init__(self, store: FlowStore, projects: Projects, secret_box: SecretBox, outbox: Outbox) -> None:
-        self._store = store
-        self._projects = projects
-        self._box = secret_box
-        self._outbox = outbox
 
-    async def list(self, project: Project, *, limit: int, offset: int) -> MailList:
-        page = await self._store.mails({"project_id": project.id}, limit=limit, offset=offset)
-        return MailList([self._entry(flow) for flow in page.records], page.total)
+async def retry_mail(flows: Flows, project: Project, mail_id: str) -> None:
+    """Has it tried at once, as if it were new. Raises MailNotFound for one that was sent, too."""
+    page = await flows.store.mails({"project_id": project.id, "_id": mail_id}, limit=1, offset=0)
+    purpose = page.records[0]["purpose"] if page.records else ""
+    life = life_of(purpose) + give_up_after(purpose)
+    if not page.records or not await flows.store.queue(project.id, mail_id, now(), life):
+        raise MailNotFound
+    flows.outbox.wake()
 
-    async def retry(self, project: Project, mail_id: str) -> None:
-        """Has it tried at once, as if it were new. Raises MailNotFound for one that was sent, too."""
-        page = await self._store.mails({"project_id": project.id, "_id": mail_id}, limit=1, offset=0)
-        purpose = page.records[0]["purpose"] if page.records else ""
-        life = life_of(purpose) + give_up_after(purpose)
-        if not page.records or not await self._store.queue(project.id, mail_id, now(), life):
-            raise MailNotFound
-        self._outbox.wake()
 
-    async def read(self, project_id: str | None = None) -> Sequence[Message]:
-        """The newest mails of a project, or of all of them."""
-        match: Document = {"project_id": project_id} if project_id is not None else {}
-        page = await self._store.mails(match, limit=MAX_MAILBOX, offset=0)
-        return [message for flow in page.records if (message := await self._message(flow)) is not None]
+async def read_messages(flows: Flows, project_id: str | None = None) -> Sequence[Message]:
+    """The newest mails of a project, or of all of them."""
+    match: Document = {"project_id": project_id} if project_id is not None else {}
+    page = await flows.store.mails(match, limit=MAX_MAILBOX, offset=0)
+    return [message for flow in page.records if (message := await _message(flows, flow)) is not None]
 
-    def _entry(self, flow: Document) -> MailEntry:
-        mail, contents = flow["mail"], open_contents(self._box, flow)
-        to = contents.to if contents is not None else None
-        return MailEntry(flow["_id"], to, mail["kind"], mail["status"], mail["attempts"], flow["created_at"])
 
-    async def _message(self, flow: Document) -> Message | None:
-        """None where its project is gone."""
-        mail, contents = flow["mail"], open_contents(self._box, flow)
-        sent = Message(flow["_id"], flow["project_id"], mail["kind"], mail["status"], flow["created_at"])
-        try:
-            project = await self._projects.by_id(flow["project_id"])
-        except ProjectNotFound:
-            return None
-        if contents is None:
-            return sent
-        letter = write_mail(project, flow, contents)
-        return Message(
-            sent.id,
-            sent.project_id,
-            sent.kind,
-            sent.status,
-            sent.created_at,
-            to=contents.to,
-            subject=letter.subject,
-            text=letter.text,
-            html=letter.html,
-            code=contents.code or None,
-            link=contents.link or None,
-        )
+def _entry(flows: Flows, flow: Document) -> MailEntry:
+    mail, contents = flow["mail"], open_contents(flows.secret_box, flow)
+    to = contents.to if contents is not None else None
+    return MailEntry(flow["_id"], to, mail["kind"], mail["status"], mail["attempts"], flow["created_at"])
+
+
+async def _message(flows: Flows, flow: Document) -> Message | None:
+    """None where its project is gone."""
+    mail, contents = flow["mail"], open_contents(flows.secret_box, flow)
+    sent = Message(flow["_id"], flow["project_id"], mail["kind"], mail["status"], flow["created_at"])
+    try:
+        project = await flows.projects.by_id(flow["project_id"])
+    except ProjectNotFound:
+        return None
+    if contents is None:
+        return sent
+    letter = write_mail(project, flow, contents)
+    return Message(
+        sent.id,
+        sent.project_id,
+        sent.kind,
+        sent.status,
+        sent.created_at,
+        to=contents.to,
+        subject=letter.subject,
+        text=letter.text,
+        html=letter.html,
+        code=contents.code or None,
+        link=contents.link or None,
+    )

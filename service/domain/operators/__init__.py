@@ -1,1 +1,14 @@
 """The people who run the deployment: their accounts, sessions, tokens and invitations. docs/operators.md."""
+
+from service.domain.accounts.passwords import Passwords
+from service.domain.limits.limiter import Limits
+from service.domain.operators.operators import OperatorRules, Operators
+from service.domain.projects import Foundation
+
+# HKDF purpose of the key for the HMACs of operators' addresses.
+PURPOSE = "operators"
+
+
+def build_operators(base: Foundation, limits: Limits, passwords: Passwords, rules: OperatorRules) -> Operators:
+    key = base.secret_box.derive_key(PURPOSE)
+    return Operators(base.databases, limits, passwords, base.secret_box, rules, key=key)

@@ -23,10 +23,15 @@ def derive_key(secret_key: bytes, purpose: str) -> bytes:
 
 
 class SecretBox:
-    """Seals and opens short secrets with a 32-byte key."""
+    """Seals and opens short secrets with a 32-byte key, and derives other keys from it."""
 
     def __init__(self, secret_key: bytes) -> None:
+        self._secret_key = secret_key
         self._cipher = AESGCM(secret_key)
+
+    def derive_key(self, purpose: str) -> bytes:
+        """As `derive_key`."""
+        return derive_key(self._secret_key, purpose)
 
     def seal(self, secret: str, place: str) -> str:
         """Nonce and ciphertext in base64; they open only with the same `place`, such as "<project>/signing_key"."""

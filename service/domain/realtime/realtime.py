@@ -10,11 +10,8 @@ from functools import partial
 from typing import Any
 
 from service.bounds import MAX_SOCKET_WHERE_BYTES, MAX_SUBSCRIPTIONS, MAX_USER_SOCKETS, MAX_WHERE_BYTES
-from service.domain.access.control import AccessControl
-from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
-from service.domain.lists import Lists
-from service.domain.projects.lookup import Project, Projects
+from service.domain.projects.lookup import Project
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.binding import Binder, Parse
 from service.domain.realtime.channels import HISTORY
@@ -26,7 +23,7 @@ from service.domain.realtime.rights import Rights
 from service.domain.realtime.snapshots import Snapshots
 from service.domain.realtime.subscriptions import Render, State, Subscription, frame
 from service.domain.realtime.upkeep import Upkeep, start_forever
-from service.domain.sessions.access_tokens import Tokens
+from service.domain.sessions.sessions import Sessions
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
 from service.observe.metrics import SOCKETS
 from service.schema.steps import Steps
@@ -42,14 +39,11 @@ class Realtime:
         connect: Callable[[], Client],
         prefix: str,
         *,
-        access: AccessControl,
-        catalogs: Catalogs,
-        projects: Projects,
-        tokens: Tokens,
         protection: FileProtection,
-        lists: Lists,
+        sessions: Sessions,
         key: bytes,
     ) -> None:
+        access, catalogs, projects = protection.access, protection.catalogs, sessions.projects
         backlog = Backlog(self._resync_all)
         floods = Floods(may_hold=self._may_hold, begin_again=backlog.begin_again)
         self.feed = ChangeFeed(connect, prefix, deliver=self._deliver, lose=self._lose, floods=floods, backlog=backlog)
@@ -58,8 +52,8 @@ class Realtime:
         self._stale = Stale()
         binder = Binder(access, catalogs, projects, protection)
         self._following = Following(self.feed, self._stale, binder=binder, access=access, catalogs=catalogs, key=key)
-        self._snapshots = Snapshots(self.feed, lists, self._following.refuse)
-        self._rights = Rights(self._stale, self._following, self._snapshots, access=access, tokens=tokens)
+        self._snapshots = Snapshots(self.feed, protection.lists, self._following.refuse)
+        self._rights = Rights(self._stale, self._following, self._snapshots, access=access, tokens=sessions.tokens)
         self._upkeep = Upkeep(
             lambda: self.connections,
             feed=self.feed,

@@ -6,13 +6,11 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from service.domain.access.control import AccessControl
-from service.domain.cache import Cache
 from service.domain.limits.limiter import Quota, seconds_until, window_end
 from service.domain.limits.policies import HOUR, by_setting, exceeded
 from service.domain.mail_flows.flows import Flows
 from service.domain.mail_flows.purposes import Purpose
-from service.domain.projects.lookup import Project, Projects
+from service.domain.projects.lookup import Project
 from service.domain.sessions.access_tokens import unix_seconds
 from service.domain.sessions.refresh_tokens import RefreshToken
 from service.domain.sessions.sessions import Client, Grant, Sessions
@@ -41,80 +39,70 @@ class Refreshed:
     quotas: list[Quota]
 
 
-class Refreshing:
-    """Judges refresh tokens. Raises the errors of the database.
+async def find_token_project(sessions: Sessions, token: RefreshToken) -> Project:
+    """Raises InvalidRefreshToken if the project is gone."""
+    try:
+        return await sessions.projects.by_id(token.project_id)
+    except ProjectNotFound:
+        raise InvalidRefreshToken from None
 
-    `owners` has the users of sessions that this worker knows: such a one is read while the session is rotated.
+
+async def refresh(sessions: Sessions, flows: Flows, project: Project, token: RefreshToken, client: Client) -> Refreshed:
+    """The same grant for all concurrent requests with `token`. Raises InvalidRefreshToken, LimitExceeded.
+
+    A spent token ends its session: either its sender or the user of its successor is a thief (RFC 9700 section
+    4.14.2).
     """
-
-    def __init__(
-        self, sessions: Sessions, projects: Projects, access: AccessControl, flows: Flows, owners: Cache[str]
-    ) -> None:
-        self._sessions = sessions
-        self._owners = owners
-        self._projects = projects
-        self._access = access
-        self._flows = flows
-
-    async def find_project(self, token: RefreshToken) -> Project:
-        """Raises InvalidRefreshToken if the project is gone."""
-        try:
-            return await self._projects.by_id(token.project_id)
-        except ProjectNotFound:
-            raise InvalidRefreshToken from None
-
-    async def refresh(self, project: Project, token: RefreshToken, client: Client) -> Refreshed:
-        """The same grant for all concurrent requests with `token`. Raises InvalidRefreshToken, LimitExceeded.
-
-        A spent token ends its session: either its sender or the user of its successor is a thief (RFC 9700 section
-        4.14.2).
-        """
-        for _ in range(LOOKS):
-            terms = _terms(project, now())
-            rotation, standing = await self._rotate(project, token, terms)
-            session = rotation.session
-            if session is None or rotation.verdict is Verdict.REFUSED:
-                raise InvalidRefreshToken
-            if rotation.verdict is Verdict.REUSED:
-                await self._end_reused(project, session, client)
-                raise InvalidRefreshToken
-            if rotation.verdict is Verdict.LIMITED:
-                raise exceeded(REFRESH, terms.limit, seconds_until(terms.hour_end, unix_seconds(terms.moment)))
-            if standing is not None and standing.state.disabled:
-                raise InvalidRefreshToken
-            if standing is not None and standing.version == session.version:
-                grant = self._sessions.grant(project, session, standing.state, issued=terms.moment)
-                return Refreshed(grant, _quotas(terms, rotation))
-        raise InvalidRefreshToken
-
-    async def _rotate(self, project: Project, token: RefreshToken, terms: Terms) -> tuple[Rotation, Standing | None]:
-        """The user is read at the same time where the worker knows whose the session is, else after it."""
-        database, owner = project.database, self._owners.get(token.sid)
-        rotating = rotate(database, token.sid, token.count, terms)
-        if owner is not None:
-            return await asyncio.gather(rotating, find_standing(database, owner))
-        rotation = await rotating
+    for _ in range(LOOKS):
+        terms = _terms(project, now())
+        rotation, standing = await _rotate(sessions, project, token, terms)
         session = rotation.session
-        return rotation, None if session is None else await find_standing(database, session.user_id)
+        if session is None or rotation.verdict is Verdict.REFUSED:
+            raise InvalidRefreshToken
+        if rotation.verdict is Verdict.REUSED:
+            await _end_reused(sessions, flows, project, session, client)
+            raise InvalidRefreshToken
+        if rotation.verdict is Verdict.LIMITED:
+            raise exceeded(REFRESH, terms.limit, seconds_until(terms.hour_end, unix_seconds(terms.moment)))
+        if standing is not None and standing.state.disabled:
+            raise InvalidRefreshToken
+        if standing is not None and standing.version == session.version:
+            grant = sessions.grant(project, session, standing.state, issued=terms.moment)
+            return Refreshed(grant, _quotas(terms, rotation))
+    raise InvalidRefreshToken
 
-    async def _end_reused(self, project: Project, session: Session, client: Client) -> None:
-        """Ends the session and tells the user, in one transaction: of many who come with such a token one does."""
-        log.warning("refresh_token_reused", project=project.id, session=session.id)
-        user_id, type_ = session.user_id, EventType.REFRESH_TOKEN_REUSED
-        event = Event(type_, user_id, Actor.USER, session.id, client.ip, client.user_agent)
 
-        async def write(database: ProjectDatabase) -> None:
-            if not await SessionRecords(database).remove(session.id):
-                return
-            await end_session(database, user_id, session.id, session.tokens_until)
-            user = await Users(database).find_profile(user_id)
-            if user is not None:
-                await record_event(database, event, project.settings.event_days)
-                await self._flows.insert(project, Purpose(NOTICE, user.email, user_id), database)
+async def _rotate(
+    sessions: Sessions, project: Project, token: RefreshToken, terms: Terms
+) -> tuple[Rotation, Standing | None]:
+    """The user is read at the same time where the worker knows whose the session is, else after it."""
+    database, owner = project.database, sessions.tokens.owners.get(token.sid)
+    rotating = rotate(database, token.sid, token.count, terms)
+    if owner is not None:
+        return await asyncio.gather(rotating, find_standing(database, owner))
+    rotation = await rotating
+    session = rotation.session
+    return rotation, None if session is None else await find_standing(database, session.user_id)
 
-        await project.database.in_transaction(write)
-        self._access.forget_user(project, user_id)
-        self._flows.wake()
+
+async def _end_reused(sessions: Sessions, flows: Flows, project: Project, session: Session, client: Client) -> None:
+    """Ends the session and tells the user, in one transaction: of many who come with such a token one does."""
+    log.warning("refresh_token_reused", project=project.id, session=session.id)
+    user_id, type_ = session.user_id, EventType.REFRESH_TOKEN_REUSED
+    event = Event(type_, user_id, Actor.USER, session.id, client.ip, client.user_agent)
+
+    async def write(database: ProjectDatabase) -> None:
+        if not await SessionRecords(database).remove(session.id):
+            return
+        await end_session(database, user_id, session.id, session.tokens_until)
+        user = await Users(database).find_profile(user_id)
+        if user is not None:
+            await record_event(database, event, project.settings.event_days)
+            await flows.insert(project, Purpose(NOTICE, user.email, user_id), database)
+
+    await project.database.in_transaction(write)
+    sessions.access.forget_user(project, user_id)
+    flows.wake()
 
 
 def _terms(project: Project, moment: datetime) -> Terms:

@@ -8,9 +8,10 @@ from typing import Any
 from service.domain.access.caller import UserCaller
 from service.domain.access.control import AccessControl
 from service.domain.events import Journal
-from service.domain.projects.lookup import Project
+from service.domain.projects.lookup import Project, Projects
 from service.domain.sessions.access_tokens import Tokens, unix_seconds
 from service.domain.sessions.admission import EMAIL, PASSWORD, PROVIDER, Admitted, NeedsFactor, decide
+from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.pending import ENROLMENT, LIFE, SECOND_FACTOR, PendingSignIns, Recognized
 from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
 from service.domain.sessions.sightings import Sightings
@@ -53,24 +54,18 @@ class Grant:
     refresh_token: str | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
 class Sessions:
     """Opens sessions, lists and ends them. Raises the errors of the database."""
 
-    def __init__(
-        self,
-        tokens: Tokens,
-        refresh_tokens: RefreshTokens,
-        access: AccessControl,
-        journal: Journal,
-        pending: PendingSignIns,
-        sightings: Sightings,
-    ) -> None:
-        self._journal = journal
-        self._tokens = tokens
-        self._refresh_tokens = refresh_tokens
-        self._access = access
-        self._pending = pending
-        self._sightings = sightings
+    projects: Projects
+    access: AccessControl
+    journal: Journal
+    tokens: Tokens
+    refresh_tokens: RefreshTokens
+    exchange_codes: ExchangeCodes
+    pending: PendingSignIns
+    sightings: Sightings
 
     async def admit(self, project: Project, recognized: Recognized, client: Client, state: AccountState) -> Admitted:
         """Raises as `decide`, and FactorRequired, EnrolmentRequired with a flow by which the sign-in goes on."""
@@ -82,9 +77,9 @@ class Sessions:
         if isinstance(decision, Admitted):
             return decision
         if isinstance(decision, NeedsFactor):
-            flow_id = await self._pending.begin(project, SECOND_FACTOR, recognized)
+            flow_id = await self.pending.begin(project, SECOND_FACTOR, recognized)
             raise FactorRequired(flow_id, decision.methods, int(LIFE.total_seconds()))
-        raise EnrolmentRequired(await self._pending.begin(project, ENROLMENT, recognized))
+        raise EnrolmentRequired(await self.pending.begin(project, ENROLMENT, recognized))
 
     async def open(
         self,
@@ -121,17 +116,17 @@ class Sessions:
             aal=admitted.aal,
         )
         await SessionRecords(project.database).insert(session)
-        self._sightings.note_sign_in(project, user_id, moment)
+        self.sightings.note_sign_in(project, user_id, moment)
         self._note(project, EventType.SIGNED_IN, user_id, client, session.id, detail={"amr": list(amr)})
         return self.grant(project, session, state, issued=moment)
 
     def grant(self, project: Project, session: Session, state: AccountState, *, issued: datetime) -> Grant:
         """The tokens of a session at its present count, with the present claims of its account."""
         until = _end_of_token(project, issued, session.expires_at)
-        access_token = self._tokens.issue(project, session, issued=issued, until=until, custom=state.claims)
+        access_token = self.tokens.issue(project, session, issued=issued, until=until, custom=state.claims)
         if not project.settings.has_refresh_tokens:
             return Grant(session.id, access_token)
-        refresh_token = self._refresh_tokens.write(RefreshToken(project.id, session.id, session.count))
+        refresh_token = self.refresh_tokens.write(RefreshToken(project.id, session.id, session.count))
         return Grant(session.id, access_token, unix_seconds(until) - unix_seconds(issued), refresh_token)
 
     async def list(self, caller: UserCaller) -> Sequence[Session]:
@@ -157,7 +152,7 @@ class Sessions:
         detail: Mapping[str, Any] = NOTHING,
     ) -> None:
         event = Event(type_, user_id, Actor.USER, sid, client.ip, client.user_agent, detail)
-        self._journal.note(project, event)
+        self.journal.note(project, event)
 
     async def end_one(self, caller: UserCaller, session_id: str, client: Client) -> None:
         """Ends a session of the caller's, who may name the present one. Raises InvalidToken, SessionNotFound."""
@@ -171,7 +166,7 @@ class Sessions:
         """Raises InvalidToken."""
         await _find_user(caller)
         await end_others(caller.project.database, caller.user_id, caller.sid or "")
-        self._access.forget_user(caller.project, caller.user_id)
+        self.access.forget_user(caller.project, caller.user_id)
         self._note(caller.project, EventType.SESSIONS_ENDED, caller.user_id, client, caller.sid)
 
     async def end_named(self, project: Project, session_id: str, client: Client) -> None:
@@ -194,7 +189,7 @@ class Sessions:
         session = await SessionRecords(project.database).find(sid)
         until = now() if session is None else session.tokens_until
         after = await end_session(project.database, user_id, sid, until, version=version)
-        self._access.forget_user(project, user_id)
+        self.access.forget_user(project, user_id)
         return after
 
     async def find_own(self, caller: UserCaller) -> Session | None:
@@ -203,7 +198,7 @@ class Sessions:
 
     async def _end(self, project: Project, session: Session, client: Client) -> None:
         await end_session(project.database, session.user_id, session.id, session.tokens_until)
-        self._access.forget_user(project, session.user_id)
+        self.access.forget_user(project, session.user_id)
         self._note(project, EventType.SESSION_ENDED, session.user_id, client, session.id)
 
 

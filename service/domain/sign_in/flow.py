@@ -11,11 +11,10 @@ from datetime import timedelta
 import structlog
 
 from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
-from service.domain.accounts.changes import Changes
-from service.domain.projects.lookup import Project, Projects
+from service.domain.accounts import Accounts
+from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import decide
-from service.domain.sessions.exchange_codes import ExchangeCodes
-from service.domain.sessions.sessions import PROVIDER, Client, Sessions
+from service.domain.sessions.sessions import PROVIDER, Client
 from service.domain.shares import Shares
 from service.domain.sign_in.linking import identify, link_or_create
 from service.domain.sign_in.registration import ProviderClients, check_page
@@ -98,29 +97,24 @@ class SignInResult:
     page: str | None = None
 
 
-class SignIn:
-    """`begin` stores what `complete` needs, under a state that works once, for LIFETIME, for one project."""
+def make_shares() -> Shares:
+    """A provider that hangs delays no sign-in by another one."""
+    return Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
-    def __init__(
-        self,
-        gateway: Gateway,
-        states: SignInStates,
-        *,
-        sessions: Sessions,
-        clients: ProviderClients,
-        codes: ExchangeCodes,
-        changes: Changes,
-        projects: Projects,
-    ) -> None:
-        self._projects = projects
-        self._gateway = gateway
-        self._states = states
-        self._sessions = sessions
-        self._clients = clients
-        self._codes = codes
-        self._changes = changes
-        # A provider that hangs delays no sign-in by another one.
-        self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """`begin` stores what `complete` needs, under a state that works once, for LIFETIME, for one project.
+
+    Browsers and apps have shares of their own.
+    """
+
+    gateway: Gateway
+    states: SignInStates
+    clients: ProviderClients
+    accounts: Accounts
+    shares: Shares = field(default_factory=make_shares)
+    native_shares: Shares = field(default_factory=make_shares)
 
     async def begin(self, project: Project, wish: SignInWish) -> AuthorizationStart:
         """Stores a sign-in and returns where it starts.
@@ -128,14 +122,14 @@ class SignIn:
         Raises ProviderNotFound, ConfigurationMissing, Invalid for a page that is not one of the project's, Unavailable
         if the provider or the database does not answer, and Busy if too many wait for the provider.
         """
-        registration = self._clients.find(project, wish.provider)
+        registration = self.clients.find(project, wish.provider)
         if wish.redirect_to is not None:
             check_page(project, wish.redirect_to, "query" if wish.user_id is None else "body")
         proofs = FlowSecrets(state=new_random(), nonce=new_random(), code_verifier=new_random())
         # A browser keeps its value, so that two sign-ins at once in two tabs both work.
         browser = (wish.browser or new_random()) if project.settings.idp_bind_browser else None
         url = await self._authorize_url(registration, proofs)
-        await self._states.insert(
+        await self.states.insert(
             SignInState(
                 id=_digest(proofs.state),
                 project_id=project.id,
@@ -166,14 +160,14 @@ class SignIn:
         if begun is None:
             return result
         with suppress(Unavailable):
-            await self._projects.check_stored(project)
+            await self.accounts.sessions.projects.check_stored(project)
         return replace(result, client_state=begun.client_state, page=begun.redirect_to)
 
     async def aclose(self) -> None:
-        await self._gateway.aclose()
+        await self.gateway.aclose()
 
     async def _take(self, project: Project, state: str | None) -> SignInState:
-        begun = await self._states.take(_digest(state), project_id=project.id, moment=now()) if state else None
+        begun = await self.states.take(_digest(state), project_id=project.id, moment=now()) if state else None
         if begun is None:
             raise SignInFailed("the state is missing, unknown, used or expired")
         return begun
@@ -182,7 +176,7 @@ class SignIn:
         self, project: Project, callback: Callback, *, begun: SignInState, client: Client
     ) -> SignInResult:
         """Returns the token or code for the signed-in user. The state is spent by now, with any outcome."""
-        registration = self._clients.find(project, callback.provider)
+        registration = self.clients.find(project, callback.provider)
         provider = registration.provider_name
         if begun.client_binding != registration.client_binding:
             raise SignInFailed("the project's provider was changed in the meantime")
@@ -193,8 +187,8 @@ class SignIn:
         proofs = FlowSecrets(state="", nonce=begun.nonce, code_verifier=begun.code_verifier)
         answer = AuthorizationResponse(callback.code, callback.issuer)
         try:
-            async with self._shares.take(provider):
-                profile = await self._gateway.profile(registration, proofs=proofs, answer=answer)
+            async with self.shares.take(provider):
+                profile = await self.gateway.profile(registration, proofs=proofs, answer=answer)
         except Busy:
             raise SignInFailed("too many sign-ins wait for the provider") from None
         if registration.quirks.posts_name and profile.name is None:
@@ -202,29 +196,37 @@ class SignIn:
         if begun.user_id is not None:
             identity = identify(registration, profile)
             challenge = begun.challenge or ""
-            return SignInResult(code=await self._codes.issue_for_link(project, begun.user_id, identity, challenge))
-        user = await link_or_create(project, registration, profile, self._changes)
+            return SignInResult(
+                code=await self.accounts.sessions.exchange_codes.issue_for_link(
+                    project, begun.user_id, identity, challenge
+                )
+            )
+        user = await link_or_create(project, registration, profile, self.accounts.changes)
         if begun.challenge is not None:
             # If the user needs a second factor, the exchange of the code asks for it.
             decide(project.settings, user.state, PROVIDER)
             challenge = begun.challenge
-            code = await self._codes.issue(project, user.id, user.version, amr=PROVIDER, challenge=challenge)
+            code = await self.accounts.sessions.exchange_codes.issue(
+                project, user.id, user.version, amr=PROVIDER, challenge=challenge
+            )
             return SignInResult(code=code)
         return SignInResult(token=await self._token(project, user, client))
 
     async def _token(self, project: Project, user: ExistingUser, client: Client) -> str:
         """Raises FactorMissing where more is needed: a URL has no place to ask for it."""
         try:
-            grant = await self._sessions.open(project, user.id, user.version, client, state=user.state, amr=PROVIDER)
+            grant = await self.accounts.sessions.open(
+                project, user.id, user.version, client, state=user.state, amr=PROVIDER
+            )
         except (FactorRequired, EnrolmentRequired):
             raise FactorMissing("the account has a second factor, or must have one") from None
         return grant.access_token
 
     async def _authorize_url(self, registration: Registration, proofs: FlowSecrets) -> str:
-        if self._gateway.knows(registration):
-            return await self._gateway.authorize_url(registration, proofs)
-        async with self._shares.take(registration.provider_name):
-            return await self._gateway.authorize_url(registration, proofs)
+        if self.gateway.knows(registration):
+            return await self.gateway.authorize_url(registration, proofs)
+        async with self.shares.take(registration.provider_name):
+            return await self.gateway.authorize_url(registration, proofs)
 
 
 def new_random() -> str:

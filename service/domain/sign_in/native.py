@@ -5,15 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from service.bounds import MAX_SIGN_INS, MAX_SIGN_INS_WAITING
-from service.domain.accounts.changes import Changes
-from service.domain.accounts.users import Accounts, SignedIn
-from service.domain.projects.lookup import Project, Projects
+from service.domain.accounts import users
+from service.domain.accounts.users import SignedIn
+from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PROVIDER, Client
-from service.domain.shares import Shares
-from service.domain.sign_in.flow import LIFETIME, new_random
+from service.domain.sign_in.flow import LIFETIME, SignIn, new_random
 from service.domain.sign_in.linking import link_or_create
-from service.domain.sign_in.registration import ProviderClients
 from service.errors import (
     EmailHasPassword,
     EmailOfPasswordUser,
@@ -24,9 +21,8 @@ from service.errors import (
     SignInFailed,
     UserNotFound,
 )
-from service.providers import Gateway
 from service.schema.values import now
-from service.storage.sign_in_states import SignInState, SignInStates
+from service.storage.sign_in_states import SignInState
 
 log = structlog.get_logger()
 
@@ -51,82 +47,63 @@ class NativeAnswer:
     name: str | None = None
 
 
-class NativeSignIn:
-    """A token is good with a nonce that was given out here, once, within LIFETIME."""
+async def begin_native(sign_in: SignIn, project: Project, provider: str) -> NativeStart:
+    """Raises ProviderNotFound, ConfigurationMissing, and Invalid for a provider without ID tokens."""
+    registration = sign_in.clients.find_native(project, provider)
+    start = NativeStart(new_random(), new_random())
+    state = SignInState(
+        id=_digest(start.flow_id),
+        project_id=project.id,
+        client_binding=registration.client_binding,
+        nonce=start.nonce,
+        code_verifier="",
+        browser=None,
+        client_state=None,
+        expires_at=now() + LIFETIME,
+        provider=provider,
+    )
+    await sign_in.states.insert(state)
+    return start
 
-    def __init__(
-        self,
-        gateway: Gateway,
-        states: SignInStates,
-        *,
-        accounts: Accounts,
-        clients: ProviderClients,
-        changes: Changes,
-        projects: Projects,
-    ) -> None:
-        self._projects = projects
-        self._gateway = gateway
-        self._states = states
-        self._accounts = accounts
-        self._clients = clients
-        self._changes = changes
-        self._shares = Shares(MAX_SIGN_INS, waiting=MAX_SIGN_INS_WAITING)
 
-    async def begin(self, project: Project, provider: str) -> NativeStart:
-        """Raises ProviderNotFound, ConfigurationMissing, and Invalid for a provider without ID tokens."""
-        registration = self._clients.find_native(project, provider)
-        start = NativeStart(new_random(), new_random())
-        state = SignInState(
-            id=_digest(start.flow_id),
-            project_id=project.id,
-            client_binding=registration.client_binding,
-            nonce=start.nonce,
-            code_verifier="",
-            browser=None,
-            client_state=None,
-            expires_at=now() + LIFETIME,
-            provider=provider,
-        )
-        await self._states.insert(state)
-        return start
+async def finish_native(sign_in: SignIn, project: Project, answer: NativeAnswer, client: Client) -> SignedIn:
+    """Logs in or creates the user. The flow is spent by this, with any outcome.
 
-    async def finish(self, project: Project, answer: NativeAnswer, client: Client) -> SignedIn:
-        """Logs in or creates the user. The flow is spent by this, with any outcome.
+    Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `users.sign_in`
+    raises, and Unavailable where the provider's keys cannot be read.
 
-        Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `Accounts.sign_in`
-        raises, and Unavailable where the provider's keys cannot be read.
+    """
+    begun = await sign_in.states.take(_digest(answer.flow_id), project_id=project.id, moment=now())
+    try:
+        return await _recognize(sign_in, project, answer, begun, client)
+    except NoEmailProvided:
+        raise NoEmail from None
+    except EmailHasPassword:
+        raise EmailOfPasswordUser from None
+    except (SignInFailed, ProviderNotFound) as error:
+        log.info("sign_in_failed", project=project.id, code=InvalidIdToken.code, reason=error.detail)
+        raise InvalidIdToken from None
 
-        """
-        begun = await self._states.take(_digest(answer.flow_id), project_id=project.id, moment=now())
-        try:
-            return await self._recognize(project, answer, begun, client)
-        except NoEmailProvided:
-            raise NoEmail from None
-        except EmailHasPassword:
-            raise EmailOfPasswordUser from None
-        except (SignInFailed, ProviderNotFound) as error:
-            log.info("sign_in_failed", project=project.id, code=InvalidIdToken.code, reason=error.detail)
-            raise InvalidIdToken from None
 
-    async def _recognize(
-        self, project: Project, answer: NativeAnswer, begun: SignInState | None, client: Client
-    ) -> SignedIn:
-        if begun is None:
-            raise SignInFailed("the flow is unknown, used or expired")
-        registration = self._clients.find_native(project, begun.provider or "")
-        if begun.client_binding != registration.client_binding:
-            raise SignInFailed("the project's provider was changed in the meantime")
-        async with self._shares.take(registration.provider_name):
-            profile = await self._gateway.judge_token(registration, answer.id_token, begun.nonce)
-        named = replace(profile, name=profile.name or answer.name)
-        found = await link_or_create(project, registration, named, self._changes)
-        user = await project.users.find_profile(found.id)
-        if user is None:
-            raise UserNotFound
-        # A provider's keys may take seconds to read.
-        await self._projects.check_stored(project)
-        recognized = replace(user, version=found.version)
-        return await self._accounts.sign_in(project, recognized, client, found.state, amr=PROVIDER)
+async def _recognize(
+    sign_in: SignIn, project: Project, answer: NativeAnswer, begun: SignInState | None, client: Client
+) -> SignedIn:
+    if begun is None:
+        raise SignInFailed("the flow is unknown, used or expired")
+    registration = sign_in.clients.find_native(project, begun.provider or "")
+    if begun.client_binding != registration.client_binding:
+        raise SignInFailed("the project's provider was changed in the meantime")
+    async with sign_in.native_shares.take(registration.provider_name):
+        profile = await sign_in.gateway.judge_token(registration, answer.id_token, begun.nonce)
+    named = replace(profile, name=profile.name or answer.name)
+    found = await link_or_create(project, registration, named, sign_in.accounts.changes)
+    user = await project.users.find_profile(found.id)
+    if user is None:
+        raise UserNotFound
+    # A provider's keys may take seconds to read.
+    await sign_in.accounts.sessions.projects.check_stored(project)
+    recognized = replace(user, version=found.version)
+    return await users.sign_in(sign_in.accounts, project, recognized, client, found.state, amr=PROVIDER)
 
 
 def _digest(flow_id: str) -> str:

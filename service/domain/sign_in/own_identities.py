@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from service.bounds import MAX_IDENTITIES
 from service.domain.access.caller import UserCaller
-from service.domain.accounts.changes import Author, Changes, Decide, First
+from service.domain.accounts.changes import Author, Decide, First
 from service.domain.projects.providers import DEFAULT
-from service.domain.sessions.exchange_codes import ExchangeCodes
 from service.domain.sessions.sessions import Client
 from service.domain.sessions.step_up import require_level
 from service.domain.sign_in.flow import AuthorizationStart, SignIn, SignInWish
@@ -43,77 +42,75 @@ class LinkProof:
     verifier: str = field(repr=False)
 
 
-class OwnIdentities:
-    """Every change is one transaction with its event and its notice. Raises the errors of the database."""
+async def list_identities(caller: UserCaller) -> Sequence[OwnIdentity]:
+    """Raises InvalidToken."""
+    await _check_in_force(caller)
+    return await caller.project.identities.list_of(caller.user_id)
 
-    def __init__(self, sign_in: SignIn, codes: ExchangeCodes, changes: Changes) -> None:
-        self._sign_in = sign_in
-        self._codes = codes
-        self._changes = changes
 
-    async def list(self, caller: UserCaller) -> Sequence[OwnIdentity]:
-        """Raises InvalidToken."""
-        await _check_in_force(caller)
-        return await caller.project.identities.list_of(caller.user_id)
+async def begin_link(sign_in: SignIn, caller: UserCaller, wish: SignInWish) -> AuthorizationStart:
+    """Begins a sign-in by which the user proves to have the identity.
 
-    async def begin(self, caller: UserCaller, wish: SignInWish) -> AuthorizationStart:
-        """Begins a sign-in by which the user proves to have the identity.
+    Raises InvalidToken, and as `SignIn.begin`.
+    """
+    await _check_in_force(caller)
+    return await sign_in.begin(caller.project, replace(wish, user_id=caller.user_id))
 
-        Raises InvalidToken, and as `SignIn.begin`.
-        """
-        await _check_in_force(caller)
-        return await self._sign_in.begin(caller.project, replace(wish, user_id=caller.user_id))
 
-    async def confirm(self, asker: Asker, proof: LinkProof) -> OwnIdentity:
-        """Links the identity that the same user asked for. One that the user has already stays as it is.
+async def confirm_link(sign_in: SignIn, asker: Asker, proof: LinkProof) -> OwnIdentity:
+    """Links the identity that the same user asked for. One that the user has already stays as it is.
 
-        The code is spent by this, with any outcome. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit, and
-        StepUpRequired where the user has a second factor by now, which the caller has not shown.
-        """
-        caller = asker.caller
-        identity = await self._codes.redeem_link(caller.project, proof.code, proof.verifier, caller.user_id)
+    The code is spent by this, with any outcome. Raises InvalidCode, InvalidToken, IdentityInUse, IdentityLimit, and
+    StepUpRequired where the user has a second factor by now, which the caller has not shown.
+    """
+    caller = asker.caller
+    identity = await sign_in.accounts.sessions.exchange_codes.redeem_link(
+        caller.project, proof.code, proof.verifier, caller.user_id
+    )
 
-        async def check(database: ProjectDatabase) -> None:
-            await require_level(database, caller)
-            found = await Identities(database).find(identity, "", with_older=identity.provider == DEFAULT)
-            if (owner := found.by_subject) is not None and owner.id != caller.user_id:
-                raise IdentityInUse
+    async def check(database: ProjectDatabase) -> None:
+        await require_level(database, caller)
+        found = await Identities(database).find(identity, "", with_older=identity.provider == DEFAULT)
+        if (owner := found.by_subject) is not None and owner.id != caller.user_id:
+            raise IdentityInUse
 
-        def decide(account: Account) -> AccountChange | None:
-            if any(each.identity.is_same(identity) for each in account.identities):
-                return None
-            if len(account.identities) >= MAX_IDENTITIES:
-                raise IdentityLimit
-            return AccountChange(added_identity=identity)
+    def decide(account: Account) -> AccountChange | None:
+        if any(each.identity.is_same(identity) for each in account.identities):
+            return None
+        if len(account.identities) >= MAX_IDENTITIES:
+            raise IdentityLimit
+        return AccountChange(added_identity=identity)
 
-        try:
-            await self._apply(asker, decide, check)
-        except DuplicateValue:
-            raise IdentityInUse from None
-        mine = await caller.project.identities.list_of(caller.user_id)
-        linked = next((each for each in mine if each.identity.is_same(identity)), None)
-        if linked is None:
-            # Removed by another request before this one was answered.
+    try:
+        await _apply(sign_in, asker, decide, check)
+    except DuplicateValue:
+        raise IdentityInUse from None
+    mine = await caller.project.identities.list_of(caller.user_id)
+    linked = next((each for each in mine if each.identity.is_same(identity)), None)
+    if linked is None:
+        # Removed by another request before this one was answered.
+        raise IdentityNotFound
+    return linked
+
+
+async def remove_identity(sign_in: SignIn, asker: Asker, identity_id: str) -> None:
+    """Raises InvalidToken, IdentityNotFound, LastSignInMethod."""
+
+    def decide(account: Account) -> AccountChange:
+        known = next((each.identity for each in account.identities if each.id == identity_id), None)
+        if known is None:
             raise IdentityNotFound
-        return linked
+        if not account.has_way_without(known):
+            raise LastSignInMethod
+        return AccountChange(removed_identities=(known,))
 
-    async def remove(self, asker: Asker, identity_id: str) -> None:
-        """Raises InvalidToken, IdentityNotFound, LastSignInMethod."""
+    await _apply(sign_in, asker, decide)
 
-        def decide(account: Account) -> AccountChange:
-            known = next((each.identity for each in account.identities if each.id == identity_id), None)
-            if known is None:
-                raise IdentityNotFound
-            if not account.has_way_without(known):
-                raise LastSignInMethod
-            return AccountChange(removed_identities=(known,))
 
-        await self._apply(asker, decide)
-
-    async def _apply(self, asker: Asker, decide: Decide, first: First | None = None) -> None:
-        caller = asker.caller
-        author = Author.of(caller, asker.client, asker.locale)
-        await self._changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE, first=first)
+async def _apply(sign_in: SignIn, asker: Asker, decide: Decide, first: First | None = None) -> None:
+    caller = asker.caller
+    author = Author.of(caller, asker.client, asker.locale)
+    await sign_in.accounts.changes.apply(caller.project, caller.user_id, decide, author, notice=NOTICE, first=first)
 
 
 async def _check_in_force(caller: UserCaller) -> None:

@@ -6,6 +6,7 @@ from typing import cast
 from starlette.requests import Request
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, UserCaller
+from service.domain.accounts import own_account, users
 from service.domain.accounts.own_account import PasswordChange
 from service.domain.limits.policies import AUTH, LOGIN
 from service.domain.sessions.access_tokens import public_keys as list_public_keys
@@ -80,7 +81,9 @@ async def login(request: RequestWith[Login], caller: KeyCaller, services: Servic
     """Authenticate a user."""
     form = await read_form(request)
     client = read_client(request, services)
-    return Json(signed_in_view(await services.accounts.login(caller.project, form.email, form.password, client)))
+    return Json(
+        signed_in_view(await users.log_in(services.accounts, caller.project, form.email, form.password, client))
+    )
 
 
 @of_user(
@@ -90,7 +93,7 @@ async def login(request: RequestWith[Login], caller: KeyCaller, services: Servic
 )
 async def read_profile(request: Request, caller: UserCaller, services: Services) -> Json[Profile] | Unchanged:
     """Get the authenticated user."""
-    user = await services.accounts.profile(caller)
+    user = await users.read_profile(services.accounts, caller)
     asks = "if-none-match" in request.headers and not user.has_signed_urls
     found = find_known(request.headers, user.revision) if asks else None
     return found or Json(profile_view(user), version=user.revision)
@@ -109,9 +112,9 @@ async def update_profile(
 ) -> Json[Profile]:
     """Update the authenticated user's profile data."""
     accounts, revisions = services.accounts, read_if_match(request.headers)
-    check = partial(accounts.check_update, caller, revisions)
+    check = partial(users.check_update, accounts, caller, revisions)
     async with read_submission(request, services.files, caller.project, caller.user_id, check) as submission:
-        user = await accounts.update_profile(caller, submission, revisions=revisions)
+        user = await users.change_profile(accounts, caller, submission, revisions=revisions)
         return Json(profile_view(user), version=user.revision)
 
 
@@ -135,7 +138,7 @@ async def change_password(
     """Choose another password."""
     form = await read_form(request)
     change = PasswordChange(form.password, form.current_password, find_locale(request))
-    signed_in = await services.own_account.replace_password(caller, change, read_client(request, services))
+    signed_in = await own_account.replace_password(services.accounts, caller, change, read_client(request, services))
     return Json(signed_in_view(signed_in))
 
 
@@ -149,7 +152,7 @@ async def change_password(
 )
 async def delete_account(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """Delete the authenticated user's account."""
-    await services.own_account.delete(caller, read_client(request, services))
+    await own_account.delete_own(services.accounts, caller, read_client(request, services))
     return NoContent()
 
 

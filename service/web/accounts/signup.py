@@ -8,8 +8,10 @@ from starlette.requests import Request
 from starlette.status import HTTP_202_ACCEPTED
 
 from service.domain.access.caller import KeyCaller
+from service.domain.accounts import Accounts, users
 from service.domain.accounts.password_rules import check_password
-from service.domain.accounts.users import Accounts, NewAccount
+from service.domain.accounts.users import NewAccount
+from service.domain.confirmations import signups
 from service.domain.confirmations.signups import UNASKED, Registered, must_prove
 from service.domain.files.files import Submission
 from service.domain.idempotency import Answer, Keep
@@ -62,9 +64,9 @@ async def signup(request: RequestWith[Signup | SignupForm], caller: KeyCaller, s
     check = partial(_check_signup, accounts, caller)
     async with read_submission(request, services.files, caller.project, new_id(), check) as submission:
         if caller.project.settings.email_verification != UNASKED:
-            registered = await services.signups.register(caller, submission, find_locale(request))
+            registered = await signups.register(services.accounts, caller, submission, find_locale(request))
             return await _registered_response(request, caller, services, registered)
-        signed_in = await accounts.signup(caller, submission, read_client(request, services))
+        signed_in = await users.sign_up(accounts, caller, submission, read_client(request, services))
         return Created(signed_in_view(signed_in))
 
 
@@ -76,7 +78,7 @@ async def _registered_response(
     if must_prove(caller.project) or registered.user is None:
         return Accepted(ticket_view(ticket))
     client = read_client(request, services)
-    signed_in = await services.accounts.sign_in(caller.project, registered.user, client)
+    signed_in = await users.sign_in(services.accounts, caller.project, registered.user, client)
     return Created({**signed_in_view(signed_in), "flow_id": ticket.flow_id})
 
 
@@ -85,7 +87,7 @@ async def _check_signup(accounts: Accounts, caller: KeyCaller, fields: dict[str,
         form = validated(Signup, fields)
     except Invalid as error:
         raise Invalid([*error.violations, *_judge_password(caller, fields, error)], omitted=error.omitted) from None
-    return await accounts.check_signup(caller, form.email, form.password, form.model_extra or {})
+    return await users.check_signup(accounts, caller, form.email, form.password, form.model_extra or {})
 
 
 def _judge_password(caller: KeyCaller, fields: dict[str, Any], error: Invalid) -> list[Violation]:
@@ -105,10 +107,10 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
         return Submission(new_id(), sent, {}, await _check_signup(accounts, caller, sent))
 
     async def create(sent: Sent, keep: "Keep[StoredUser] | None") -> object:
-        return await accounts.create(caller, await make(sent), keep)
+        return await users.store_signup(accounts, caller, await make(sent), keep)
 
     async def register(sent: Sent, keep: "Keep[Registered] | None") -> object:
-        return await services.signups.register(caller, await make(sent), find_locale(request), keep)
+        return await signups.register(services.accounts, caller, await make(sent), find_locale(request), keep)
 
     once = partial(write_once, request, caller, services.idempotency, key)
     if project.settings.email_verification != UNASKED:
@@ -121,7 +123,7 @@ async def _signup_once(request: Request, caller: KeyCaller, services: Services, 
         view = flow_view(kept["flow_id"], read_time(kept["expires_at"]))
         return Accepted(view, headers)
     shown = kept if "user" in kept else {"user": kept}
-    signed_in = await accounts.open_first(project, shown["user"]["id"], read_client(request, services))
+    signed_in = await users.open_first(accounts, project, shown["user"]["id"], read_client(request, services))
     if "email" not in shown["user"]:
         shown["user"] = own_view(signed_in.user)
     created: Any = {**grant_view(signed_in.grant), **shown}

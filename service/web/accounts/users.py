@@ -5,6 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
+from service.domain.accounts import directory, roles
 from service.domain.limits.policies import AUTH, AUTH_BY_RULE
 from service.domain.permissions import Access
 from service.errors import QueryTooSlow, UserNotFound
@@ -64,17 +65,17 @@ by_query = partial(
 async def list_users(request: Request, caller: ProjectCaller, services: Services) -> Json[UserList]:
     """List and query users."""
     query = parse_query(request.scope["query_string"])
-    return Json(list_view(caller, await services.directory.list(caller, query)))
+    return Json(list_view(caller, await directory.list_users(services.accounts, caller, query)))
 
 
 @by_query("POST /auth-collections/users/query", operator=Access("users", "read"))
 @by_query("QUERY /auth-collections/users", operator=Access("users", "read"))
 async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, services: Services) -> Json[UserList]:
     """List and query users with conditions in the body."""
-    await services.directory.check_reader(caller)
+    await directory.check_reader(services.accounts, caller)
     with located_in_body():
         query = await read_list_body(request)
-        return Json(list_view(caller, await services.directory.list(caller, query)))
+        return Json(list_view(caller, await directory.list_users(services.accounts, caller, query)))
 
 
 @endpoint(
@@ -91,7 +92,7 @@ async def query_users(request: RequestWith[ListForm], caller: ProjectCaller, ser
 async def distinct_user_values(request: Request, caller: SecretKeyCaller, services: Services) -> Json[DistinctValues]:
     """List the values of a field of users."""
     path, query = parse_distinct(request.scope["query_string"])
-    return Json(distinct_view(await services.directory.distinct(caller.project, path, query)))
+    return Json(distinct_view(await directory.list_values(services.accounts, caller.project, path, query)))
 
 
 @by_rule(
@@ -106,7 +107,7 @@ async def distinct_user_values(request: Request, caller: SecretKeyCaller, servic
 )
 async def read_user(request: Request, caller: ProjectCaller, services: Services) -> Json[UserRecord | ReadUser]:
     """Get one user."""
-    row = await services.directory.find(caller, request.path_params["id"])
+    row = await directory.find_user(services.accounts, caller, request.path_params["id"])
     return Json(record_view(row) if isinstance(caller, SecretKeyCaller) else visible_view(row))
 
 
@@ -120,9 +121,9 @@ async def read_user(request: Request, caller: ProjectCaller, services: Services)
 )
 async def replace_roles(request: RequestWith[RolesForm], caller: ProjectCaller, services: Services) -> Json[UserRoles]:
     """Give a user roles."""
-    roles, user_id = services.roles, request.path_params["id"]
-    among = await roles.assignable(caller, user_id)
+    accounts, user_id = services.accounts, request.path_params["id"]
+    among = await roles.find_assignable(accounts, caller, user_id)
     form = await read_form(request)
     client = read_client(request, services)
-    given = await roles.replace(caller, user_id, form.roles, among=among, client=client)
+    given = await roles.replace_roles(accounts, caller, user_id, form.roles, among=among, client=client)
     return Json({"id": user_id, "roles": given})

@@ -5,6 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import SecretKeyCaller
+from service.domain.accounts import administration, handed_links
 from service.domain.limits.policies import AUTH
 from service.domain.permissions import Access
 from service.errors import Busy, EmailInUse, LimitExceeded, UserNotFound
@@ -55,7 +56,7 @@ async def create_user(
     """Make a user."""
     form = await read_form(request)
     draft = form.draft(find_locale(request))
-    return Created(record_view(await services.user_administration.create(caller.project, draft)))
+    return Created(record_view(await administration.create_user(services.accounts, caller.project, draft)))
 
 
 @by_server(
@@ -76,7 +77,9 @@ async def change_user(
     form = await read_form(request)
     if "email" in form.model_fields_set:
         demand(caller, Access("users", "write", confirm=True))
-    changed = await services.user_administration.change(caller.project, request.path_params["id"], form.change())
+    changed = await administration.change_user(
+        services.accounts, caller.project, request.path_params["id"], form.change()
+    )
     return Json(record_view(changed))
 
 
@@ -87,7 +90,7 @@ async def change_user(
 )
 async def delete_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """Delete a user, and the user's files."""
-    await services.user_administration.delete(caller.project, request.path_params["id"])
+    await administration.delete_user(services.accounts, caller.project, request.path_params["id"])
     return NoContent()
 
 
@@ -104,7 +107,9 @@ async def replace_password(
 ) -> NoContent:
     """Give a user another password."""
     form = await read_form(request)
-    await services.user_administration.replace_password(caller.project, request.path_params["id"], form.read())
+    await administration.replace_user_password(
+        services.accounts, caller.project, request.path_params["id"], form.read()
+    )
     return NoContent()
 
 
@@ -118,7 +123,7 @@ async def replace_password(
 )
 async def list_sessions_of_user(request: Request, caller: SecretKeyCaller, services: Services) -> Json[SessionList]:
     """List a user's sessions."""
-    found = await services.user_administration.list_sessions(caller.project, request.path_params["id"])
+    found = await administration.list_sessions(services.accounts, caller.project, request.path_params["id"])
     return Json({"sessions": [session_view(session, None) for session in found]})
 
 
@@ -130,7 +135,7 @@ async def list_sessions_of_user(request: Request, caller: SecretKeyCaller, servi
 )
 async def end_sessions_of_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """End all sessions of a user."""
-    await services.user_administration.end_sessions(caller.project, request.path_params["id"])
+    await administration.end_sessions(services.accounts, caller.project, request.path_params["id"])
     return NoContent()
 
 
@@ -142,7 +147,7 @@ async def end_sessions_of_user(request: Request, caller: SecretKeyCaller, servic
 )
 async def remove_factors_of_user(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """Remove all second factors of a user."""
-    await services.user_administration.remove_factors(caller.project, request.path_params["id"])
+    await administration.remove_factors(services.accounts, caller.project, request.path_params["id"])
     return NoContent()
 
 
@@ -156,6 +161,6 @@ async def remove_factors_of_user(request: Request, caller: SecretKeyCaller, serv
 async def make_link(request: RequestWith[LinkForm], caller: SecretKeyCaller, services: Services) -> Created[LinkView]:
     """Make a link and a code for a user, without a mail."""
     form = await read_form(request)
-    links, user_id = services.link_administration, request.path_params["id"]
-    made = await links.make(caller.project, user_id, form.purpose, form.redirect_to)
+    user_id = request.path_params["id"]
+    made = await handed_links.make_link(services.flows, caller.project, user_id, form.purpose, form.redirect_to)
     return Created(link_view(made))

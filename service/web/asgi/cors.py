@@ -106,4 +106,4 @@ def _mark(message: MutableMapping[str, Any], allowed: str | None) -> None:
 
 
 def _projects(scope: Scope) -> Projects:
-    return cast(Services, scope["app"].services).projects
+    return cast(Services, scope["app"].services).base.projects

@@ -66,7 +66,7 @@ def make_endpoint(row: Demands) -> Endpoint:
         if seconds is not None:
             extend_deadline(request, seconds)
         services: Services = request.scope["app"].services
-        if is_write and services.versions.is_newer:
+        if is_write and services.base.versions.is_newer:
             raise NewerData("the system's database")
         caller = await authenticate(request, services)
         if is_write:
@@ -77,7 +77,7 @@ def make_endpoint(row: Demands) -> Endpoint:
             quotas = state["quotas"] = await services.limits.count(state["project"], counted, owner)
             if quotas and (last := quotas[-1]).exceeded:
                 raise exceeded(last.policy, last.limit, last.reset)
-            services.presence.note(state["project"].database.database.name)
+            services.base.presence.note(state["project"].database.database.name)
         if refuses_headers or (refuses_query and request.scope["query_string"]):
             _refuse_unread(request, row)
         return await handler(request, caller, services)

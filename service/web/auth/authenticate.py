@@ -96,7 +96,7 @@ async def _read_key(request: Request, services: Services) -> tuple[str, Project]
         raise InvalidApiKey(KEY_AS_BEARER)
     if len(keys) != 1:
         raise InvalidApiKey
-    return keys[0], await services.projects.by_api_key(keys[0])
+    return keys[0], await services.base.projects.by_api_key(keys[0])
 
 
 def _bears_key(request: Request) -> bool:
@@ -137,7 +137,7 @@ async def authenticate_user(request: Request, services: Services) -> UserCaller:
     Raises InvalidToken, InvalidApiKey.
     """
     token = bearer(request)
-    caller = services.tokens.verified.get(token) or await services.tokens.verify(token)
+    caller = services.sessions.tokens.verified.get(token) or await services.sessions.tokens.verify(token)
     request.scope["state"]["project"] = caller.project
     if headers_of(request, b"x-api-key"):
         await _require_key_of(caller.project.id, request, services)
@@ -185,7 +185,7 @@ async def authenticate_optional_key(
     A key and a `project_id` must agree. Without either it is the default project. Raises InvalidApiKey, ProjectNotFound,
     and Invalid where there is no default.
     """
-    projects, project_id = services.projects, _project_id(request)
+    projects, project_id = services.base.projects, _project_id(request)
     if headers_of(request, b"x-api-key"):
         if project_id is not None:
             await _require_key_of(project_id, request, services)
@@ -206,7 +206,7 @@ def _project_id(request: Request) -> str | None:
 
 async def authenticate_in_project(request: Request, services: Services) -> AnonymousCaller:
     """An anonymous caller in the project that the path names. Raises ProjectNotFound."""
-    project = request.scope["state"]["project"] = await services.projects.by_id(request.path_params["project_id"])
+    project = request.scope["state"]["project"] = await services.base.projects.by_id(request.path_params["project_id"])
     return AnonymousCaller(project)
 
 

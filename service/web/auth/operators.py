@@ -60,9 +60,9 @@ async def authenticate_operator_in_project(request: Request, services: Services)
     project_id = request.path_params["project_id"]
     if admin.rights.role_in(project_id) is None:
         raise ProjectNotFound
-    project = request.scope["state"]["project"] = await services.projects.by_id(project_id)
+    project = request.scope["state"]["project"] = await services.base.projects.by_id(project_id)
     await _permit(request, services, admin, project_id)
-    services.presence.note(project.database.database.name)
+    services.base.presence.note(project.database.database.name)
     access = _access(request)
 
     async def is_allowed() -> bool:

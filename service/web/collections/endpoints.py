@@ -5,6 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import SecretKeyCaller
+from service.domain.collections.schema_changes import change_schema, preview_change
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
 from service.errors import (
@@ -125,10 +126,13 @@ async def change_collection(
     """Change the schema of a collection, or tell what a change would meet."""
     dry_run = read_flags(request, ("dry_run",))["dry_run"]
     (declared, realtime), name = read_change(await read_object(request)), request.path_params["name"]
-    changes = services.schema_changes
     if dry_run:
-        return Json(findings_view(await changes.preview(caller.project, name, declared, realtime=realtime)))
-    return Json(collection_view(await changes.change(caller.project, name, declared, realtime=realtime)))
+        return Json(
+            findings_view(await preview_change(services.collections, caller.project, name, declared, realtime=realtime))
+        )
+    return Json(
+        collection_view(await change_schema(services.collections, caller.project, name, declared, realtime=realtime))
+    )
 
 
 @by_server(

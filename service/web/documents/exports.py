@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.documents.exports import Export
+from service.domain.documents.exports import Export, open_export
 from service.domain.documents.import_rows import FileFormat
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
@@ -81,7 +81,7 @@ async def export_documents(request: Request, caller: SecretKeyCaller, services: 
     """Export documents."""
     query, format_ = _read_export(request)
     name = request.path_params["name"]
-    export = await services.exports.open(caller.project, name, query)
+    export = await open_export(services.documents, caller.project, name, query)
     headers = {
         "content-type": MEDIA_TYPES[format_],
         "content-disposition": content_disposition(f"{name}.{format_.value}", inline=False),

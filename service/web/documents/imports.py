@@ -7,6 +7,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from service.bounds import MAX_IMPORT_BYTES
 from service.domain.access.caller import SecretKeyCaller
+from service.domain.documents import imports
 from service.domain.documents.import_rows import FileFormat, Layout
 from service.domain.permissions import Access
 from service.errors import (
@@ -86,8 +87,14 @@ async def import_documents(request: Request, caller: SecretKeyCaller, services: 
     layout = _read_layout(_import_format(request, options.get("format")), options.get("delimiter"))
     by, dry_run = _upsert_by(options), _read_flag(options, "dry_run")
     with leaving_the_rest(request):
-        report = await services.imports.run(
-            caller.project, request.path_params["name"], _body(request), layout=layout, by=by, dry_run=dry_run
+        report = await imports.import_documents(
+            services.documents,
+            caller.project,
+            request.path_params["name"],
+            _body(request),
+            layout=layout,
+            by=by,
+            dry_run=dry_run,
         )
     return Json(import_view(report))
 

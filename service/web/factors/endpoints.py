@@ -6,6 +6,7 @@ from typing import Any
 from starlette.requests import Request
 
 from service.domain.access.caller import KeyCaller, UserCaller
+from service.domain.accounts import enrolment, own_factors, second_steps
 from service.domain.accounts.enrolment import Enrollee
 from service.domain.limits.policies import AUTH, CODES, LOGIN
 from service.errors import (
@@ -82,7 +83,9 @@ async def login_factor(request: RequestWith[FactorForm], caller: KeyCaller, serv
     """Finish a sign-in with a second factor."""
     form = await read_form(request)
     proof, client, locale = read_factor(form), read_client(request, services), find_locale(request)
-    signed_in = await services.second_steps.finish(caller.project, form.flow_id, proof, client, locale)
+    signed_in = await second_steps.finish_second_step(
+        services.accounts, caller.project, form.flow_id, proof, client, locale
+    )
     return Json(signed_in_view(signed_in))
 
 
@@ -100,11 +103,11 @@ async def login_factor(request: RequestWith[FactorForm], caller: KeyCaller, serv
 async def step_up(request: RequestWith[StepUpForm], caller: UserCaller, services: Services) -> Json[SignedIn]:
     """Prove once more who the user is."""
     form = await read_form(request)
-    proof, client, steps = read_step(form), read_client(request, services), services.second_steps
+    proof, client, accounts = read_step(form), read_client(request, services), services.accounts
     if isinstance(proof, str):
-        signed_in = await steps.step_up_by_password(caller, proof, client)
+        signed_in = await second_steps.step_up_by_password(accounts, caller, proof, client)
     else:
-        signed_in = await steps.step_up(caller, proof, client, find_locale(request))
+        signed_in = await second_steps.step_up(accounts, caller, proof, client, find_locale(request))
     return Json(signed_in_view(signed_in))
 
 
@@ -117,7 +120,7 @@ async def step_up(request: RequestWith[StepUpForm], caller: UserCaller, services
 )
 async def list_factors(request: Request, caller: UserCaller, services: Services) -> Json[FactorList]:
     """List the user's second factors."""
-    found = await services.own_factors.list(caller)
+    found = await own_factors.list_own_factors(caller)
     factors = [factor_view(factor) for factor in found.factors]
     return Json({"factors": factors, "recovery_codes_left": found.recovery_codes})
 
@@ -137,7 +140,7 @@ async def begin_totp(
     """Get a secret for an authenticator app."""
     form = await read_form(request)
     enrollee = await find_enrollee(caller, services, form.flow_id)
-    new = await services.enrolment.begin_totp(enrollee, form.name)
+    new = await enrolment.begin_totp(services.accounts, enrollee, form.name)
     return Created({"id": new.id, "secret": new.secret, "uri": new.uri})
 
 
@@ -160,7 +163,7 @@ async def confirm_totp(
     form = await read_form(request)
     enrollee = await find_enrollee(caller, services, form.flow_id)
     client, locale, factor_id = read_client(request, services), find_locale(request), request.path_params["id"]
-    enrolled = await services.enrolment.confirm_totp(enrollee, factor_id, form.code, client, locale)
+    enrolled = await enrolment.confirm_totp(services.accounts, enrollee, factor_id, form.code, client, locale)
     return Json(enrolled_view(enrolled))
 
 
@@ -176,7 +179,7 @@ async def rename_factor(
 ) -> Json[FactorView]:
     """Give a second factor another name."""
     form = await read_form(request)
-    factor = await services.own_factors.rename(caller, request.path_params["id"], form.name)
+    factor = await own_factors.rename_own_factor(caller, request.path_params["id"], form.name)
     return Json(factor_view(factor))
 
 
@@ -190,7 +193,7 @@ async def rename_factor(
 async def remove_factor(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """Remove a second factor."""
     client, locale = read_client(request, services), find_locale(request)
-    await services.own_factors.remove(caller, request.path_params["id"], client, locale)
+    await own_factors.remove_own_factor(services.accounts, caller, request.path_params["id"], client, locale)
     return NoContent()
 
 
@@ -206,19 +209,19 @@ async def replace_recovery_codes(
 ) -> Created[RecoveryCodesView]:
     """Get new recovery codes."""
     client, locale = read_client(request, services), find_locale(request)
-    codes = await services.own_factors.replace_recovery_codes(caller, client, locale)
+    codes = await own_factors.replace_recovery_codes(services.accounts, caller, client, locale)
     return Created({"recovery_codes": codes})
 
 
 async def find_enrollee(caller: KeyCaller | UserCaller, services: Services, flow_id: str | None) -> Enrollee:
     """The account that gets a factor: that of a user token alone, or that of a flow on its way to a session.
 
-    Raises Invalid, and as `Enrolment.by_caller` and `by_flow`.
+    Raises Invalid, and as `find_by_caller` and `find_by_flow`.
     """
     if isinstance(caller, UserCaller):
         if flow_id is not None:
             raise Invalid.one(("body", "flow_id"), "A user token needs no flow_id", type_="value_error")
-        return await services.enrolment.by_caller(caller)
+        return await enrolment.find_by_caller(services.accounts, caller)
     if flow_id is None:
         raise Invalid.one(("body", "flow_id"), "Send the flow_id of a sign-in, or a user token", type_="missing")
-    return await services.enrolment.by_flow(caller.project, flow_id)
+    return await enrolment.find_by_flow(services.accounts, caller.project, flow_id)

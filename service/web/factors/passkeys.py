@@ -4,7 +4,9 @@ from functools import partial
 from typing import Any
 
 from service.domain.access.caller import KeyCaller, UserCaller
+from service.domain.accounts import enrolment, second_steps
 from service.domain.accounts.enrolment import NewPasskey
+from service.domain.accounts.passkey_sign_ins import begin_passkey_sign_in, finish_passkey_sign_in
 from service.domain.limits.policies import CODES, PASSKEY_OPTIONS
 from service.errors import (
     AccountDisabled,
@@ -73,7 +75,7 @@ async def ask_step_up(
 ) -> Json[PasskeyOptions]:
     """Get what a browser is asked for a passkey, to step up."""
     await read_form(request)
-    return Json(options_view(await services.second_steps.ask_caller(caller)))
+    return Json(options_view(await second_steps.ask_caller(services.accounts, caller)))
 
 
 @asks(
@@ -88,7 +90,7 @@ async def ask_login_factor(
 ) -> Json[PasskeyOptions]:
     """Get what a browser is asked for a passkey, to finish a sign-in."""
     form = await read_form(request)
-    return Json(options_view(await services.second_steps.ask_pending(caller.project, form.flow_id)))
+    return Json(options_view(await second_steps.ask_pending(services.accounts, caller.project, form.flow_id)))
 
 
 @asks(
@@ -103,7 +105,7 @@ async def ask_login_passkey(
 ) -> Json[PasskeyOptions]:
     """Get what a browser is asked for a passkey, to sign in by it."""
     await read_form(request)
-    return Json(options_view(await services.passkey_sign_ins.begin(caller.project)))
+    return Json(options_view(await begin_passkey_sign_in(services.accounts, caller.project)))
 
 
 @endpoint(
@@ -121,8 +123,9 @@ async def login_passkey(
 ) -> Json[SignedIn]:
     """Sign in by a passkey."""
     form, client = await read_form(request), read_client(request, services)
-    sign_ins = services.passkey_sign_ins
-    signed_in = await sign_ins.finish(caller.project, form.flow_id, form.credential.read(), client)
+    signed_in = await finish_passkey_sign_in(
+        services.accounts, caller.project, form.flow_id, form.credential.read(), client
+    )
     return Json(signed_in_view(signed_in))
 
 
@@ -141,7 +144,7 @@ async def ask_new_passkey(
     """Get what a browser is asked for a new passkey."""
     form = await read_form(request)
     enrollee = await find_enrollee(caller, services, form.flow_id)
-    return Json(creation_view(await services.enrolment.begin_passkey(enrollee)))
+    return Json(creation_view(await enrolment.begin_passkey(services.accounts, enrollee)))
 
 
 @endpoint(
@@ -172,5 +175,5 @@ async def add_passkey(
     enrollee = await find_enrollee(caller, services, None if isinstance(caller, UserCaller) else form.flow_id)
     client, locale = read_client(request, services), find_locale(request)
     answer = NewPasskey(form.credential.read(), form.name)
-    enrolled = await services.enrolment.add_passkey(enrollee, form.flow_id, answer, client, locale)
+    enrolled = await enrolment.add_passkey(services.accounts, enrollee, form.flow_id, answer, client, locale)
     return Created(enrolled_view(enrolled))

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from service.bounds import MAX_SIGNED_URLS
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
 from service.domain.files.signed_urls import EXPIRES, SIGNATURE, VARIANT, Link
+from service.domain.files.signing import sign_urls
 from service.domain.files.types import FILE_TYPES, extension
 from service.domain.limits.policies import DAILY_BY_RULE
 from service.domain.limits.policies import FILES as FILE_READS
@@ -120,7 +121,7 @@ class SignedUrls(TypedDict):
 async def read_file(request: Request, caller: AnonymousCaller, services: Services) -> Response:
     """Read an uploaded file, whole or one range of it."""
     link = _link(request)
-    source = services.file_variants if link.variant else services.files
+    source = services.variants if link.variant else services.files
     file, seconds = await source.find_readable(request.path_params["file_name"], link)
     chosen = answer(_conditions(request), etag=_etag(file), length=file.length)
     if isinstance(chosen, NotModified):
@@ -151,7 +152,7 @@ async def sign_file_urls(
 ) -> Json[SignedUrls]:
     """Sign URLs of files, so that they can be read for a while."""
     form = await read_form(request)
-    return Json({"urls": await services.file_signing.sign(caller, form.urls, form.expires_in)})
+    return Json({"urls": await sign_urls(services.files.protection, caller, form.urls, form.expires_in)})
 
 
 def _link(request: Request) -> Link:

@@ -6,10 +6,11 @@ from starlette.requests import Request
 
 from service.domain.access.caller import KeyCaller, UserCaller
 from service.domain.accounts.users import SignedIn
-from service.domain.confirmations.confirmations import EmailProven, Outcome
-from service.domain.confirmations.email_changes import EmailChange
-from service.domain.confirmations.sign_ins import SignInRequest
-from service.domain.confirmations.verification import MailRequest, Ownership
+from service.domain.confirmations.confirmations import EmailProven, Outcome, confirm_by_code, confirm_by_token
+from service.domain.confirmations.email_changes import EmailChange, request_email_change
+from service.domain.confirmations.resets import request_reset, reset_by_code, reset_by_token
+from service.domain.confirmations.sign_ins import SignInRequest, request_sign_in
+from service.domain.confirmations.verification import MailRequest, Ownership, request_verification
 from service.domain.limits.policies import CODES, MAIL_REQUESTS
 from service.errors import AccountDisabled, Busy, EmailInUse, InvalidCode, InvalidFactor, InvalidToken, WrongPassword
 from service.services import Services
@@ -60,7 +61,7 @@ takes_proof = partial(endpoint, credential=Credential.ANY_KEY, policy=CODES, tag
 async def verify_email(request: RequestWith[MailForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to prove the address."""
     wish = await _read_wish(request)
-    return Accepted(ticket_view(await services.verification.request(caller.project, wish)))
+    return Accepted(ticket_view(await request_verification(services.accounts, caller.project, wish)))
 
 
 @mails(
@@ -75,7 +76,7 @@ async def verify_email(request: RequestWith[MailForm], caller: KeyCaller, servic
 async def change_email(request: RequestWith[MailForm], caller: UserCaller, services: Services) -> Accepted[FlowView]:
     """Have another address."""
     wish = await _read_wish(request)
-    return Accepted(ticket_view(await services.email_changes.request(caller, wish)))
+    return Accepted(ticket_view(await request_email_change(services.accounts, caller, wish)))
 
 
 @mails_for_key(
@@ -91,7 +92,7 @@ async def login_by_email(request: RequestWith[SignInForm], caller: KeyCaller, se
     """Mail a user a code and a link to sign in."""
     form = await read_form(request)
     wish = SignInRequest(_wish_of(request, form), form.code_challenge, form.create)
-    return Accepted(ticket_view(await services.sign_ins.request(caller.project, wish)))
+    return Accepted(ticket_view(await request_sign_in(services.accounts, caller.project, wish)))
 
 
 @takes_proof(
@@ -116,12 +117,12 @@ async def confirm(
     """Bring the code or the token of a mail."""
     form = await read_form(request)
     check_proof(form)
-    confirmations, project = services.confirmations, caller.project
+    accounts, project = services.accounts, caller.project
     user = await authenticate_user(request, services) if headers_of(request, b"authorization") else None
     ownership = Ownership(read_client(request, services), user, form.password, has_flow_id=form.token is None)
     if form.token is not None:
-        return _outcome_response(await confirmations.by_token(project, form.token, ownership))
-    return _outcome_response(await confirmations.by_code(project, form.flow_id or "", form.code or "", ownership))
+        return _outcome_response(await confirm_by_token(accounts, project, form.token, ownership))
+    return _outcome_response(await confirm_by_code(accounts, project, form.flow_id or "", form.code or "", ownership))
 
 
 def _outcome_response(outcome: Outcome) -> Json[EmailVerified | SignedInView | EmailChangeView]:
@@ -144,7 +145,7 @@ def _outcome_response(outcome: Outcome) -> Json[EmailVerified | SignedInView | E
 async def forgot_password(request: RequestWith[MailForm], caller: KeyCaller, services: Services) -> Accepted[FlowView]:
     """Mail a user a code and a link to choose another password."""
     wish = await _read_wish(request)
-    return Accepted(ticket_view(await services.resets.request(caller.project, wish)))
+    return Accepted(ticket_view(await request_reset(services.accounts, caller.project, wish)))
 
 
 @takes_proof(
@@ -162,9 +163,9 @@ async def reset_password(request: RequestWith[ResetForm], caller: KeyCaller, ser
     check_proof(form)
     new = read_new_secret(form, read_client(request, services))
     if form.token is not None:
-        await services.resets.by_token(caller.project, form.token, new)
+        await reset_by_token(services.accounts, caller.project, form.token, new)
     else:
-        await services.resets.by_code(caller.project, form.flow_id or "", form.code or "", new)
+        await reset_by_code(services.accounts, caller.project, form.flow_id or "", form.code or "", new)
     return NoContent()
 
 

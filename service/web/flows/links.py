@@ -10,7 +10,8 @@ from starlette.responses import Response
 from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import ServiceCaller
 from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
-from service.domain.confirmations.links import BY_CODE, Link
+from service.domain.confirmations import links
+from service.domain.confirmations.links import BY_CODE, Link, asks_factor, asks_own_password, choose_page, find_link
 from service.domain.confirmations.resets import NewSecret
 from service.domain.confirmations.verification import VERIFY, Ownership
 from service.domain.limits.policies import CODES
@@ -71,10 +72,10 @@ async def show_link(request: Request, caller: ServiceCaller, services: Services)
         return render_page("done", find_locale(request))
     token = parameters.get("t", "")
     try:
-        link = await services.links.find(token)
+        link = await find_link(services.accounts, token)
     except InvalidCode:
         return render_page("lost", find_locale(request), status=400)
-    return _page(link, await _first_form(services, link, token))
+    return _page(link, await _first_form(link, token))
 
 
 @of_link(
@@ -94,12 +95,12 @@ async def show_link(request: Request, caller: ServiceCaller, services: Services)
 async def follow_link(request: Request, caller: ServiceCaller, services: Services) -> Response:
     """Do what the link of a mail is for; the form of its page comes here."""
     locale = find_locale(request)
-    if not _is_own_form(request, services.base_url):
+    if not _is_own_form(request, services.base.base_url):
         return render_page("foreign", locale, status=403)
     token = _parameters(request).get("t", "")
     fields = await read_urlencoded(request)
     try:
-        link = await services.links.find(token)
+        link = await find_link(services.accounts, token)
         request.scope["state"]["project"] = link.project
         await _count(request, services, link)
         return await _follow(request, services, link, fields)
@@ -115,7 +116,7 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
 
 async def _follow(request: Request, services: Services, link: Link, fields: dict[str, str]) -> Response:
     password, client = fields.get("password"), read_client(request, services)
-    form = await _first_form(services, link, _parameters(request).get("t", ""))
+    form = await _first_form(link, _parameters(request).get("t", ""))
     goes_without = form.may_go_without and WITHOUT_PASSWORD in fields
     if form.page == BY_CODE or (password is None and (link.takes_password or link.is_new_address)):
         return _page(link, form)
@@ -126,7 +127,7 @@ async def _follow(request: Request, services: Services, link: Link, fields: dict
     own = password if form.asks_own_password and not goes_without else None
     around = find_language(link.flow.locale).around
     try:
-        code = await services.links.follow(link, new, Ownership(client, password=own))
+        code = await links.follow_link(services.accounts, link, new, Ownership(client, password=own))
     except Invalid as error:
         return _page(link, replace(form, fault=next(iter(error.violations)).msg), status=422)
     except (FactorRequired, InvalidFactor):
@@ -136,13 +137,12 @@ async def _follow(request: Request, services: Services, link: Link, fields: dict
     return redirect(_next_page(link, code))
 
 
-async def _first_form(services: Services, link: Link, token: str) -> Form:
+async def _first_form(link: Link, token: str) -> Form:
     """The form of the link's page, with a field for each thing that the link asks."""
-    links = services.links
-    form = Form(token, link.flow.address, await links.choose_page(link), may_go_without=link.flow.purpose == VERIFY)
+    form = Form(token, link.flow.address, await choose_page(link), may_go_without=link.flow.purpose == VERIFY)
     if link.takes_password:
-        return replace(form, asks_password=True, asks_factor=await links.asks_factor(link))
-    return replace(form, asks_own_password=await links.asks_own_password(link))
+        return replace(form, asks_password=True, asks_factor=await asks_factor(link))
+    return replace(form, asks_own_password=await asks_own_password(link))
 
 
 def _read_factor(text: str) -> Proof | None:

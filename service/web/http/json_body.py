@@ -62,7 +62,7 @@ async def confirm_project(request: Request) -> None:
     """
     project = request.scope["state"].get("project")
     if project is not None:
-        await cast(Services, request.app.services).projects.by_id(project.id)
+        await cast(Services, request.app.services).base.projects.by_id(project.id)
 
 
 def validated(model: type[Model], value: dict[str, Any]) -> Model:

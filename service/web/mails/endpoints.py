@@ -9,6 +9,9 @@ from starlette.responses import Response
 from service.bounds import MAX_LIMIT
 from service.domain.access.caller import SecretKeyCaller, ServiceCaller
 from service.domain.limits.policies import AUTH
+from service.domain.mail_flows.mailbox import list_mails as find_mails
+from service.domain.mail_flows.mailbox import read_messages
+from service.domain.mail_flows.mailbox import retry_mail as retry
 from service.domain.permissions import Access
 from service.errors import MailNotFound, NotFound
 from service.query.nodes import ListQuery
@@ -70,7 +73,7 @@ of_mailbox = partial(
 async def list_mails(request: Request, caller: SecretKeyCaller, services: Services) -> Json[MailPageView]:
     """List a project's mails, newest first."""
     paging = read_paging(request)
-    page = await services.mails.list(caller.project, limit=paging.limit, offset=paging.offset)
+    page = await find_mails(services.flows, caller.project, limit=paging.limit, offset=paging.offset)
     return Json(list_view(page, limit=paging.limit, offset=paging.offset))
 
 
@@ -84,7 +87,7 @@ async def list_mails(request: Request, caller: SecretKeyCaller, services: Servic
 )
 async def retry_mail(request: Request, caller: SecretKeyCaller, services: Services) -> NoContent:
     """Have a mail tried at once."""
-    await services.mails.retry(caller.project, request.path_params["id"])
+    await retry(services.flows, caller.project, request.path_params["id"])
     return NoContent()
 
 
@@ -104,7 +107,7 @@ async def mailbox_messages(request: Request, caller: ServiceCaller, services: Se
     _refuse_others(request, services)
     if not is_from_its_own_page(request):
         raise NotFound
-    return Json({"messages": [message_view(message) for message in await services.mails.read()]})
+    return Json({"messages": [message_view(message) for message in await read_messages(services.flows)]})
 
 
 @of_mailbox(

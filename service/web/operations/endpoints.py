@@ -60,7 +60,7 @@ async def ready(request: Request, caller: ServiceCaller, services: Services) -> 
     """Requests can be served, and the server does not stop; 503 otherwise, and the log has the cause."""
     if is_stopping(request):
         raise Unavailable("The service is stopping; try again")
-    await check_readiness(services.databases, services.canary, services.versions)
+    await check_readiness(services.base.databases, services.base.canary, services.base.versions)
     return Json({"status": "ready"})
 
 

@@ -49,7 +49,7 @@ async def list_projects(request: Request, caller: AdminCaller, services: Service
     rights = caller.rights
     ids = None if EVERY in rights.roles else list(rights.roles)
     query = read_project_query(request.scope["query_string"], ids)
-    page = await services.admin.page(query)
+    page = await services.base.admin.page(query)
     following = write_cursor(page.records[-1], query.sort_by) if page.is_more else None
     return Json({"projects": [_view(each, rights) for each in page.records], "total": page.total, "next": following})
 
@@ -77,7 +77,7 @@ async def create_project(
     form = await read_form(request)
     check_types(form.settings)
     settings = {name: value for name, value in form.settings.items() if value is not None}
-    project, keys = await services.admin.create(form.name, form.id, settings)
+    project, keys = await services.base.admin.create(form.name, form.id, settings)
     record = {"_id": project.id, "name": project.name, "created_at": project.created_at}
     view = _view(record, caller.rights)
     return Created({"project": view, "api_key": keys.secret, "publishable_key": keys.publishable})
@@ -101,7 +101,7 @@ async def rename_project(
 ) -> Json[ProjectView]:
     """Rename a project."""
     form = await read_form(request)
-    project = await services.admin.rename(caller.project.id, form.name)
+    project = await services.base.admin.rename(caller.project.id, form.name)
     return Json(_view(_record(caller, project.name), caller.admin.rights))
 
 
@@ -117,10 +117,10 @@ async def delete_project(
 ) -> Accepted[Deleting]:
     """Delete a project with all its data."""
     form = await read_form(request)
-    project = await services.admin.find(caller.project.id)
+    project = await services.base.admin.find(caller.project.id)
     if form.confirm != project.name:
         raise Invalid.one(("body", "confirm"), "This is not the project's name")
-    await services.admin.begin_deletion(project.id)
+    await services.base.admin.begin_deletion(project.id)
     return Accepted({"deleting": True})
 
 

@@ -35,7 +35,7 @@ class Refused(Exception):
 async def greet(hello: Hello, scope: Scope, sink: Sink, services: Services) -> Connection:
     """The connection, which is one of the worker's from now on. Raises Refused."""
     caller = await find_caller(hello, scope, services)
-    if not is_allowed(origin_of(scope), caller, services.origin):
+    if not is_allowed(origin_of(scope), caller, services.base.origin):
         raise Refused(WRONG_ORIGIN)
     await count(caller, services)
     credential = hello.get("token") or hello.get("key") or ""
@@ -55,7 +55,7 @@ async def find_caller(hello: Hello, scope: Scope, services: Services) -> Project
         if (key := hello.get("key")) is not None:
             caller: ProjectCaller = await _find_key(key, scope, services)
         else:
-            caller = await services.tokens.verify(hello["token"])
+            caller = await services.sessions.tokens.verify(hello["token"])
             await services.access.require_user(caller)
     except ServiceError as error:
         raise Refused(UNAUTHENTIC if error.status < 500 else UNAVAILABLE) from None
@@ -65,7 +65,7 @@ async def find_caller(hello: Hello, scope: Scope, services: Services) -> Project
 
 
 async def _find_key(key: str, scope: Scope, services: Services) -> ProjectCaller:
-    project = await services.projects.by_api_key(key)
+    project = await services.base.projects.by_api_key(key)
     if not key.startswith(PUBLISHABLE_PREFIX):
         return SecretKeyCaller(project)
     headers = scope["headers"]

@@ -6,6 +6,8 @@ from starlette.requests import Request
 
 from service.domain.access.caller import ServiceCaller, UserCaller
 from service.domain.limits.policies import AUTH, DAILY, exceeded
+from service.domain.sessions import refreshing
+from service.domain.sessions.refreshing import find_token_project
 from service.errors import Invalid, InvalidRefreshToken, LimitExceeded, SessionNotFound, Unavailable
 from service.services import Services
 from service.web.auth.authenticate import Credential
@@ -44,12 +46,14 @@ of_user = partial(endpoint, tag=Tag.SESSIONS, policy=AUTH)
 async def refresh(request: RequestWith[RefreshForm], caller: ServiceCaller, services: Services) -> Json[Granted]:
     """Get a new user token for a refresh token."""
     form, state = await read_form(request), request.scope["state"]
-    token = services.refresh_tokens.read(form.refresh_token)
-    project = state["project"] = await services.refreshing.find_project(token)
+    token = services.sessions.refresh_tokens.read(form.refresh_token)
+    project = state["project"] = await find_token_project(services.sessions, token)
     quotas = state["quotas"] = await services.limits.count(project, DAILY, "")
     if quotas and (last := quotas[-1]).exceeded:
         raise exceeded(last.policy, last.limit, last.reset)
-    refreshed = await services.refreshing.refresh(project, token, read_client(request, services))
+    refreshed = await refreshing.refresh(
+        services.sessions, services.flows, project, token, read_client(request, services)
+    )
     state["quotas"] = [*refreshed.quotas, *quotas]
     return Json(grant_view(refreshed.grant))
 
@@ -78,8 +82,8 @@ async def logout(request: RequestWith[LogoutForm], caller: UserCaller | ServiceC
 async def _end_refreshed(request: Request, services: Services, text: str) -> None:
     """Ends the token's session. An invalid token has none to end (RFC 7009 section 2.2)."""
     try:
-        token = services.refresh_tokens.read(text)
-        project = await services.refreshing.find_project(token)
+        token = services.sessions.refresh_tokens.read(text)
+        project = await find_token_project(services.sessions, token)
     except InvalidRefreshToken:
         return
     request.scope["state"]["project"] = project

@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from service.domain.access.caller import AnonymousCaller, PublishableKeyCaller, SecretKeyCaller, UserCaller
 from service.domain.limits.policies import AUTH, CODES
+from service.domain.sign_in import own_identities
 from service.domain.sign_in.flow import SignInWish
 from service.domain.sign_in.own_identities import Asker, LinkProof
 from service.errors import (
@@ -63,7 +64,7 @@ of_user = partial(endpoint, tag=Tag.SIGN_IN, policy=AUTH)
 )
 async def list_identities(request: Request, caller: UserCaller, services: Services) -> Json[IdentityList]:
     """List the user's identities at providers."""
-    return Json({"identities": [_view(each) for each in await services.own_identities.list(caller)]})
+    return Json({"identities": [_view(each) for each in await own_identities.list_identities(caller)]})
 
 
 @of_user(
@@ -92,7 +93,7 @@ async def link_identity(
         challenge=form.code_challenge,
         redirect_to=form.redirect_to,
     )
-    return begun_response(await services.own_identities.begin(caller, wish))
+    return begun_response(await own_identities.begin_link(services.sign_in, caller, wish))
 
 
 @of_user(
@@ -111,7 +112,7 @@ async def confirm_identity(
     """Link the identity that the user showed to have."""
     form = await read_form(request)
     proof = LinkProof(form.code, form.code_verifier)
-    return Created(_view(await services.own_identities.confirm(_asker(request, caller, services), proof)))
+    return Created(_view(await own_identities.confirm_link(services.sign_in, _asker(request, caller, services), proof)))
 
 
 @of_user(
@@ -124,7 +125,7 @@ async def confirm_identity(
 )
 async def remove_identity(request: Request, caller: UserCaller, services: Services) -> NoContent:
     """Remove one of the user's identities."""
-    await services.own_identities.remove(_asker(request, caller, services), request.path_params["id"])
+    await own_identities.remove_identity(services.sign_in, _asker(request, caller, services), request.path_params["id"])
     return NoContent()
 
 
@@ -153,7 +154,7 @@ async def sign_in_methods(
 ) -> Json[SignInMethodsView]:
     """List the ways to sign in to the project."""
     read_parameters(request, {"project_id": MAX_PROJECT_ID})
-    providers = services.provider_clients.usable(caller.project)
+    providers = services.sign_in.clients.usable(caller.project)
     return Json(
         {
             "password": True,

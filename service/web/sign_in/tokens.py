@@ -3,8 +3,9 @@
 from functools import partial
 
 from service.domain.access.caller import KeyCaller
+from service.domain.confirmations import sign_ins
 from service.domain.limits.policies import CODES
-from service.domain.sign_in.native import NativeAnswer
+from service.domain.sign_in.native import NativeAnswer, begin_native, finish_native
 from service.errors import (
     AccountDisabled,
     Busy,
@@ -50,7 +51,7 @@ async def exchange_code(request: RequestWith[TokenForm], caller: KeyCaller, serv
     """Get the user token for a code that a sign-in brought."""
     form = await read_form(request)
     client = read_client(request, services)
-    signed_in = await services.sign_ins.exchange(caller.project, form.code, form.code_verifier, client)
+    signed_in = await sign_ins.exchange_code(services.accounts, caller.project, form.code, form.code_verifier, client)
     return Json(signed_in_view(signed_in))
 
 
@@ -66,7 +67,7 @@ async def begin_id_token_login(
 ) -> Json[NativeStartView]:
     """Get the nonce that the provider's ID token must have."""
     form = await read_form(request)
-    start = await services.native_sign_in.begin(caller.project, form.provider)
+    start = await begin_native(services.sign_in, caller.project, form.provider)
     return Json({"flow_id": start.flow_id, "nonce": start.nonce})
 
 
@@ -83,4 +84,4 @@ async def login_id_token(request: RequestWith[IdTokenForm], caller: KeyCaller, s
     form = await read_form(request)
     answer = NativeAnswer(form.flow_id, form.id_token, form.name)
     client = read_client(request, services)
-    return Json(signed_in_view(await services.native_sign_in.finish(caller.project, answer, client)))
+    return Json(signed_in_view(await finish_native(services.sign_in, caller.project, answer, client)))

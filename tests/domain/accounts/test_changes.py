@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from service.domain.accounts.changes import SERVER, Author, Changes
+from service.domain.mail_flows.mailbox import read_messages
 from service.errors import EmailInUse, InvalidCode, UserNotFound
 from service.passkeys.answers import Passkey
 from service.schema.values import now
@@ -104,7 +105,7 @@ async def test_what_is_refused_in_the_transaction_leaves_nothing(
         await changes.apply(api.project, "0" * 24, wanted, author)
     assert api.database["users"].find_one({"_id": user_id}, {"last_sign_in_at": 0}) == stored
     assert _types(api) == []
-    assert await services.mails.read(api.project.id) == []
+    assert await read_messages(services.flows, api.project.id) == []
 
 
 async def test_of_two_changes_at_once_both_are_made(api: Api, changes: Changes) -> None:

@@ -50,14 +50,14 @@ async def test_each_change_of_a_projects_configuration_has_one_entry(
     api: Api, services: Services, entries: Entries
 ) -> None:
     id_ = api.project.id
-    await services.admin.change(id_, {"PASSWORD_MIN_LENGTH": "10"})
-    await services.admin.rename(id_, "Another")
-    key = await services.keys.create(id_, SECRET, "of a job")
-    await services.keys.revoke(id_, key.id)
-    await services.keys.rotate(id_)
-    await services.signing_keys.rotate(id_, at_once=True)
-    await services.providers.set(id_, "google", None, {"CLIENT_ID": "c"})
-    await services.providers.remove(id_, "google")
+    await services.base.admin.change(id_, {"PASSWORD_MIN_LENGTH": "10"})
+    await services.base.admin.rename(id_, "Another")
+    key = await services.base.keys.create(id_, SECRET, "of a job")
+    await services.base.keys.revoke(id_, key.id)
+    await services.base.keys.rotate(id_)
+    await services.base.signing_keys.rotate(id_, at_once=True)
+    await services.base.providers.set(id_, "google", None, {"CLIENT_ID": "c"})
+    await services.base.providers.remove(id_, "google")
     found = entries()
     assert actions(found) == [
         *("settings.changed", "project.renamed", "key.created", "key.revoked", "key.rotated"),
@@ -100,9 +100,9 @@ async def test_what_changes_nothing_has_no_entry(api: Api, services: Services, e
     changes = {"CLIENT_ID": "c", "CLIENT_SECRET": SECRET_VALUE}
 
     async def make() -> None:
-        await services.admin.change(id_, {"EVENT_DAYS": "30", "SMTP_URL": "smtps://u:p@mail.example.com"})
-        await services.admin.rename(id_, "Another")
-        await services.providers.set(id_, "google", None, changes)
+        await services.base.admin.change(id_, {"EVENT_DAYS": "30", "SMTP_URL": "smtps://u:p@mail.example.com"})
+        await services.base.admin.rename(id_, "Another")
+        await services.base.providers.set(id_, "google", None, changes)
         await api.request("PATCH", "/api/collections/books", json={"schema": {"year": {"type": "integer"}}})
         assert (await api.request("PUT", "/api/rules", json=rules)).status_code == 200
         assert (await api.request("PUT", "/api/aggregations/all", json=GROUP)).is_success
@@ -117,14 +117,14 @@ async def test_what_changes_nothing_has_no_entry(api: Api, services: Services, e
 async def test_what_is_refused_has_no_entry(api: Api, services: Services, entries: Entries) -> None:
     id_ = api.project.id
     refused = (
-        services.admin.change(id_, {"PASSWORD_MIN_LENGTH": "0"}),
-        services.admin.change(id_, {"NONE_SUCH": "1"}),
-        services.admin.rename(id_, "\n"),
-        services.keys.create(id_, SECRET, ""),
-        services.keys.revoke(id_, "0" * 12),
-        services.signing_keys.rotate(id_, at_once=False),
-        services.providers.set(id_, "google", None, {}),
-        services.providers.remove(id_, "google"),
+        services.base.admin.change(id_, {"PASSWORD_MIN_LENGTH": "0"}),
+        services.base.admin.change(id_, {"NONE_SUCH": "1"}),
+        services.base.admin.rename(id_, "\n"),
+        services.base.keys.create(id_, SECRET, ""),
+        services.base.keys.revoke(id_, "0" * 12),
+        services.base.signing_keys.rotate(id_, at_once=False),
+        services.base.providers.set(id_, "google", None, {}),
+        services.base.providers.remove(id_, "google"),
     )
     for each in refused:
         with pytest.raises(ServiceError):
@@ -145,14 +145,14 @@ async def test_no_entry_has_a_secret(
     api: Api, services: Services, mongo: MongoClient[Any], database_prefix: str, entries: Entries
 ) -> None:
     smtp = f"smtps://u:{SECRET_VALUE}@mail.example.com"
-    new, keys = await services.admin.create("New", "new", {"SMTP_URL": smtp, "IDP_CLIENT_SECRET": SECRET_VALUE})
-    await services.admin.change("new", {"SMTP_URL": f"{smtp}:465"})
-    await services.admin.change("new", {"SMTP_URL": ""})
-    await services.providers.set("new", "google", None, {"CLIENT_ID": "c", "CLIENT_SECRET": SECRET_VALUE})
-    await services.providers.set("new", "google", None, {"CLIENT_SECRET": f"{SECRET_VALUE}2"})
-    made = await services.keys.create("new", SECRET, "n")
-    rotated = await services.keys.rotate("new")
-    await services.admin.begin_deletion("new")
+    new, keys = await services.base.admin.create("New", "new", {"SMTP_URL": smtp, "IDP_CLIENT_SECRET": SECRET_VALUE})
+    await services.base.admin.change("new", {"SMTP_URL": f"{smtp}:465"})
+    await services.base.admin.change("new", {"SMTP_URL": ""})
+    await services.base.providers.set("new", "google", None, {"CLIENT_ID": "c", "CLIENT_SECRET": SECRET_VALUE})
+    await services.base.providers.set("new", "google", None, {"CLIENT_SECRET": f"{SECRET_VALUE}2"})
+    made = await services.base.keys.create("new", SECRET, "n")
+    rotated = await services.base.keys.rotate("new")
+    await services.base.admin.begin_deletion("new")
     found = list(mongo[f"{database_prefix}system"]["audit"].find({"project_id": "new"}).sort("_id", 1))
     assert len(found) == 8
     text = str(found)
@@ -165,14 +165,14 @@ async def test_no_entry_has_a_secret(
 
 
 async def test_entries_outlive_their_project(api: Api, services: Services, entries: Entries) -> None:
-    await services.admin.change(api.project.id, {"EVENT_DAYS": "30"})
-    await services.admin.delete(api.project.id)
+    await services.base.admin.change(api.project.id, {"EVENT_DAYS": "30"})
+    await services.base.admin.delete(api.project.id)
     assert actions(entries()) == ["settings.changed", "project.deleted"]
 
 
 async def test_a_second_deletion_has_no_entry_of_its_own(api: Api, services: Services, entries: Entries) -> None:
     for _ in range(3):
-        await services.admin.begin_deletion(api.project.id)
+        await services.base.admin.begin_deletion(api.project.id)
     assert actions(entries()) == ["project.deleted"]
 
 
@@ -185,17 +185,17 @@ async def test_there_is_no_change_where_its_entry_cannot_be_written(
     async def fail(*_: object) -> None:
         raise Unavailable
 
-    before = api.database.client[f"{services.databases.prefix}system"]["projects"].find_one({"_id": id_})
+    before = api.database.client[f"{services.base.databases.prefix}system"]["projects"].find_one({"_id": id_})
     with monkeypatch.context() as patch:
         patch.setattr(AuditStore, "insert", fail)
         attempts = (
-            services.admin.change(id_, {"EVENT_DAYS": "30"}),
-            services.admin.rename(id_, "Another"),
-            services.keys.create(id_, SECRET, "n"),
-            services.keys.rotate(id_),
-            services.providers.set(id_, "google", None, {"CLIENT_ID": "c"}),
-            services.admin.begin_deletion(id_),
-            services.admin.create("New", "new", {}),
+            services.base.admin.change(id_, {"EVENT_DAYS": "30"}),
+            services.base.admin.rename(id_, "Another"),
+            services.base.keys.create(id_, SECRET, "n"),
+            services.base.keys.rotate(id_),
+            services.base.providers.set(id_, "google", None, {"CLIENT_ID": "c"}),
+            services.base.admin.begin_deletion(id_),
+            services.base.admin.create("New", "new", {}),
         )
         for each in attempts:
             with pytest.raises(Unavailable):
@@ -205,9 +205,9 @@ async def test_there_is_no_change_where_its_entry_cannot_be_written(
             ("PUT", "/api/rules", {"users": {"read": "anyone"}}),
         ):
             assert (await api.request(method, path, json=body)).status_code == 503
-    after = api.database.client[f"{services.databases.prefix}system"]["projects"].find_one({"_id": id_})
+    after = api.database.client[f"{services.base.databases.prefix}system"]["projects"].find_one({"_id": id_})
     assert after == before
-    assert sorted(each.kind for each in await services.keys.list(id_)) == ["publishable", "secret"]
+    assert sorted(each.kind for each in await services.base.keys.list(id_)) == ["publishable", "secret"]
     assert (await api.request("GET", "/api/collections")).json()["total"] == 0
     assert (await api.request("GET", "/api/rules")).json()["users"] == {}
     assert entries() == []
@@ -215,7 +215,7 @@ async def test_there_is_no_change_where_its_entry_cannot_be_written(
 
 async def test_of_concurrent_changes_each_has_its_entry(api: Api, services: Services, entries: Entries) -> None:
     """Each entry's `before` is the `after` of the entry before it."""
-    await asyncio.gather(*(services.admin.rename(api.project.id, f"Name {number}") for number in range(8)))
+    await asyncio.gather(*(services.base.admin.rename(api.project.id, f"Name {number}") for number in range(8)))
     changes = sorted((each["changes"][0] for each in entries()), key=lambda each: str(each["after"]))
     assert len(changes) == 8
     befores, afters = ({each[side] for each in changes} for side in ("before", "after"))
@@ -228,10 +228,10 @@ async def test_keys_made_at_once_are_no_more_than_a_project_may_have(
 ) -> None:
     monkeypatch.setattr("service.domain.projects.keys.MAX_KEYS", 5)
     made = await asyncio.gather(
-        *(services.keys.create(api.project.id, SECRET, f"{number}") for number in range(6)), return_exceptions=True
+        *(services.base.keys.create(api.project.id, SECRET, f"{number}") for number in range(6)), return_exceptions=True
     )
     assert sum(isinstance(each, KeyLimit) for each in made) == 3
-    assert len(await services.keys.list(api.project.id)) == 5
+    assert len(await services.base.keys.list(api.project.id)) == 5
     assert actions(entries()) == ["key.created"] * 3
     assert MAX_KEYS == 50
 
@@ -252,8 +252,8 @@ async def test_aggregations_saved_at_once_are_no_more_than_a_project_may_have(
 async def test_collections_made_at_once_are_no_more_than_a_project_may_have(
     api: Api, services: Services, entries: Entries
 ) -> None:
-    await services.admin.change(api.project.id, {"COLLECTION_LIMIT": "2"})
-    services.projects.forget_all()
+    await services.base.admin.change(api.project.id, {"COLLECTION_LIMIT": "2"})
+    services.base.projects.forget_all()
     bodies = [{"name": f"c{number}", "schema": TITLE} for number in range(5)]
     made = await asyncio.gather(*(api.request("POST", "/api/collections", json=body) for body in bodies))
     assert sorted(each.status_code for each in made) == [201, 201, 409, 409, 409]
@@ -261,7 +261,7 @@ async def test_collections_made_at_once_are_no_more_than_a_project_may_have(
 
 
 async def test_a_page_begins_where_the_one_before_it_ended(api: Api, services: Services, entries: Entries) -> None:
-    audit, wanted = services.audit, AuditFilter(project_id=api.project.id)
+    audit, wanted = services.base.audit, AuditFilter(project_id=api.project.id)
     for number in range(7):
         await audit.note(Act(Action.OPERATOR_SIGNED_IN, Target("operator", str(number)), api.project.id))
     place, seen = None, list[str]()
@@ -277,7 +277,7 @@ async def test_a_page_begins_where_the_one_before_it_ended(api: Api, services: S
 async def test_entries_are_found_by_action_actor_target_and_time(
     api: Api, services: Services, entries: Entries
 ) -> None:
-    audit, id_ = services.audit, api.project.id
+    audit, id_ = services.base.audit, api.project.id
     ORIGIN.set(lambda: Origin(Actor("operator", "ann", "Ann")))
     await audit.note(Act(Action.MAILBOX_READ, Target("mail", "m1"), id_))
     ORIGIN.set(lambda: Origin(Actor("operator", "bob", "Bob")))
@@ -297,7 +297,7 @@ async def test_entries_are_found_by_action_actor_target_and_time(
 
 
 async def test_a_begun_write_ends_with_its_status(api: Api, services: Services, entries: Entries) -> None:
-    audit = services.audit
+    audit = services.base.audit
     for status in (201, None):
         entry = await audit.begin(Act("data.createDocument", Target("collection", "books"), api.project.id))
         if status:
@@ -309,7 +309,7 @@ async def test_a_begun_write_ends_with_its_status(api: Api, services: Services, 
 async def test_an_entry_is_kept_for_the_days_of_the_environment(
     api: Api, services: Services, mongo: MongoClient[Any], database_prefix: str
 ) -> None:
-    await Audit(services.databases, days=31).note(Act(Action.MAILBOX_READ, Target("mail", "m"), api.project.id))
+    await Audit(services.base.databases, days=31).note(Act(Action.MAILBOX_READ, Target("mail", "m"), api.project.id))
     stored = mongo[f"{database_prefix}system"]["audit"].find_one({"target.id": "m"}) or {}
     assert (stored["expires_at"] - stored["at"]).days == 31
     indexes = mongo[f"{database_prefix}system"]["audit"].index_information()
@@ -318,12 +318,12 @@ async def test_an_entry_is_kept_for_the_days_of_the_environment(
 
 async def test_an_entry_outside_of_a_transaction_is_a_fault(services: Services) -> None:
     with pytest.raises(TypeError, match="outside of a transaction"):
-        await services.audit.record(None, Act(Action.KEY_CREATED, Target("key", "k")))
+        await services.base.audit.record(None, Act(Action.KEY_CREATED, Target("key", "k")))
 
 
 async def test_a_rotation_that_loses_has_no_entry(api: Api, services: Services, entries: Entries) -> None:
     turns = await asyncio.gather(
-        *(services.signing_keys.rotate(api.project.id, at_once=True) for _ in range(3)), return_exceptions=True
+        *(services.base.signing_keys.rotate(api.project.id, at_once=True) for _ in range(3)), return_exceptions=True
     )
     assert sum(isinstance(each, Conflict) for each in turns) == 2
     assert actions(entries()) == ["signing_key.rotated"]

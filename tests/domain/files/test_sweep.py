@@ -25,7 +25,7 @@ async def test_a_sweep_reaches_every_project(services: Services, make_api: MakeA
     projects = [await make_api() for _ in range(3)]
     for api in projects[:2]:
         abandoned(api)
-    swept = await sweep_projects(services.databases)
+    swept = await sweep_projects(services.base.databases)
     assert [swept[api.project.id] for api in projects] == [Swept(1, 1), Swept(1, 1), Swept(0, 0)]
     assert [stored(api.database) for api in projects] == [{}, {}, {}]
 
@@ -37,7 +37,7 @@ async def test_n12_a_project_whose_sweep_fails_does_not_stop_the_others(services
     # Not what the service writes: an intent that names no files.
     projects[0].database["uploads"].update_one({}, {"$unset": {"files": 1}})
     with pytest.raises(KeyError):
-        await sweep_files(services.databases)
+        await sweep_files(services.base.databases)
     assert [stored(api.database) for api in projects[1:]] == [{}, {}]
     assert stored(projects[0].database) != {}
 
@@ -57,7 +57,7 @@ async def test_every_demo_user_has_a_picture(services: Services, emptied: None, 
         "users": {"created": 77},
         "files": {"created": 77},
     }
-    demo = await services.admin.find("demo")
+    demo = await services.base.admin.find("demo")
     users = await demo.users.find_by_emails([f"{path.stem}@example.com" for path in MANIFEST.parent.glob("pictures/*")])
     assert len(users) == 77
     for user in users.values():

@@ -30,7 +30,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def workers(services: Services, clock: Clock) -> list[Limits]:
-    return [Limits(Counters(services.databases), clock) for _ in range(3)]
+    return [Limits(Counters(services.base.databases), clock) for _ in range(3)]
 
 
 async def _project(make_api: MakeApi, **settings: str) -> Project:
@@ -131,14 +131,14 @@ async def test_a_thousand_requests_ask_the_database_a_few_times(
     make_api: MakeApi, services: Services, clock: Clock, commands: CommandRecorder
 ) -> None:
     project = await _project(make_api, DAILY_LIMIT="100000")
-    counters = Counters(services.databases)
+    counters = Counters(services.base.databases)
     limits = Limits(counters, clock)
     commands.commands.clear()
     for _ in range(1000):
         await limits.count(project, DAILY, "")
     # Slices of 1, 4, 16, 64, 256 and 1,000: what is taken beyond the thousand is less than one slice.
     assert commands.names == ["findAndModify"] * 6
-    stored = await services.databases.system["counters"].find_one({})
+    stored = await services.base.databases.system["counters"].find_one({})
     assert stored is not None
     assert stored["used"] == 1341
 
@@ -156,7 +156,7 @@ async def test_n11_a_lease_of_the_new_window_survives_the_return_of_the_old_one(
 ) -> None:
     """While the first idle lease is given back the window turns, and a request leases by the second one's name."""
     first, second = [await _project(make_api, AUTH_LIMIT="100") for _ in range(2)]
-    counters = Counters(services.databases)
+    counters = Counters(services.base.databases)
     limits = Limits(counters, clock)
     for project in (first, second):
         for _ in range(3):

@@ -52,12 +52,12 @@ def make_outbox(services: Services, monkeypatch: pytest.MonkeyPatch) -> MakeOutb
     async def nothing(*_: object, **__: object) -> None:
         await asyncio.sleep(0.05)
 
-    monkeypatch.setattr(services.outbox, "_begin", nothing)
+    monkeypatch.setattr(services.flows.outbox, "_begin", nothing)
     box = SecretBox(b"k" * 32)
 
     def make(timing: Timing = QUICK) -> Outbox:
         routes = read_routes(None, "Shop <no-reply@shop.example>", "http://service.test")
-        return Outbox(FlowStore(services.databases), services.projects, box, routes, timing=timing)
+        return Outbox(FlowStore(services.base.databases), services.base.projects, box, routes, timing=timing)
 
     return make
 
@@ -83,16 +83,17 @@ def flows(mongo: Any, database_prefix: str, emptied: None) -> Any:
 
 
 async def queue(services: Services, outbox: Outbox, api: Api, *emails: str, kind: str = "verify_email") -> None:
-    limits = Limits(Counters(services.databases))
+    limits = Limits(Counters(services.base.databases))
     opener = Flows(
-        FlowStore(services.databases),
+        services.base.projects,
+        FlowStore(services.base.databases),
         SecretBox(b"k" * 32),
         limits,
         outbox,
         key=b"x" * 32,
         base_url="http://service.test",
     )
-    project = await services.admin.find(api.project.id)
+    project = await services.base.admin.find(api.project.id)
     for email in emails:
         await opener.open(project, Purpose(kind, email, "u" + email))
 
@@ -249,9 +250,9 @@ async def test_a_mail_whose_worker_died_is_sent_by_another_when_its_lease_is_ove
         outbox = make_outbox()
         await queue(services, outbox, api, "ann@example.com")
         moment = dt.datetime.now(dt.UTC)
-        claimed = await FlowStore(services.databases).claim(moment, moment + dt.timedelta(seconds=0.3), without=())
+        claimed = await FlowStore(services.base.databases).claim(moment, moment + dt.timedelta(seconds=0.3), without=())
         assert claimed is not None
-        assert await FlowStore(services.databases).claim(moment, moment, without=()) is None
+        assert await FlowStore(services.base.databases).claim(moment, moment, without=()) is None
         async with running(outbox):
             await until(lambda: handed.messages)
 

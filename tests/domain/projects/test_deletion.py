@@ -30,7 +30,7 @@ async def quiet(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server runs, and so little time must be quiet."""
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 1.0)
     monkeypatch.setattr(deletion, "LOOK_SECONDS", 0.1)
-    await Leases(services.databases).take(LEADER, "another")
+    await Leases(services.base.databases).take(LEADER, "another")
 
 
 def everything(mongo: MongoClient[Any], prefix: str, project_id: str) -> list[str]:
@@ -77,8 +77,8 @@ async def test_n5_what_is_under_way_at_a_deletion_leaves_nothing(
     # Writes of a worker that still remembers the project.
     await asyncio.sleep(0.3)
     await api.project.database.records("users").insert({"_id": "ann", "email": "ann@example.com"})
-    await services.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
-    await services.databases.system["sign_in_states"].insert_one({"project_id": api.project.id})
+    await services.base.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
+    await services.base.databases.system["sign_in_states"].insert_one({"project_id": api.project.id})
     assert not deleting.done()
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 0.5)
     await asyncio.wait_for(deleting, 60)
@@ -106,7 +106,7 @@ async def test_n5_keys_and_tokens_are_refused_at_once_and_the_id_is_taken_until_
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 0.1)
     await asyncio.wait_for(deleting, 60)
     again, keys = await admin.create("Again", api.project.id, {})
-    assert (await services.projects.by_api_key(keys.secret)).id == again.id
+    assert (await services.base.projects.by_api_key(keys.secret)).id == again.id
 
 
 async def test_n5_a_deletion_that_was_interrupted_is_finished_by_the_job(
@@ -117,7 +117,7 @@ async def test_n5_a_deletion_that_was_interrupted_is_finished_by_the_job(
     await api.signup()
     await other.signup()
     deleting = asyncio.create_task(admin.delete(api.project.id))
-    await until(lambda: services.databases.system["projects"].find_one({"deleting": {"$exists": True}}))
+    await until(lambda: services.base.databases.system["projects"].find_one({"deleting": {"$exists": True}}))
     deleting.cancel()
     await asyncio.gather(deleting, return_exceptions=True)
     (job,) = (job for job in services.jobs.jobs if job.name == "delete_projects")
@@ -135,9 +135,9 @@ async def test_n5_what_comes_back_begins_the_wait_anew(
     """A request that was let in late writes late, and another may still follow it."""
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 1_000.0)
     projects = mongo[f"{database_prefix}system"]["projects"]
-    store, leases = ProjectStore(services.databases), Leases(services.databases)
-    deletions = deletion.Deletions(services.databases, store, leases, leader=LEADER)
-    await services.admin.begin_deletion(api.project.id)
+    store, leases = ProjectStore(services.base.databases), Leases(services.base.databases)
+    deletions = deletion.Deletions(services.base.databases, store, leases, leader=LEADER)
+    await services.base.admin.begin_deletion(api.project.id)
 
     async def advance() -> list[bool]:
         """The results of two steps, if no late write came for long enough before the first."""
@@ -146,7 +146,7 @@ async def test_n5_what_comes_back_begins_the_wait_anew(
         return [await deletions.advance(api.project.id) for _ in range(2)]
 
     assert await advance() == [False, False]
-    await services.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
+    await services.base.databases.system["counters"].insert_one({"_id": f"{api.project.id}/auth/1", "used": 1})
     assert await advance() == [False, False]
     await api.project.database.records("users").insert({"_id": "ann", "email": "ann@example.com"})
     assert await advance() == [False, False]
@@ -180,7 +180,7 @@ async def test_n5_where_no_server_runs_nothing_is_waited_for(
 
     monkeypatch.setattr(deletion, "QUIET_SECONDS", 1_000.0)
     monkeypatch.setattr(Leases, "take", refuse)
-    await services.databases.system["leases"].delete_many({})
+    await services.base.databases.system["leases"].delete_many({})
     await asyncio.wait_for(admin.delete(api.project.id), 60)
 
 
@@ -243,7 +243,7 @@ def _set_event() -> asyncio.Event:
 async def test_n5_keys_and_tokens_are_refused_from_the_first_write(api: Api, services: Services) -> None:
     """Before anything is removed."""
     token = (await api.signup()).json()["access_token"]
-    await services.admin.begin_deletion(api.project.id)
+    await services.base.admin.begin_deletion(api.project.id)
     assert (await api.users()).status_code == 401
     assert (await api.as_user(token, "GET", "/auth-collections/user")).status_code == 401
     assert api.database["users"].count_documents({}) == 1
@@ -252,5 +252,5 @@ async def test_n5_keys_and_tokens_are_refused_from_the_first_write(api: Api, ser
 async def test_n5_a_key_is_not_found_again(api: Api, admin: ProjectAdmin, services: Services) -> None:
     await admin.delete(api.project.id)
     with pytest.raises(InvalidApiKey):
-        await services.projects.by_api_key(api.key)
+        await services.base.projects.by_api_key(api.key)
     assert lookup.CACHE_SECONDS + deletion.REQUEST_SECONDS <= 40

@@ -66,24 +66,24 @@ def record(api: Api, mongo: MongoClient[Any], database_prefix: str) -> Record:
 async def rotate(api: Api, services: Services, record: Record) -> Rotated:
     """A rotation in its time."""
     with pytest.raises(Conflict):
-        await services.signing_keys.rotate(api.project.id, at_once=False)
+        await services.base.signing_keys.rotate(api.project.id, at_once=False)
     record.age_next(minutes=10)
-    return await services.signing_keys.rotate(api.project.id, at_once=False)
+    return await services.base.signing_keys.rotate(api.project.id, at_once=False)
 
 
 async def test_a_key_is_published_ten_minutes_before_it_signs(api: Api, services: Services, record: Record) -> None:
     assert len(await published(api)) == 1
     with pytest.raises(Conflict, match=r"The next key was published 0 s ago; rotate in (600|599) s, or now with --now"):
-        await services.signing_keys.rotate(api.project.id, at_once=False)
+        await services.base.signing_keys.rotate(api.project.id, at_once=False)
     current, following = await published(api)
     assert current["kid"] == api.project.signing_key.kid
     await api.signup()
     assert kid_of(await sign_in(api)) == current["kid"]
     record.age_next(minutes=9)
     with pytest.raises(Conflict, match="rotate in"):
-        await services.signing_keys.rotate(api.project.id, at_once=False)
+        await services.base.signing_keys.rotate(api.project.id, at_once=False)
     record.age_next(minutes=1)
-    rotated = await services.signing_keys.rotate(api.project.id, at_once=False)
+    rotated = await services.base.signing_keys.rotate(api.project.id, at_once=False)
     assert (rotated.current, rotated.previous) == (following["kid"], (current["kid"],))
     assert [key["kid"] for key in await published(api)] == [rotated.current, rotated.next, *rotated.previous]
 
@@ -102,17 +102,17 @@ async def test_tokens_of_the_key_before_live_out(api: Api, services: Services, r
         )
         assert claims["aud"] == api.project.id
     record.set({"previous_signing_keys.0.until": now() - timedelta(seconds=1)})
-    services.projects.forget_all()
+    services.base.projects.forget_all()
     assert [await status(api, token) for token in (old, new)] == [401, 200]
     assert len(await published(api)) == 2
 
 
 async def test_of_two_rotations_at_once_one_is_refused(api: Api, services: Services, record: Record) -> None:
     with pytest.raises(Conflict):
-        await services.signing_keys.rotate(api.project.id, at_once=False)
+        await services.base.signing_keys.rotate(api.project.id, at_once=False)
     record.age_next(minutes=10)
     outcomes = await asyncio.gather(
-        *(services.signing_keys.rotate(api.project.id, at_once=False) for _ in range(2)), return_exceptions=True
+        *(services.base.signing_keys.rotate(api.project.id, at_once=False) for _ in range(2)), return_exceptions=True
     )
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Conflict", "Rotated"]
     assert len(await published(api)) == 3
@@ -120,17 +120,17 @@ async def test_of_two_rotations_at_once_one_is_refused(api: Api, services: Servi
 
 async def test_earlier_keys_are_few(api: Api, services: Services, record: Record) -> None:
     first = await rotate(api, services, record)
-    assert (await services.projects.by_id(api.project.id)).signing_key.kid == first.current
+    assert (await services.base.projects.by_id(api.project.id)).signing_key.kid == first.current
     sealed = {"sealed": "x", "until": now() + timedelta(days=1)}
     record.age_next(minutes=10)
     record.set({"previous_signing_keys": [sealed] * MAX_SIGNING_KEYS})
     with pytest.raises(Conflict, match="The tokens of 20 earlier keys still live; rotate after"):
-        await services.signing_keys.rotate(api.project.id, at_once=False)
+        await services.base.signing_keys.rotate(api.project.id, at_once=False)
 
 
 async def test_the_keys_of_no_project(services: Services) -> None:
     with pytest.raises(ProjectNotFound):
-        await services.signing_keys.rotate("nobody", at_once=True)
+        await services.base.signing_keys.rotate("nobody", at_once=True)
 
 
 @pytest.fixture
@@ -164,15 +164,15 @@ async def test_s10_no_token_is_refused_while_keys_are_rotated_at_once(
     async with httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as elsewhere:
         # Both remember the project as it is before, so without the next key.
         for app_services in (services, other_app.services):
-            assert not (await app_services.projects.by_id(api.project.id)).other_keys
+            assert not (await app_services.base.projects.by_id(api.project.id)).other_keys
         users = [asyncio.create_task(use(*pair)) for pair in ((api.http, elsewhere), (elsewhere, api.http))]
-        rotated = await services.signing_keys.rotate(api.project.id, at_once=True)
+        rotated = await services.base.signing_keys.rotate(api.project.id, at_once=True)
         async with waiting_for("both workers to sign with the new key"):
             # Until both sign with the new key: the worker that did not rotate learns of it within five seconds.
-            other = await other_app.services.projects.by_id(api.project.id)
+            other = await other_app.services.base.projects.by_id(api.project.id)
             while other.signing_key.kid != rotated.current:
                 await asyncio.sleep(0.1)
-                other = await other_app.services.projects.by_id(api.project.id)
+                other = await other_app.services.base.projects.by_id(api.project.id)
         is_over = True
         await asyncio.gather(*users)
     assert refused == []

@@ -53,8 +53,8 @@ async def test_n6_a_token_is_not_verified_again_while_its_project_is_the_same(
 ) -> None:
     token = (await api.signup()).json()["access_token"]
     await limit_of(api, token)
-    caller = services.tokens.verified.get(token)
+    caller = services.sessions.tokens.verified.get(token)
     assert caller is not None
     clock.now += CACHE_SECONDS - 0.1
     await limit_of(api, token)
-    assert services.tokens.verified.get(token) is caller
+    assert services.sessions.tokens.verified.get(token) is caller

@@ -8,6 +8,7 @@ import jwt as pyjwt
 import pytest
 
 from service.bounds import MAX_ENDED
+from service.domain.accounts import administration
 from service.domain.sessions.sessions import PASSWORD, Client
 from service.schema.values import now
 from service.services import Services
@@ -85,7 +86,7 @@ async def test_s6_all_sessions_end_with_one_call(api: Api, services: Services) -
     first = (await api.signup()).json()
     later = await sign_in(api)
     user_id = first["user"]["id"]
-    await services.user_administration.end_sessions(api.project, user_id)
+    await administration.end_sessions(services.accounts, api.project, user_id)
     assert (api.database["users"].find_one() or {})["token_version"] == 2
     assert [await status(api, token) for token in (first["access_token"], later)] == [401, 401]
     assert api.database["sessions"].count_documents({}) == 0
@@ -147,6 +148,6 @@ async def test_of_many_ends_at_once_none_is_lost(api: Api) -> None:
 async def test_who_is_recognized_by_what_has_changed_meanwhile_gets_a_dead_token(api: Api, services: Services) -> None:
     """A login that read the user before all sessions ended, and opens its session after that."""
     user_id = (await api.signup()).json()["user"]["id"]
-    await services.user_administration.end_sessions(api.project, user_id)
+    await administration.end_sessions(services.accounts, api.project, user_id)
     grant = await services.sessions.open(api.project, user_id, 1, CLIENT, state=NEW_ACCOUNT, amr=PASSWORD)
     assert await status(api, grant.access_token) == 401

@@ -14,6 +14,7 @@ import httpx2
 
 from service.cli.running import run_on
 from service.domain.accounts.totp import STEP_SECONDS, code_at
+from service.domain.mail_flows.mailbox import read_messages
 from service.settings import Settings
 from tests.served.clients.proxy import Proxy, proxying
 
@@ -51,7 +52,7 @@ def project_of(base_url: str, environment: dict[str, str], project_id: str) -> I
     table = json.loads(CALLS.read_text())["project"]
     settings = Settings(**{name.lower(): value for name, value in environment.items()})  # type: ignore[arg-type]
     allowed = {**UNLIMITED, "TIER": "enterprise", "CORS_ORIGINS": "*", **table["settings"]}
-    _, keys = run_on(settings, lambda services: services.admin.create("Conformance", project_id, allowed))
+    _, keys = run_on(settings, lambda services: services.base.admin.create("Conformance", project_id, allowed))
     with httpx2.Client(base_url=base_url, headers={"x-api-key": keys.secret}) as server:
         for each in table["collections"]:
             server.post("/api/collections", json=each).raise_for_status()
@@ -68,7 +69,7 @@ class _Mails:
 
     def newest(self, query: dict[str, str]) -> dict[str, Any]:
         """The code and the link's token of the newest mail to that address."""
-        found = run_on(self.settings, lambda services: services.mails.read(self.project_id))
+        found = run_on(self.settings, lambda services: read_messages(services.flows, self.project_id))
         mail = next(mail for mail in found if mail.to == query["to"])
         return {"code": mail.code, "token": (mail.link or "").partition("t=")[2]}
 

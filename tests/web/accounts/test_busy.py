@@ -23,7 +23,7 @@ def busy(services: Services) -> Iterator[None]:
         raise Busy(retry_after=1)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(services.passwords, "_run", refuse)
+        patched.setattr(services.accounts.passwords, "_run", refuse)
         yield
 
 

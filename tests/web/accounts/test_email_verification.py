@@ -103,7 +103,7 @@ async def test_required_a_disabled_user_is_told_so_by_the_right_code_only(
 async def test_required_who_was_in_before_stays_in_and_steps_up_later(make_api: MakeApi, services: Services) -> None:
     api = await make_api()
     token = (await api.signup()).json()["access_token"]
-    await services.admin.change(api.project.id, {"EMAIL_VERIFICATION": "required"})
+    await services.base.admin.change(api.project.id, {"EMAIL_VERIFICATION": "required"})
     step = await api.as_user(token, "POST", "/auth-collections/user/step-up", json={"password": "correct horse"})
     assert (step.status_code, step.json()["code"]) == (403, "email_not_verified")
     change = {"current_password": "correct horse", "password": "a better one"}

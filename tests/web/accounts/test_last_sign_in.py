@@ -20,7 +20,7 @@ USER, USERS, FIELD = "/auth-collections/user", "/auth-collections/users", "last_
 
 async def shown(services: Services, api: Api, email: str = "ann@example.com") -> str | None:
     """Returns the field as a server reads it, of one user and in the list."""
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     (listed,) = (await api.users(f"email_eq={email}")).json()["users"]
     one = (await api.request("GET", f"{USERS}/{listed['id']}")).json()
     found: str | None = listed.get(FIELD)
@@ -69,7 +69,7 @@ async def moments(api: Api, services: Services) -> dict[str, datetime]:
     for email, data in (("ann", {}), ("bob", {FIELD: "2020-01-01T00:00:00Z"})):
         assert (await api.signup(f"{email}@example.com", **data)).status_code == 201
     assert (await api.request("POST", USERS, json={"email": "cid@example.com"})).status_code == 201
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     day_before = now() - timedelta(days=1)
     api.database["users"].update_one({"email": "ann@example.com"}, {"$set": {FIELD: day_before}})
     return {"ann": day_before, "bob": stored(api, "bob@example.com")[FIELD]}
@@ -143,7 +143,7 @@ async def test_f8_a_sign_in_sends_no_further_command_and_changes_no_version(
 ) -> None:
     token = (await api.signup()).json()["access_token"]
     etag = (await api.as_user(token, "GET", USER)).headers["etag"]
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     before = stored(api)
     commands.commands.clear()
     assert (await api.login()).status_code == 200
@@ -151,7 +151,7 @@ async def test_f8_a_sign_in_sends_no_further_command_and_changes_no_version(
         ("find", "users"),
         ("insert", "sessions"),
     ]
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     after = stored(api)
     assert after.pop(FIELD) > before.pop(FIELD)
     assert after == before
@@ -165,7 +165,7 @@ async def test_f8_many_sign_ins_are_one_command_and_the_newest_holds(
     api: Api, services: Services, commands: CommandRecorder
 ) -> None:
     users = [(await api.signup(f"u{number}@example.com")).json()["user"]["id"] for number in range(5)]
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     own, moment = Sightings(), now() + timedelta(seconds=10)
     for user_id in users:
         for seconds in (0, 1):
@@ -181,7 +181,7 @@ async def test_f8_many_sign_ins_are_one_command_and_the_newest_holds(
 
 async def test_f8_a_sign_in_of_a_user_who_is_gone_makes_none(api: Api, services: Services) -> None:
     user_id = (await api.signup()).json()["user"]["id"]
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     own = Sightings()
     own.note_sign_in(api.project, user_id, now())
     assert (await api.request("DELETE", f"{USERS}/{user_id}")).status_code == 204
@@ -194,7 +194,7 @@ async def test_f8_what_cannot_be_written_is_kept_and_no_more_wait_than_may(
 ) -> None:
     for number in range(3):
         await api.signup(f"u{number}@example.com")
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     users = [user["_id"] for user in api.database["users"].find()]
     api.database["users"].update_many({}, {"$unset": {FIELD: ""}})
     monkeypatch.setattr(sightings, "MAX_SIGHTINGS", 2)
@@ -226,7 +226,7 @@ async def test_f8_ten_thousand_sign_ins_are_written_a_few_hundred_at_a_time(
     api: Api, services: Services, commands: CommandRecorder
 ) -> None:
     user_id = (await api.signup()).json()["user"]["id"]
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     own, moment = Sightings(), now() + timedelta(seconds=10)
     for number in range(MAX_SIGHTINGS - 1):
         own.note_sign_in(api.project, f"absent-{number}", moment)

@@ -148,7 +148,7 @@ async def test_what_administration_changes_voids_what_the_user_was_mailed(api: A
         ("PUT", f"{path}/password", {"password": NEW}, False),
         ("PATCH", path, {"email": "ann.b@example.com"}, False),
     ]
-    flows = services.databases.system["flows"]
+    flows = services.base.databases.system["flows"]
     reset = await begin_reset(api, services)
     for method, where, body, lives in sent:
         if not await flows.count_documents({"_id": reset["flow_id"]}):

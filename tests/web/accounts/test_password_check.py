@@ -100,7 +100,7 @@ async def test_without_the_setting_all_of_them_are_taken(api: Api) -> None:
 
 
 async def test_who_has_such_a_password_already_still_signs_in(checking: Api, services: Services) -> None:
-    await services.admin.change(checking.project.id, {"PASSWORD_CHECK": "off"})
+    await services.base.admin.change(checking.project.id, {"PASSWORD_CHECK": "off"})
     assert (await checking.signup(EMAIL, "Password1")).status_code == 201
-    await services.admin.change(checking.project.id, {"PASSWORD_CHECK": "common"})
+    await services.base.admin.change(checking.project.id, {"PASSWORD_CHECK": "common"})
     assert (await checking.login(EMAIL, "Password1")).status_code == 200

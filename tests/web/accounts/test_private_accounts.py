@@ -49,9 +49,9 @@ async def api(make_api: MakeApi, services: Services, mongo: Any) -> Api:
     users = api.database["users"]
     users.update_many({"email": {"$ne": UNVERIFIED}}, {"$set": {"email_verified": True}})
     users.update_one({"email": DISABLED}, {"$set": {"disabled": True}})
-    project = await services.projects.by_api_key(api.key)
+    project = await services.base.projects.by_api_key(api.key)
     await project.users.insert(NewUser(PROVIDERS, PROVIDERS, {}))
-    flows = mongo[f"{services.databases.prefix}system"]["flows"]
+    flows = mongo[f"{services.base.databases.prefix}system"]["flows"]
     for email in (LIMITED, LIMITED_STRANGER):
         for _ in range(5):
             await ask(api, "verify-email", email=email)
@@ -137,11 +137,11 @@ async def test_the_two_settings_go_together(make_api: MakeApi, services: Service
         with pytest.raises(ConfigurationError, match=needed):
             await make_api(**settings)
     api = await make_api(EMAIL_VERIFICATION="required")
-    await services.admin.change(api.project.id, {"PRIVATE_ACCOUNTS": "true"})
+    await services.base.admin.change(api.project.id, {"PRIVATE_ACCOUNTS": "true"})
     for changes in ({"EMAIL_VERIFICATION": "off"}, {"EMAIL_VERIFICATION": ""}):
         with pytest.raises(ConfigurationError, match=needed):
-            await services.admin.change(api.project.id, changes)
-    await services.admin.change(api.project.id, {"EMAIL_VERIFICATION": "", "PRIVATE_ACCOUNTS": ""})
+            await services.base.admin.change(api.project.id, changes)
+    await services.base.admin.change(api.project.id, {"EMAIL_VERIFICATION": "", "PRIVATE_ACCOUNTS": ""})
 
 
 async def test_the_times_of_two_kinds_are_compared() -> None:

@@ -48,7 +48,7 @@ async def test_a_link_made_without_a_mail_does_what_a_mailed_one_does(make_api: 
     assert made.status_code == 201
     body = made.json()
     assert body.keys() == {"url", "code", "flow_id", "expires_at"}
-    assert body["url"].startswith(f"{services.base_url}/auth-collections/link?t=")
+    assert body["url"].startswith(f"{services.base.base_url}/auth-collections/link?t=")
     page = await api.http.get(body["url"])
     assert (page.status_code, "password" in page.text) == (200, True)
     # No mail was sent, and no list of mails has one.
@@ -81,12 +81,12 @@ async def test_a_sign_in_link_made_without_a_mail_signs_in_by_its_code_and_by_it
     assert (signed_in.status_code, signed_in.json()["user"]["id"]) == (200, user["id"])
     assert (await ask(api, "confirm", **proof)).status_code == 400
     url = (await link(api, user["id"], "sign_in")).json()["url"]
-    followed = await api.http.post(url, headers={"origin": services.base_url})
+    followed = await api.http.post(url, headers={"origin": services.base.base_url})
     page, _, code = followed.headers["location"].partition("?svc-code=")
     assert (followed.status_code, page) == (303, "https://app.example.com/done")
     # It began without a challenge, so a verifier is none of it.
     assert (await ask(api, "token", code=code, code_verifier="x" * 43)).status_code == 400
-    again = await api.http.post(url, headers={"origin": services.base_url})
+    again = await api.http.post(url, headers={"origin": services.base.base_url})
     code = again.headers["location"].partition("?svc-code=")[2]
     assert (await ask(api, "token", code=code)).json()["user"]["id"] == user["id"]
     assert (await ask(api, "token", code=code)).status_code == 400
@@ -97,7 +97,7 @@ async def test_a_sign_in_link_of_a_project_without_pages_signs_in_by_its_code_al
 ) -> None:
     user = (await api.request("POST", USERS, json={"email": "ann@example.com"})).json()
     made = (await link(api, user["id"], "sign_in")).json()
-    assert (await api.http.post(made["url"], headers={"origin": services.base_url})).status_code == 400
+    assert (await api.http.post(made["url"], headers={"origin": services.base.base_url})).status_code == 400
     assert (await ask(api, "confirm", flow_id=made["flow_id"], code=made["code"])).status_code == 200
 
 

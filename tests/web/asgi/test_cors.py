@@ -78,7 +78,7 @@ async def test_n8_an_answer_goes_out_although_its_origin_cannot_be_looked_up(
     async def fail(_self: object, _origin: str) -> bool:
         raise Unavailable
 
-    monkeypatch.setattr(type(services.projects), "allow_origin", fail)
+    monkeypatch.setattr(type(services.base.projects), "allow_origin", fail)
     answer = await api.http.get("/auth-collections/users", headers={"origin": ORIGIN})
     assert (answer.status_code, answer.json()["code"]) == (401, "invalid_api_key")
 

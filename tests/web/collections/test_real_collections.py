@@ -67,7 +67,7 @@ async def demo(
         "rules": {"created": 1},
         "aggregations": {"created": 1},
     }
-    return Api(await services.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
+    return Api(await services.base.admin.find("demo"), key, http, mongo[f"{database_prefix}p_demo"])
 
 
 async def test_the_demo_has_everything(demo: Api) -> None:

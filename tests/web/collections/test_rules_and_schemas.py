@@ -345,7 +345,7 @@ async def test_n21_a_project_cannot_build_and_drop_indexes_of_rules_for_ever(
     api: Api, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await declare_both(api)
-    await services.databases.system["counters"].delete_many({})
+    await services.base.databases.system["counters"].delete_many({})
     monkeypatch.setattr(made_files, "MADE_FILES", replace(made_files.MADE_FILES, limit=lambda _: 2))
     reads = [{"status_eq": "x"}, {"team_eq": "x"}] * 2
     statuses = [(await save(api, on_posts(read=read), "?indexes=true")).status_code for read in reads]

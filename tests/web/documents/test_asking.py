@@ -98,7 +98,7 @@ async def test_fields_narrow_what_is_populated(books: Api) -> None:
 async def test_users_without_the_field_are_shown_without_it(api: Api, services: Services) -> None:
     ann = (await api.signup("ann@example.com", name="Ann", address={"city": "Rome", "zip": "1"})).json()["user"]["id"]
     await api.signup("ben@example.com", name="Ben", friend_id=ann, friend="me", other_id="gone")
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     answer = await api.users("fields=name,data.address.city,nothing&sort_by=name")
     users = answer.json()["users"]
     assert [user["data"] for user in users] == [{"name": "Ann", "address": {"city": "Rome"}}, {"name": "Ben"}]

@@ -200,7 +200,7 @@ async def test_an_unknown_collection_has_no_bulk_writes(api: Api) -> None:
 
 
 async def test_n7_bulk_writes_wait_for_no_place(things: Api, services: Services) -> None:
-    shares = services.bulk_writes._shares  # noqa: SLF001 - nothing else holds a place so long
+    shares = services.documents.transfers
     async with shares.take(things.project.id), shares.take(things.project.id):
         answer = await bulk(things, "delete", {"where": {}, "expect": 0})
     assert (answer.status_code, answer.json()["code"]) == (503, "busy")

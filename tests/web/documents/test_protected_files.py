@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from faults.samples import FORM_TYPE, PNG, data_part, file_part, form, stored
+from service.domain.files import FILE_URLS
 from service.domain.files.signed_urls import FilePlace, UrlSigner
 from service.domain.projects.secrets import derive_key
-from service.services import FILE_URLS
 from service.settings import Settings
 from tests.conftest import BASE_URL, Api
 from tests.declared import declare

@@ -92,7 +92,7 @@ async def test_a_where_holds_beside_the_filters_of_the_query_string(books: Api) 
 async def test_users_are_asked_the_same(api: Api, services: Services) -> None:
     for name, age in (("ann", 30), ("ben", "30"), ("cid", 5)):
         await api.signup(f"{name}@example.com", name=name, age=age)
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     where = {"or": [{"age_eq": 30}, {"email_eq": "CID@example.com"}]}
     asked = [
         await api.request("POST", "/auth-collections/users/query", json={"where": where}),

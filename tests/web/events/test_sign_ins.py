@@ -78,7 +78,7 @@ async def test_of_many_who_come_with_a_stolen_token_one_leaves_an_event_and_a_ma
     parent = await site.sign_in()
     child = await site.renew(parent.refresh)
     assert await site.status(child.access) == 200
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     site.age(parent.sid, minutes=1)
     answers = await asyncio.gather(*(site.refresh(parent.refresh) for _ in range(6)))
     assert {answer.status_code for answer in answers} == {401}
@@ -106,7 +106,7 @@ async def test_a_project_that_keeps_no_events_has_none(make_api: MakeApi, servic
 async def test_what_cannot_be_written_is_kept_for_a_while_and_written_once(
     api: Api, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = Journal(services.projects)
+    own = Journal(services.base.projects)
     event = Event(EventType.SIGNED_IN, "0" * 24, Actor.USER)
     old = Event(EventType.SIGNED_IN, "1" * 24, Actor.USER, at=now() - timedelta(seconds=21))
     for each in (event, old):
@@ -128,7 +128,7 @@ async def test_what_cannot_be_written_is_kept_for_a_while_and_written_once(
 
 async def test_no_more_events_wait_than_may(api: Api, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(domain_events, "MAX_EVENTS_WAITING", 3)
-    own = Journal(services.projects)
+    own = Journal(services.base.projects)
     for _ in range(5):
         own.note(api.project, Event(EventType.SIGNED_IN, "0" * 24, Actor.USER))
     await own.write()
@@ -138,8 +138,8 @@ async def test_no_more_events_wait_than_may(api: Api, services: Services, monkey
 async def test_nothing_is_written_to_a_project_that_is_gone(api: Api, services: Services) -> None:
     await api.signup()
     await services.journal.write()
-    own = Journal(services.projects)
+    own = Journal(services.base.projects)
     own.note(api.project, Event(EventType.SIGNED_IN, "0" * 24, Actor.USER))
-    await services.admin.delete(api.project.id)
+    await services.base.admin.delete(api.project.id)
     await own.write()
     assert api.database["events"].count_documents({}) == 0

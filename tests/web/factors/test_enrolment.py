@@ -105,8 +105,8 @@ async def test_a_role_can_ask_for_a_factor(make_api: MakeApi) -> None:
 
 async def test_what_is_asked_for_later_leaves_sessions_and_passwords_as_they_are(api: Api, services: Services) -> None:
     token = (await api.signup()).json()["access_token"]
-    await services.admin.change(api.project.id, MUST)
-    services.projects.forget_all()
+    await services.base.admin.change(api.project.id, MUST)
+    services.base.projects.forget_all()
     change = {"current_password": "correct horse", "password": "a better password"}
     for path, body in ((f"{USER}/password", change), (f"{USER}/step-up", {"password": "correct horse"})):
         answer = await api.as_user(token, "POST", path, json=body)
@@ -133,4 +133,4 @@ async def test_mfa_is_one_of_three(services: Services, api: Api) -> None:
 
     for values in ({"MFA": "sometimes"}, {"MFA_ROLES": "Not A Role"}):
         with pytest.raises(ConfigurationError):
-            await services.admin.change(api.project.id, values)
+            await services.base.admin.change(api.project.id, values)

@@ -10,9 +10,9 @@ import pytest
 
 from faults.samples import FORM_TYPE, PNG, account, file_part, form, stored
 from service.app import create_app
+from service.domain.files import FILE_URLS
 from service.domain.files.signed_urls import FilePlace, UrlSigner
 from service.domain.projects.secrets import derive_key
-from service.services import FILE_URLS
 from service.settings import Settings
 from tests.conftest import BASE_URL, Api, CommandRecorder, MakeApi
 from tests.declared import declare

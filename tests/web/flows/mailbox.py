@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx2
 
-from service.domain.mail_flows.mailbox import Message
+from service.domain.mail_flows.mailbox import Message, read_messages
 from service.services import Services
 from tests.conftest import Api
 
@@ -18,7 +18,7 @@ async def ask(api: Api, path: str, **body: Any) -> httpx2.Response:
 
 async def mailed(services: Services, api: Api) -> Sequence[Message]:
     """Newest first."""
-    return await services.mails.read(api.project.id)
+    return await read_messages(services.flows, api.project.id)
 
 
 async def newest(services: Services, api: Api, to: str | None = None) -> Any:

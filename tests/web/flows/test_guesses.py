@@ -29,13 +29,13 @@ async def test_e2_of_a_hundred_guesses_at_once_five_are_judged(
     await api.signup()
     flow_id = (await ask(api, "verify-email", email="ann@example.com")).json()["flow_id"]
     code = (await newest(services, api)).code
-    flows = mongo[f"{services.databases.prefix}system"]["flows"]
+    flows = mongo[f"{services.base.databases.prefix}system"]["flows"]
     answers = await asyncio.gather(*(ask(api, "confirm", flow_id=flow_id, code=wrong(code)) for _ in range(100)))
     # Ten mistakes in a quarter of an hour are an account's; five of those are the flow's.
     assert {outcome(answer) for answer in answers} == {INVALID, (429, "rate_limit_exceeded")}
     assert [outcome(answer) for answer in answers].count(INVALID) == 10
     assert flows.find_one({"_id": flow_id})["left"] == 0
-    mongo[f"{services.databases.prefix}system"]["counters"].delete_many({})
+    mongo[f"{services.base.databases.prefix}system"]["counters"].delete_many({})
     assert outcome(await ask(api, "confirm", flow_id=flow_id, code=code)) == INVALID
 
 
@@ -53,7 +53,7 @@ async def test_e2_of_many_at_once_with_the_code_or_the_link_one_succeeds(api: Ap
 
 async def test_e3_new_flows_give_no_new_guesses(make_api: MakeApi, services: Services, mongo: Any) -> None:
     api = await make_api(CODE_LIMIT="0")
-    system = mongo[f"{services.databases.prefix}system"]
+    system = mongo[f"{services.base.databases.prefix}system"]
     await api.signup()
     answers = []
     for _ in range(21):

@@ -159,7 +159,7 @@ async def test_a_code_of_an_address_is_of_its_project_and_its_minute(
     link = await by_link(services, api)
     assert outcome(await exchange(other, await click(api, link))) == INVALID
     code = await click(api, link)
-    kept = mongo[f"{services.databases.prefix}system"]["sign_in_states"]
+    kept = mongo[f"{services.base.databases.prefix}system"]["sign_in_states"]
     assert code not in str(list(kept.find()))
     kept.update_many({}, [{"$set": {"expires_at": {"$subtract": ["$expires_at", 60_000]}}}])
     assert outcome(await exchange(api, code)) == INVALID

@@ -75,7 +75,7 @@ async def test_a_second_request_soon_after_is_the_first(api: Api, services: Serv
 
 async def test_a_sixth_mail_in_an_hour_is_not_sent_and_nobody_is_told(api: Api, services: Services, mongo: Any) -> None:
     await api.signup()
-    flows = mongo[f"{services.databases.prefix}system"]["flows"]
+    flows = mongo[f"{services.base.databases.prefix}system"]["flows"]
     for _ in range(7):
         assert (await ask(api, "verify-email", email="ann@example.com")).status_code == 202
         flows.update_many({}, {"$unset": {"slot": "", "slot_until": ""}})
@@ -86,7 +86,7 @@ async def test_e4_a_limited_address_is_written_for_as_often_as_any_other(
     api: Api, services: Services, mongo: Any
 ) -> None:
     """A request that changes nothing is answered sooner, for it does not wait for the journal."""
-    system = mongo[f"{services.databases.prefix}system"]
+    system = mongo[f"{services.base.databases.prefix}system"]
     for _ in range(8):
         before = list(system["counters"].find({"_id": {"$regex": "mail_"}}))
         await ask(api, "verify-email", email="nobody@example.com")

@@ -102,5 +102,7 @@ async def test_the_mails_of_another_project_are_not_there(make_api: MakeApi, ser
 async def test_a_deleted_projects_flows_go_with_it(api: Api, services: Services, mongo: Any) -> None:
     await api.signup()
     await ask(api, "verify-email", email="ann@example.com")
-    await services.admin.delete(api.project.id)
-    assert mongo[f"{services.databases.prefix}system"]["flows"].count_documents({"project_id": api.project.id}) == 0
+    await services.base.admin.delete(api.project.id)
+    assert (
+        mongo[f"{services.base.databases.prefix}system"]["flows"].count_documents({"project_id": api.project.id}) == 0
+    )

@@ -255,7 +255,7 @@ async def test_a_token_that_is_about_to_expire_is_announced_and_then_ends_the_so
 async def test_a_revoked_key_ends_its_sockets(messages: Api, services: Services, open_socket: Open) -> None:
     live: Live = await open_socket()
     await live.hello(key=messages.key)
-    await services.keys.rotate(messages.project.id)
+    await services.base.keys.rotate(messages.project.id)
     assert (await live.closed())[0] == 4401
 
 

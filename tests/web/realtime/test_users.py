@@ -73,7 +73,7 @@ async def test_users_are_followed_as_the_list_shows_them(
         assert document["id"] == ann
         # No longer live: what is followed ends when the settings are read again.
         await admin.change(api.project.id, {"REALTIME_USERS": ""})
-        services.projects.forget_all()
+        services.base.projects.forget_all()
         assert not has_images(api)
         assert (await events.next())["data"]["code"] == "not_live"
     assert (await server.expect("closed", "m"))["code"] == "not_live"
@@ -131,7 +131,7 @@ async def test_f8_a_sign_in_is_a_change_to_servers_and_none_to_users(
     api = await make_api(REALTIME_USERS="true")
     await put_rules(api, RULES)
     _, token = await sign_up(api, "ann@example.com", name="Ann")
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     server, live = await open_socket(), await open_socket()
     await server.hello(key=api.key)
     await live.hello(token=token)
@@ -140,7 +140,7 @@ async def test_f8_a_sign_in_is_a_change_to_servers_and_none_to_users(
     (own,) = [each for each in services.realtime.connections if each.user_id is not None]
     looked = own.changes
     assert (await api.login()).status_code == 200
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     change = await server.change()
     (listed,) = (await api.users()).json()["users"]
     assert change == {"op": "change", "document": listed}

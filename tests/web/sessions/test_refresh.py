@@ -9,6 +9,7 @@ import pytest
 
 from service.app import create_app
 from service.domain.sessions.refresh_tokens import RefreshToken, RefreshTokens
+from service.domain.sessions.refreshing import refresh
 from service.domain.sessions.sessions import Client
 from service.services import Services
 from service.settings import Settings
@@ -31,7 +32,7 @@ def of_the_account(commands: CommandRecorder) -> list[str]:
 async def use(site: Site, services: Services, access: str) -> None:
     """Uses an access token, and waits until that is written."""
     assert await site.status(access) == 200
-    await services.sightings.write()
+    await services.sessions.sightings.write()
 
 
 async def test_without_a_setting_there_are_no_refresh_tokens(api: Api) -> None:
@@ -180,7 +181,7 @@ async def test_s5_a_count_that_was_never_reached_is_refused_and_the_session_stay
 ) -> None:
     """As after a restore from a backup."""
     own = await site.sign_in()
-    await assert_refused(site, services.refresh_tokens.write(RefreshToken(site.api.project.id, own.sid, 7)))
+    await assert_refused(site, services.sessions.refresh_tokens.write(RefreshToken(site.api.project.id, own.sid, 7)))
     assert (await site.renew(own.refresh)).sid == own.sid
 
 
@@ -190,9 +191,9 @@ async def test_s7_a_restart_changes_no_verdict(site: Site, services: Services, s
     await use(site, services, second.access)
     app = create_app(settings)
     async with app.router.lifespan_context(app):
-        token = app.services.refresh_tokens.read(second.refresh)
-        project = await app.services.projects.by_id(token.project_id)
-        grant = (await app.services.refreshing.refresh(project, token, Client("", ""))).grant
+        token = app.services.sessions.refresh_tokens.read(second.refresh)
+        project = await app.services.base.projects.by_id(token.project_id)
+        grant = (await refresh(app.services.sessions, app.services.flows, project, token, Client("", ""))).grant
         assert grant.refresh_token == (await site.renew(second.refresh)).refresh
     site.age(first.sid, seconds=31)
     await assert_refused(site, first.refresh)
@@ -222,8 +223,8 @@ async def test_a_deleted_users_session_is_refused(site: Site) -> None:
 
 async def test_a_deleted_projects_session_is_refused(site: Site, services: Services) -> None:
     own = await site.sign_in()
-    project = services.refresh_tokens.read(own.refresh)
-    elsewhere = services.refresh_tokens.write(RefreshToken("no-such-project", project.sid, 0))
+    project = services.sessions.refresh_tokens.read(own.refresh)
+    elsewhere = services.sessions.refresh_tokens.write(RefreshToken("no-such-project", project.sid, 0))
     await assert_refused(site, elsewhere)
 
 
@@ -330,13 +331,13 @@ async def test_a_token_is_noted_once_for_each_refresh(
     site: Site, services: Services, commands: CommandRecorder
 ) -> None:
     own = await site.renew((await site.sign_in()).refresh)
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     commands.commands.clear()
     for _ in range(3):
         assert await site.status(own.access) == 200
-        services.tokens.verified.clear()
+        services.sessions.tokens.verified.clear()
     assert of_the_account(commands) == ["find"] * 3
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     assert of_the_account(commands)[3:] in ([], ["update"])
     assert (site.session(own.sid) or {})["seen"] == 1
 
@@ -344,10 +345,10 @@ async def test_a_token_is_noted_once_for_each_refresh(
 async def test_a_use_is_noted_at_most_once_an_hour(api: Api, services: Services) -> None:
     token = (await api.signup()).json()["access_token"]
     await api.as_user(token, "GET", USER)
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     (session,) = api.database["sessions"].find()
     assert session["last_used_at"] == session["created_at"]
-    services.sightings.note(api.project, claims_of(token) | {"iat": claims_of(token)["iat"] - 3_601})
-    await services.sightings.write()
+    services.sessions.sightings.note(api.project, claims_of(token) | {"iat": claims_of(token)["iat"] - 3_601})
+    await services.sessions.sightings.write()
     (session,) = api.database["sessions"].find()
     assert session["last_used_at"] > session["created_at"]

@@ -9,7 +9,7 @@ from tests.conftest import MakeApi
 async def test_s1_no_session_is_lost_to_its_tabs_and_no_theft_is_missed(make_api: MakeApi, services: Services) -> None:
     api = await make_api(**SETTINGS)
     assert (await api.signup(**ACCOUNT)).status_code == 201
-    report = await storm(api.http, api.key, sessions=12, tabs=10, settle=services.sightings.write)
+    report = await storm(api.http, api.key, sessions=12, tabs=10, settle=services.sessions.sightings.write)
     assert (report.sessions, report.refreshes, report.lost, report.missed) == (12, 120, 0, 0)
 
 

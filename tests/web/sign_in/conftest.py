@@ -58,8 +58,8 @@ async def staff(providers: Providers) -> Providers:
     """A project with one provider, and pages of its own."""
     await providers.openid("staff")
     changes = {"REDIRECT_URLS": f"{PAGE},{APP},{LOCAL}", "ACCESS_TOKEN_LIFETIME": "900"}
-    await providers.services.admin.change(providers.api.project.id, changes)
-    providers.services.projects.forget_all()
+    await providers.services.base.admin.change(providers.api.project.id, changes)
+    providers.services.base.projects.forget_all()
     return providers
 
 

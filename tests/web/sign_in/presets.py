@@ -34,6 +34,6 @@ class Preset:
         urls = {"AUTHORIZE_URL": f"{place}/authorize", "TOKEN_URL": f"{place}/token", "USERINFO_URL": f"{place}/user"}
         openid = presets()[self.name].kind == "openid"
         usual = {"ISSUER": self.fakes.issuer(self.name)} if openid else urls
-        await self.providers.services.providers.set(
+        await self.providers.services.base.providers.set(
             self.providers.api.project.id, self.name, None, {"CLIENT_ID": CLIENT_ID, **usual, **settings}
         )

@@ -23,7 +23,7 @@ class Providers:
 
     async def set(self, name: str, preset: str | None = None, **settings: str) -> None:
         usual = {"CLIENT_ID": CLIENT_ID, "CLIENT_SECRET": CLIENT_SECRET}
-        await self.services.providers.set(self.api.project.id, name, preset, usual | settings)
+        await self.services.base.providers.set(self.api.project.id, name, preset, usual | settings)
 
     async def openid(self, name: str, issuer: str = "standard", **settings: str) -> None:
         """A provider of the preset for any OpenID issuer."""

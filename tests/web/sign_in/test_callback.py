@@ -41,7 +41,7 @@ async def test_n5_a_sign_in_under_way_at_its_projects_deletion_ends_without_a_to
 
     async def think(*args: Any, **kwargs: Any) -> Any:
         profile = await judged(*args, **kwargs)
-        projects = services.databases.system["projects"]
+        projects = services.base.databases.system["projects"]
         await projects.update_one({"_id": site.api.project.id}, {"$set": {"deleting": True}})
         return profile
 
@@ -138,7 +138,7 @@ async def test_o1_with_the_state_of_another_client(make_site: MakeSite, services
     site = await make_site()
     parameters = await site.answer(await site.begin(), "ada")
     await admin.change(site.api.project.id, {"IDP_CLIENT_ID": "another"})
-    services.projects._by_id.clear()  # noqa: SLF001 - instead of the five seconds for which a worker keeps a project
+    services.base.projects._by_id.clear()  # noqa: SLF001 - instead of the five seconds for which a worker keeps a project
     await refused(site, parameters)
 
 
@@ -280,5 +280,5 @@ async def test_database_error_when_the_database_is_away(make_site: MakeSite, set
     path = f"/auth-collections/auth-idp-redirect/{site.api.project.id}"
     async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport, base_url=BASE_URL) as http:
         await http.get(path)
-        await app.services.databases.client.close()
+        await app.services.base.databases.client.close()
         assert ending(await http.get(path, params=parameters)).error == "database_error"

@@ -17,8 +17,8 @@ async def test_the_browser_goes_to_a_page_of_the_projects(staff: Providers) -> N
     declined = await staff.follow(staff.provider.decline(url))
     assert declined.headers["location"] == f"{PAGE}?svc-error=authentication_failed&state=x"
     # Without another page, it is the first of them.
-    await staff.services.admin.change(staff.api.project.id, {"IDP_COMPLETE_URL": ""})
-    staff.services.projects.forget_all()
+    await staff.services.base.admin.change(staff.api.project.id, {"IDP_COMPLETE_URL": ""})
+    staff.services.base.projects.forget_all()
     assert (await land(staff)).startswith(f"{PAGE}?svc-code=")
 
 

@@ -28,8 +28,8 @@ async def staff(providers: Providers) -> Providers:
     """One person, who came through the provider and has a password as well."""
     await providers.openid("staff", AUDIENCES="android")
     changes = {"REDIRECT_URLS": "https://app.example.com/in"}
-    await providers.services.admin.change(providers.api.project.id, changes)
-    providers.services.projects.forget_all()
+    await providers.services.base.admin.change(providers.api.project.id, changes)
+    providers.services.base.projects.forget_all()
     return providers
 
 
@@ -38,7 +38,7 @@ async def by_password(staff: Providers) -> httpx2.Response:
 
 
 async def by_mail(staff: Providers) -> httpx2.Response:
-    staff.api.database.client[staff.services.databases.system.name]["flows"].delete_many({"purpose": "sign_in"})
+    staff.api.database.client[staff.services.base.databases.system.name]["flows"].delete_many({"purpose": "sign_in"})
     asked = await ask(staff.api, "login-email", email=EMAIL)
     mail = await newest(staff.services, staff.api, EMAIL)
     return await ask(staff.api, "confirm", flow_id=asked.json()["flow_id"], code=mail.code)
@@ -97,8 +97,8 @@ async def test_m1_every_way_waits_for_the_factor(staff: Providers, way: str) -> 
 @ways
 async def test_every_way_leads_to_a_factor_where_one_must_be_added(staff: Providers, way: str) -> None:
     await become(staff)
-    await staff.services.admin.change(staff.api.project.id, {"MFA": "required"})
-    staff.services.projects.forget_all()
+    await staff.services.base.admin.change(staff.api.project.id, {"MFA": "required"})
+    staff.services.base.projects.forget_all()
     answer = await WAYS[way](staff)
     assert (answer.status_code, answer.json().keys()) == (403, {"detail", "code", "flow_id"})
     assert answer.json()["code"] == "mfa_enrolment_required"
@@ -132,8 +132,8 @@ async def test_d3_a_code_from_before_the_account_was_disabled_opens_nothing(staf
 async def test_a_token_in_a_url_waits_for_nothing(staff: Providers, required: bool) -> None:
     if required:
         await become(staff)
-        await staff.services.admin.change(staff.api.project.id, {"MFA": "required"})
-        staff.services.projects.forget_all()
+        await staff.services.base.admin.change(staff.api.project.id, {"MFA": "required"})
+        staff.services.base.projects.forget_all()
     else:
         await become_member(staff)
     answer = await staff.follow(await staff.answer(await staff.begin("staff"), "ada"))
@@ -144,8 +144,8 @@ async def test_a_token_in_a_url_waits_for_nothing(staff: Providers, required: bo
 
 async def test_a_factor_is_as_good_as_before_when_the_provider_is_linked_by_its_subject(staff: Providers) -> None:
     """The provider's word for an address joins no account that has a factor."""
-    await staff.services.admin.change(staff.api.project.id, {"LINKING": "verified"})
-    staff.services.projects.forget_all()
+    await staff.services.base.admin.change(staff.api.project.id, {"LINKING": "verified"})
+    staff.services.base.projects.forget_all()
     token: Any = (await staff.api.signup(EMAIL)).json()["access_token"]
     await add_app(staff.api, token)
     staff.api.database["users"].update_one({}, {"$set": {"email_verified": True}})

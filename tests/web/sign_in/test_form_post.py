@@ -37,8 +37,8 @@ async def test_a_posted_answer_signs_in(providers: Providers) -> None:
 
 async def test_our_page_posts_again_with_the_cookie_and_spends_nothing(providers: Providers) -> None:
     await providers.openid("staff", RESPONSE_MODE="form_post")
-    await providers.services.admin.change(providers.api.project.id, {"IDP_BIND_BROWSER": "true"})
-    providers.services.projects.forget_all()
+    await providers.services.base.admin.change(providers.api.project.id, {"IDP_BIND_BROWSER": "true"})
+    providers.services.base.projects.forget_all()
     begun = await providers.login_idp("staff")
     cookie = begun.headers["set-cookie"].partition(";")[0]
     location = await providers.answer(begun.json()["url"], "ada")

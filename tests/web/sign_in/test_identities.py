@@ -130,8 +130,8 @@ async def test_what_the_user_has_already_stays_as_it_is(two: Providers) -> None:
 
 
 async def test_a_user_from_before_identities_keeps_the_first_one(two: Providers, site_settings: dict[str, str]) -> None:
-    await two.services.admin.change(two.api.project.id, site_settings)
-    two.services.projects.forget_all()
+    await two.services.base.admin.change(two.api.project.id, site_settings)
+    two.services.base.projects.forget_all()
     first = await come_by(two, None, "ada")
     two.api.database["users"].update_one({"_id": first.id}, {"$unset": {"identities": 1}})
     bob = await sign_up(two, "bob@example.com")
@@ -183,8 +183,8 @@ async def test_passwords_identities_and_passkeys_are_ways_to_sign_in_and_nothing
 ) -> None:
     ada = await come_by(two, "staff", "ada")
     # A user with a passkey would be asked for it first.
-    await services.admin.change(two.api.project.id, {"MFA": "off"})
-    services.projects.forget_all()
+    await services.base.admin.change(two.api.project.id, {"MFA": "off"})
+    services.base.projects.forget_all()
     two.api.database["users"].update_one({"_id": ada.id}, {"$set": way})
     (known,) = await ada.identities()
     assert (await ada.remove(known["id"])).status_code == (204 if is_one else 409)
@@ -210,8 +210,8 @@ async def test_what_changes_identities_is_for_who_signed_in_lately(
 
 
 async def test_a_link_is_bound_to_its_browser_where_sign_ins_are(two: Providers) -> None:
-    await two.services.admin.change(two.api.project.id, {"IDP_BIND_BROWSER": "true", "REDIRECT_URLS": "app:/me"})
-    two.services.projects.forget_all()
+    await two.services.base.admin.change(two.api.project.id, {"IDP_BIND_BROWSER": "true", "REDIRECT_URLS": "app:/me"})
+    two.services.base.projects.forget_all()
     ann = await sign_up(two)
     assert (await ann.bring("staff", "ada"))["svc-error"] == "authentication_failed"
     begun = await ann.begin("staff", redirect_to="app:/me")
@@ -299,8 +299,8 @@ async def test_a_page_learns_which_buttons_to_show(two: Providers, site_settings
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, expected)] * 3
     assert (await two.api.http.get(METHODS, params={"project_id": "nobody"})).status_code == 404
     assert (await two.api.request("GET", METHODS, params={"provider": "staff"})).status_code == 422
-    await two.services.admin.change(project, site_settings)
-    two.services.projects.forget_all()
+    await two.services.base.admin.change(project, site_settings)
+    two.services.base.projects.forget_all()
     default = {"id": "default", "name": "default"}
     assert (await two.api.request("GET", METHODS)).json()["providers"][0] == default
     login = await two.api.http.get("/auth-collections/login-idp", headers=publishable, params={"provider": "staff"})

@@ -27,8 +27,8 @@ async def test_google_signs_people_in_and_is_the_authority_for_its_own_addresses
     assert (await google.sign_in({**ADA, "sub": "2", "email": "b@x.example", "email_verified": False})).error
     (user,) = google.providers.users()
     assert user["identities"] == [{"issuer": google.fakes.issuer("google"), "subject": "1"}]
-    google.providers.services.projects.forget_all()
-    project = await google.providers.services.projects.by_id(google.providers.api.project.id)
+    google.providers.services.base.projects.forget_all()
+    project = await google.providers.services.base.projects.by_id(google.providers.api.project.id)
     registration = named_registration(project, "google", BASE_URL)
     rows: tuple[tuple[dict[str, Any], bool], ...] = (
         ({"email": "Ada@GMAIL.com"}, True),
@@ -58,21 +58,21 @@ async def test_apple_takes_a_signed_secret_and_posts_its_answer(make_preset: Any
     assert (await apple.sign_in({**person, "sub": "2", "email": "x@y.example", "email_verified": "false"}, {})).error
     assert (await apple.sign_in({**person, "iss": "https://account.apple.com"}, {})).error == "authentication_failed"
     assert len(apple.providers.users()) == 1
-    shown = await apple.providers.services.providers.find(apple.providers.api.project.id, "apple")
+    shown = await apple.providers.services.base.providers.find(apple.providers.api.project.id, "apple")
     assert shown.settings["PRIVATE_KEY"].startswith("-----BEGIN")
     for key in ("no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"):
         with pytest.raises(ConfigurationError, match="PRIVATE_KEY: must be a private key on P-256, as PEM") as caught:
             await apple.set(PRIVATE_KEY=key)
         assert key not in str(caught.value)
-    await apple.providers.services.providers.set(apple.providers.api.project.id, "apple", None, {"KEY_ID": None})
+    await apple.providers.services.base.providers.set(apple.providers.api.project.id, "apple", None, {"KEY_ID": None})
     missing = await apple.providers.login_idp("apple")
     assert missing.json()["detail"] == "KEY_ID key missing"
 
 
 async def test_apple_has_two_names_in_its_document_and_its_tokens(make_preset: Any) -> None:
     apple = await make_preset("apple", TEAM_ID=TEAM_ID, KEY_ID=KEY_ID, PRIVATE_KEY=PEM)
-    apple.providers.services.projects.forget_all()
-    project = await apple.providers.services.projects.by_id(apple.providers.api.project.id)
+    apple.providers.services.base.projects.forget_all()
+    project = await apple.providers.services.base.projects.by_id(apple.providers.api.project.id)
     by_one_name, usual, other = (
         named_registration(project, "apple", BASE_URL),
         apple.fakes.issuer("apple"),

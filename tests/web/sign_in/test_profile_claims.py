@@ -36,8 +36,8 @@ async def test_f31_the_project_decides_for_providers_without_claims_of_their_own
     providers: Providers, services: Services
 ) -> None:
     await providers.openid("staff", CLIENT_SECRET="")
-    await services.admin.change(providers.api.project.id, {"PROFILE_CLAIMS": "picture"})
-    services.projects.forget_all()
+    await services.base.admin.change(providers.api.project.id, {"PROFILE_CLAIMS": "picture"})
+    services.base.projects.forget_all()
     assert (await come(providers, picture=PICTURE))["picture"] == PICTURE
 
 

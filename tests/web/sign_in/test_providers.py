@@ -78,11 +78,11 @@ async def test_the_provider_of_the_idp_settings_stays_beside_others(providers: P
         "IDP_REDIRECT_URL": CALLBACK,
         "IDP_ISSUER": issuer,
     }
-    await providers.services.admin.change(providers.api.project.id, settings)
-    providers.services.projects.forget_all()
+    await providers.services.base.admin.change(providers.api.project.id, settings)
+    providers.services.base.projects.forget_all()
     for name in (None, "default"):
         assert query_of(await providers.begin(name))["redirect_uri"] == CALLBACK
-    listed = await providers.services.providers.list(providers.api.project.id)
+    listed = await providers.services.base.providers.list(providers.api.project.id)
     assert [(entry.name, entry.preset, entry.redirect_url) for entry in listed] == [
         ("default", None, CALLBACK),
         ("staff", "oidc", f"{BASE_URL}/auth-collections/auth-idp-redirect/{providers.api.project.id}/staff"),
@@ -101,9 +101,9 @@ async def test_what_is_not_there_is_said(providers: Providers) -> None:
     await providers.openid("staff", CLIENT_SECRET="")
     missing = await providers.login_idp("staff")
     assert (missing.status_code, missing.json()["detail"]) == (400, "CLIENT_SECRET key missing")
-    await providers.services.providers.set(providers.api.project.id, "staff", None, {"CLIENT_SECRET": "x"})
-    await providers.services.admin.change(providers.api.project.id, {"IDP_COMPLETE_URL": ""})
-    providers.services.projects.forget_all()
+    await providers.services.base.providers.set(providers.api.project.id, "staff", None, {"CLIENT_SECRET": "x"})
+    await providers.services.base.admin.change(providers.api.project.id, {"IDP_COMPLETE_URL": ""})
+    providers.services.base.projects.forget_all()
     missing = await providers.login_idp("staff")
     assert (missing.status_code, missing.json()["detail"]) == (400, "IDP_COMPLETE_URL key missing")
 
@@ -114,4 +114,4 @@ async def test_a_project_has_so_many_providers_and_no_more(providers: Providers)
     with pytest.raises(ConfigurationError, match=f"at most {MAX_PROVIDERS} providers"):
         await providers.openid("one-too-many")
     await providers.openid("p0", "named")
-    assert len(await providers.services.providers.list(providers.api.project.id)) == MAX_PROVIDERS
+    assert len(await providers.services.base.providers.list(providers.api.project.id)) == MAX_PROVIDERS

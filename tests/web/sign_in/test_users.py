@@ -20,7 +20,7 @@ from tests.web.sign_in.site import Site
 @pytest.fixture
 def patient_sign_ins(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine that is busy with other things, twenty at one provider take longer than one waits for a place."""
-    monkeypatch.setattr(services.sign_in._shares, "seconds", 60.0)  # noqa: SLF001
+    monkeypatch.setattr(services.sign_in.shares, "seconds", 60.0)
 
 
 async def test_a_new_user_is_stored_as_specified(site: Site) -> None:
@@ -300,7 +300,7 @@ async def test_d3_a_disabled_user_is_not_signed_in_by_a_provider(site: Site) -> 
 async def test_f8_a_sign_in_by_a_provider_is_noted(site: Site, services: Services) -> None:
     before = now()
     await site.sign_in("ada")
-    await services.sightings.write()
+    await services.sessions.sightings.write()
     (user,) = (await site.api.users()).json()["users"]
     assert write_time(before) <= user["last_sign_in_at"] <= write_time(now())
     (listed,) = (await site.api.users("last_sign_in_at_isnull=false")).json()["users"]

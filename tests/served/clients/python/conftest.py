@@ -47,7 +47,7 @@ class Project:
 @pytest.fixture(scope="session")
 def project(served: Served, served_settings: dict[str, str]) -> Project:
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
-    _, keys = run_on(settings, lambda services: services.admin.create("Python", "python", SETTINGS))
+    _, keys = run_on(settings, lambda services: services.base.admin.create("Python", "python", SETTINGS))
     with Client(served.base_url, keys.secret) as client:
         client.admin.collections.create("books", BOOKS, realtime=True)
         client.admin.rules.put(RULES)
