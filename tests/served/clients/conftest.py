@@ -1,5 +1,6 @@
 """The TypeScript client, built once for a worker, and projects of the conformance table."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -17,8 +18,12 @@ NODE_MODULES = SOURCE / "node_modules"
 needs_packages = pytest.mark.skipif(
     not NODE_MODULES.exists(), reason="scripts/setup dev installs the packages of the client where npm is"
 )
-PAGE = """<!doctype html><meta charset="utf-8"><link rel="icon" href="data:"><script type="importmap">{"imports": {
-  "@auth-collections/client": "./dist/index.js", "@auth-collections/client/": "./dist/"}}</script>"""
+ENTRIES = ("realtime", "passkeys", "cookies", "verify", "admin")
+IMPORTS = {"@auth-collections/client": "./dist/index.js"} | {
+    f"@auth-collections/client/{name}": f"./dist/{name}.js" for name in ENTRIES
+}
+PAGE = f"""<!doctype html><meta charset="utf-8"><link rel="icon" href="data:">
+<script type="importmap">{json.dumps({"imports": IMPORTS})}</script>"""
 
 
 def run(folder: Path, *command: str | Path, **environment: str) -> str:

@@ -31,17 +31,26 @@ class Proxy:
     requests: int = 0
     passed: list[str] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
+    # A loop holds its tasks weakly.
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection carries one request."""
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
             head = await reader.readuntil(b"\r\n\r\n")
             method, target, _ = head.decode("latin-1").split(" ", 2)
             if target.startswith(CONTROL):
                 await self._control(method, urlsplit(target), head, (reader, writer))
             else:
                 await self._pass(method, target, head, (reader, writer))
-        with suppress(ConnectionError):
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
             writer.close()
 
     async def _control(self, method: str, url: Any, head: bytes, streams: Streams) -> None:
@@ -160,7 +169,7 @@ def proxying(port: int, **asked: Ask) -> Iterator[tuple[Proxy, str]]:
     addresses: list[str] = []
 
     async def begin() -> asyncio.Server:
-        server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(proxy.accept, "127.0.0.1", 0)
         addresses.append(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
         started.set()
         return server
@@ -174,6 +183,8 @@ def proxying(port: int, **asked: Ask) -> Iterator[tuple[Proxy, str]]:
         for task in tasks:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        # Transports close in the loop's next turn.
+        loop.run_until_complete(asyncio.sleep(0))
         loop.close()
 
     thread = threading.Thread(target=run)

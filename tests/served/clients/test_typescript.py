@@ -1,12 +1,53 @@
 """The TypeScript client runs the conformance table against a live service, from Node and from a page in Chromium."""
 
+import json
+import subprocess
 from pathlib import Path
+from typing import Any
 
+from tests.chromium import launched, needs_chromium
+from tests.served.browser import file_server
 from tests.served.clients.conftest import MakeProject, needs_packages
-from tests.served.clients.table import run_table
+from tests.served.clients.table import CALLS, judge, run_table
 
 pytestmark = needs_packages
+# A page holds no secret key: the calls of servers are made by a process of Node.
+RUN = """async ([config, calls]) => {
+  const {makeRunner} = await import("./test/runner.js");
+  const runner = makeRunner(config, async (entry) => JSON.parse(await callServer(JSON.stringify(entry))));
+  const reports = [];
+  for (const entry of calls) reports.push(await runner.runEntry(entry));
+  runner.close();
+  return reports;
+}"""
 
 
 def test_the_table_holds_in_node(node: str, package: Path, make_project: MakeProject) -> None:
     run_table([node, "--experimental-websocket", package / "test/conformance.js"], make_project("table-node"))
+
+
+@needs_chromium
+def test_the_table_holds_in_a_page(node: str, package: Path, make_project: MakeProject) -> None:
+    config = make_project("table-page").config()
+    command = [node, package / "test/conformance.js", json.dumps(config), "--serve"]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,  # noqa: S603
+        file_server(package) as pages,
+        launched() as browser,
+    ):
+        assert server.stdin is not None
+        assert server.stdout is not None
+
+        def call_server(entry: str) -> str:
+            server.stdin.write(f"{entry}\n")
+            server.stdin.flush()
+            return server.stdout.readline()
+
+        page = browser.new_page()
+        page.set_default_timeout(0)
+        page.expose_function("callServer", call_server)
+        page.goto(pages)
+        reports: list[dict[str, Any]] = page.evaluate(RUN, [config, json.loads(CALLS.read_text())["calls"]])
+        page.close()
+        server.stdin.close()
+    judge(reports)
