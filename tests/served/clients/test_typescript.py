@@ -3,7 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import file_server
@@ -29,19 +29,20 @@ def test_the_table_holds_in_node(node: str, package: Path, make_project: MakePro
 @needs_chromium
 def test_the_table_holds_in_a_page(node: str, package: Path, make_project: MakeProject) -> None:
     config = make_project("table-page").config()
-    command = [node, package / "test/conformance.js", json.dumps(config), "--serve"]
+    command: list[str | Path] = [node, package / "test/conformance.js", json.dumps(config), "--serve"]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,  # noqa: S603
         file_server(package) as pages,
         launched() as browser,
     ):
-        assert server.stdin is not None
-        assert server.stdout is not None
+        questions, answers = server.stdin, server.stdout
+        assert questions is not None
+        assert answers is not None
 
-        def call_server(entry: str) -> str:
-            server.stdin.write(f"{entry}\n")
-            server.stdin.flush()
-            return server.stdout.readline()
+        def call_server(entry: str, questions: IO[str] = questions, answers: IO[str] = answers) -> str:
+            questions.write(f"{entry}\n")
+            questions.flush()
+            return answers.readline()
 
         page = browser.new_page()
         page.set_default_timeout(0)
@@ -49,5 +50,5 @@ def test_the_table_holds_in_a_page(node: str, package: Path, make_project: MakeP
         page.goto(pages)
         reports: list[dict[str, Any]] = page.evaluate(RUN, [config, json.loads(CALLS.read_text())["calls"]])
         page.close()
-        server.stdin.close()
+        questions.close()
     judge(reports)
