@@ -12,6 +12,7 @@ from service.domain.operators.uses import EVERY_SECONDS as USE_SECONDS
 from service.domain.operators.uses import Uses
 from service.domain.projects.data_versions import LOOK_SECONDS
 from service.domain.projects.every import for_each_project, raise_first
+from service.domain.projects.lookup import Projects
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
 from service.foundation import Foundation
@@ -23,13 +24,20 @@ PROFILE_SECONDS = 60.0
 # Seconds between two searches for projects to migrate, and to delete.
 MIGRATE_SECONDS = 1.0
 DELETE_SECONDS = 3.0
+# Seconds after which the last use of a key is written; one write for all keys of a worker.
+KEY_SECONDS = 30.0
 
 
 def build_jobs(
     base: Foundation, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal, uses: Uses
 ) -> Jobs:
     """They run when they are started."""
-    jobs = [*_projects(base), *_records(limits, outbox, sightings, journal), _operators(uses), *_sweeps(base.databases)]
+    jobs = [
+        *_projects(base),
+        *_records(base.projects, limits, outbox, sightings, journal),
+        _operators(uses),
+        *_sweeps(base.databases),
+    ]
     return Jobs(jobs, Leader(base.leases), lambda: base.versions.is_newer)
 
 
@@ -43,9 +51,10 @@ def _projects(base: Foundation) -> list[Job]:
     ]
 
 
-def _records(limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> list[Job]:
+def _records(projects: Projects, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal) -> list[Job]:
     return [
         Job("mails", outbox.run, every=0.0),
+        Job("key_uses", projects.write_key_uses, every=KEY_SECONDS, delay=KEY_SECONDS),
         Job("events", journal.write, every=EVENT_SECONDS, delay=EVENT_SECONDS),
         Job("sightings", sightings.write, every=NOTE_SECONDS, delay=NOTE_SECONDS),
         Job("limits", limits.return_idle_leases, every=TICK_SECONDS, delay=TICK_SECONDS),

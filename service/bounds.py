@@ -451,6 +451,14 @@ MAX_OPERATOR_ROLES = Bound(200, "projects in which an operator has a role", prot
 MAX_SCOPES = Bound(20, "scopes of an operator's token", protects=MONGODB, past=INVALID)
 
 
+# Operators.
+MAX_TRIALS = Bound(
+    2,
+    "trials of mail servers and providers under way of a project in a worker",
+    protects="connections to others",
+    past="503 busy",
+)
+
 # The audit log.
 MAX_AUDIT_CHANGES = Bound(100, "changes of an audit entry", protects="the disk", past="counted in `omitted`")
 MAX_AUDIT_BYTES = Bound(

@@ -40,6 +40,8 @@ from service.domain.sessions.sessions import Sessions
 from service.domain.sign_in import build_sign_in
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
+from service.domain.trials import build_trials
+from service.domain.trials.trials import Trials
 from service.foundation import Foundation, build_foundation
 from service.settings import Settings
 from service.storage.client import Client, connect
@@ -70,6 +72,7 @@ class Services:
     sessions: Sessions
     accounts: Accounts
     sign_in: SignIn
+    trials: Trials
     operators: Operators
     idempotency: Idempotency
     jobs: Jobs
@@ -90,6 +93,7 @@ class Services:
         self.collections.judge.close()
         self.contracts.close()
         await self.sign_in.aclose()
+        await self.trials.aclose()
         await self.base.close()
 
 
@@ -112,6 +116,7 @@ def build_services(settings: Settings) -> Services:
     )
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, _operator_rules(settings))
+    sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
     return Services(
         base=base,
         limits=limits,
@@ -129,7 +134,8 @@ def build_services(settings: Settings) -> Services:
         flows=flows,
         sessions=sessions,
         accounts=accounts,
-        sign_in=build_sign_in(base, accounts, _provider_defaults(settings)),
+        sign_in=sign_in,
+        trials=build_trials(sign_in, flows, limits),
         operators=operators,
         idempotency=Idempotency(base.secret_box),
         jobs=build_jobs(base, limits, flows.outbox, sessions.sightings, journal, operators.uses),

@@ -44,7 +44,7 @@ def list_keys(project_id: Project, as_json: AsJson = False) -> None:
     if as_json:
         print_json(entries)
     else:
-        typer.echo("\n".join("\t".join(entry.values()) for entry in entries))
+        typer.echo("\n".join("\t".join(value or "-" for value in entry.values()) for entry in entries))
 
 
 @key_app.command()
@@ -58,5 +58,7 @@ def revoke(
     print_values({"project_id": project_id, "id": key_id, "revoked": True}, as_json=as_json)
 
 
-def _described(entry: "KeyEntry") -> dict[str, str]:
-    return {"id": entry.id, "kind": entry.kind, "name": entry.name, "created_at": write_time(entry.created_at)}
+def _described(entry: "KeyEntry") -> dict[str, str | None]:
+    times = {name: getattr(entry, name) for name in ("created_at", "last_used_at")}
+    written = {name: write_time(moment) if moment else None for name, moment in times.items()}
+    return {"id": entry.id, "kind": entry.kind, "name": entry.name, **written}

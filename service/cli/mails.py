@@ -5,19 +5,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import AsJson, print_json
+from service.cli.output import AsJson, print_json, print_trial
 from service.cli.runtime import run_command
 from service.schema.values import write_time
 
 if TYPE_CHECKING:
     from service.domain.mail_flows.mailbox import Message
+    from service.schema.outcomes import Trial
+    from service.services import Services
 
-mail_app = typer.Typer(help="Look at mails.", no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+mail_app = typer.Typer(
+    help="Look at mails, and test the mail server.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
 
 
 @mail_app.callback()
 def mails() -> None:
-    """Look at mails."""
+    """Look at mails, and test the mail server."""
 
 
 @mail_app.command("list")
@@ -41,6 +48,20 @@ def list_mails(
         print_json([_described(message) for message in messages])
     elif messages:
         typer.echo("\n".join(_line(message) for message in messages))
+
+
+@mail_app.command("test")
+def send_test(
+    project_id: Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")],
+    to: Annotated[str, typer.Option("--to", metavar="ADDRESS", help="The address that gets the mail.")],
+    as_json: AsJson = False,
+) -> None:
+    """Send a test mail by the project's mail server, and print each step. Status 1 if one fails."""
+
+    async def work(services: "Services") -> "Trial":
+        return await services.trials.test_mail(await services.base.admin.find(project_id), to)
+
+    print_trial(run_command(work), as_json=as_json)
 
 
 def _described(message: "Message") -> dict[str, Any]:

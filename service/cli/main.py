@@ -34,11 +34,11 @@ CONTRACTS = {"types": "Write types of a project's records for TypeScript or Pyth
 GROUPS = {
     "project": ("projects:project_app", "Create and change projects."),
     "key": ("keys:key_app", "Create, list and revoke API keys."),
-    "provider": ("providers:provider_app", "Set, list, show and remove identity providers."),
+    "provider": ("providers:provider_app", "Set, list, show, check and remove identity providers."),
     "rules": ("rules:rules_app", "Test, compare and save access rules."),
     "schema": ("schema:schema_app", "Compare and save schemas of collections."),
     "audit": ("audit:audit_app", "Look at the audit log."),
-    "mail": ("mails:mail_app", "Look at mails."),
+    "mail": ("mails:mail_app", "Look at mails, and test the mail server."),
     "user": ("users:user_app", "List, show, disable and delete the users of a project."),
 }
 

@@ -3,13 +3,17 @@
 import difflib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
 from service.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from service.schema.outcomes import Trial
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -25,6 +29,20 @@ def print_values(values: Mapping[str, Any], *, as_json: bool) -> None:
 
 def print_json(value: Any) -> None:
     typer.echo(_json(value))
+
+
+def print_trial(trial: "Trial", *, as_json: bool) -> None:
+    """Prints the steps, and ends the command with status 1 where one failed."""
+    if as_json:
+        print_json({"ok": trial.ok, "steps": [asdict(step) for step in trial.steps], "reply": trial.reply})
+    else:
+        lines = [f"{step.step}: {'ok' if step.ok else 'failed'}" for step in trial.steps]
+        details = [f" ({step.detail})" if step.detail else "" for step in trial.steps]
+        typer.echo("\n".join(map("".join, zip(lines, details, strict=True))))
+        if trial.reply:
+            typer.echo(f"the server said: {trial.reply}")
+    if not trial.ok:
+        raise typer.Exit(1)
 
 
 def _json(value: Any) -> str:

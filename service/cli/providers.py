@@ -4,16 +4,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import AsJson, print_json, print_values, read_pairs
-from service.cli.runtime import run_on_foundation
+from service.cli.output import AsJson, print_json, print_trial, print_values, read_pairs
+from service.cli.runtime import run_command, run_on_foundation
 
 if TYPE_CHECKING:
     from service.domain.projects import lookup
     from service.domain.projects.provider_administration import ProviderEntry
     from service.foundation import Foundation
+    from service.schema.outcomes import Trial
+    from service.services import Services
 
 provider_app = typer.Typer(
-    help="Set, list, show and remove identity providers.",
+    help="Set, list, show, check and remove identity providers.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -61,6 +63,18 @@ def show(project_id: Project, name: Name, as_json: AsJson = False) -> None:
     """Show a provider and the redirect URL to register there; secrets are masked."""
     print_values(_described(run_on_foundation(lambda base: base.providers.find(project_id, name))), as_json=as_json)
     _warn_of_address()
+
+
+@provider_app.command()
+def check(project_id: Project, name: Name, as_json: AsJson = False) -> None:
+    """Try a provider as a sign-in would use it: its configuration, keys and endpoints. Status 1 if a step fails."""
+    from service.domain.projects.providers import DEFAULT
+
+    async def work(services: "Services") -> "Trial":
+        project = await services.base.admin.find(project_id)
+        return await services.trials.check_provider(project, None if name == DEFAULT else name)
+
+    print_trial(run_command(work), as_json=as_json)
 
 
 @provider_app.command()

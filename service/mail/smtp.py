@@ -50,7 +50,7 @@ async def deliver(
 
 
 async def _send(server: MailServer, message: EmailMessage, greeting_seconds: float) -> None:
-    context = _context(checked=server.needs_tls)
+    context = make_context(checked=server.needs_tls)
     client = aiosmtplib.SMTP(
         hostname=server.host,
         port=server.port,
@@ -77,7 +77,7 @@ def _judge(error: aiosmtplib.SMTPResponseException) -> Refused | Postponed:
 
 
 @cache
-def _context(*, checked: bool) -> ssl.SSLContext:
+def make_context(*, checked: bool) -> ssl.SSLContext:
     """By the authorities of this machine, or those that SSL_CERT_FILE names."""
     context = ssl.create_default_context()
     if not checked:

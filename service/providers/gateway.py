@@ -93,10 +93,14 @@ class Issuer:
         return True
 
     async def _read_endpoints(self, deadline: float) -> Endpoints:
-        place = self.name.replace(TENANT, ANY_TENANT).rstrip("/")
-        document = await self._outbound.get_json(place + WELL_KNOWN, deadline=deadline)
+        document = await self._outbound.get_json(place_of(self.name) + WELL_KNOWN, deadline=deadline)
         named = next((other for other in self._others if document.get("issuer") == other), self.name)
         return replace(read_configuration(document, named), issuer=self.name)
+
+
+def place_of(issuer: str) -> str:
+    """The URL below which the documents of an issuer stand."""
+    return issuer.replace(TENANT, ANY_TENANT).rstrip("/")
 
 
 class Gateway:

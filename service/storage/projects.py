@@ -1,7 +1,10 @@
 """Projects and their API keys, as they are stored. Secrets arrive here sealed, a key only as its SHA-256."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
+
+from pymongo import UpdateOne
 
 from service.errors import Conflict, DuplicateValue, ProjectNotFound
 from service.storage.client import ClientSession, Document
@@ -26,7 +29,8 @@ DecideKeys = Callable[[ClientSession, list[Document]], Awaitable[tuple[list[str]
 class ProjectStore:
     """`projects`: {_id, name, settings, signing_key, next_signing_key? {sealed, published_at}, previous_signing_keys?
     [{sealed, until}], providers?: {<name>: {preset, settings, created_at}}, created_at, settings_version?, key_changes?,
-    deleting?}; `api_keys`: {_id: sha256, project_id, created_at, kind?, name?}; `canary`: {_id: "secret_key", sealed}.
+    deleting?}; `api_keys`: {_id: sha256, project_id, created_at, kind?, name?, last_used_at?}; `canary`: {_id: "secret_key",
+    sealed}.
 
     A project with `deleting` is a tombstone, with the last time at which records of it were found. Only calls that name
     deletion see it.
@@ -146,6 +150,12 @@ class ProjectStore:
             return {"$inc": {"key_changes": 1}}
 
         await self.change(project_id, write)
+
+    async def note_key_uses(self, uses: Mapping[str, datetime]) -> None:
+        """Hash of a key → the time of its last use. A key that is gone is not made again."""
+        writes = [UpdateOne({"_id": key}, {"$max": {"last_used_at": moment}}) for key, moment in uses.items()]
+        with translated("note uses of keys"):
+            await self._api_keys.bulk_write(writes, ordered=False)
 
     async def keys(self, project_id: str) -> Sequence[Document]:
         """The records of a project's keys, oldest first."""

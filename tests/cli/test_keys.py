@@ -30,7 +30,7 @@ def test_a_key_from_creation_to_revocation(shell: Shell, mongo: MongoClient[Any]
         assert new.keys() == {"project_id", "id", "kind", "name", "key"}
         assert new["key"].startswith(prefix)
         listed = shell.json("key", "list", "p")
-        assert listed[-1].keys() == {"id", "kind", "name", "created_at"}
+        assert listed[-1].keys() == {"id", "kind", "name", "created_at", "last_used_at"}
         assert (listed[-1]["id"], listed[-1]["kind"], listed[-1]["name"]) == (new["id"], kind, f"a {kind} one")
     records = list(mongo[f"{shell.environment['DATABASE_PREFIX']}system"]["api_keys"].find())
     assert new["key"] not in str(records)

@@ -65,6 +65,9 @@ AUTH_BY_RULE = by_setting("auth", AUTH.what, "auth_limit", leased=True, of_user=
 FILES = by_setting(
     "files", "file reads an hour from one address", "file_limit", per_address=True, leased=True, spends_day=False
 )
+MAIL_TESTS = Policy(
+    "mail_tests", HOUR, "mails an hour that test the project's mail server", lambda _: 20, spends_day=False
+)
 DAILY = Policy(
     "daily",
     DAY,

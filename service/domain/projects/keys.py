@@ -60,6 +60,7 @@ class KeyEntry:
     kind: str
     name: str
     created_at: datetime
+    last_used_at: datetime | None = None
 
 
 class Keys:
@@ -146,7 +147,9 @@ def _act(action: Action, record: Document, *, before: Document = {}, after: Docu
 
 
 def _entry(record: Document) -> KeyEntry:
-    return KeyEntry(key_id(record["_id"]), _kind(record), _name(record), record["created_at"])
+    return KeyEntry(
+        key_id(record["_id"]), _kind(record), _name(record), record["created_at"], record.get("last_used_at")
+    )
 
 
 def _kind(record: Document) -> str:

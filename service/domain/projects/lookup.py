@@ -18,7 +18,7 @@ from service.domain.projects.data_versions import Migrator, check_project
 from service.domain.projects.providers import PROVIDER_SECRETS, Provider, read_provider
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings
-from service.errors import ConfigurationError, InvalidApiKey, InvalidConfiguration, ProjectNotFound
+from service.errors import ConfigurationError, InvalidApiKey, InvalidConfiguration, ProjectNotFound, ServiceError
 from service.schema.values import now
 from service.storage.databases import Databases, ProjectDatabase
 from service.storage.identities import Identities
@@ -89,6 +89,7 @@ class Projects:
         self._by_id: Cache[Project] = Cache(MAX_KNOWN_PROJECTS, CACHE_SECONDS, _weigh)
         self._origins: Cache[bool] = Cache(MAX_KNOWN_ORIGINS, CACHE_SECONDS)
         self._by_key: Cache[Project] = Cache(MAX_KNOWN_PROJECTS, CACHE_SECONDS, _weigh)
+        self._key_uses: dict[str, datetime] = {}
         self._caches: list[Cache[Any]] = [self._by_id, self._origins, self._by_key]
 
     async def by_api_key(self, api_key: str) -> Project:
@@ -100,9 +101,11 @@ class Projects:
         return await self._by_key.get_or_load(api_key, partial(self._load_by_key, api_key))
 
     async def _load_by_key(self, api_key: str) -> Project:
-        record = await self._store.find_by_key(hash_api_key(api_key))
+        key_hash = hash_api_key(api_key)
+        record = await self._store.find_by_key(key_hash)
         if record is None:
             raise InvalidApiKey
+        self._key_uses[key_hash] = now()
         return await self._use(record)
 
     async def by_id(self, project_id: str) -> Project:
@@ -130,6 +133,17 @@ class Projects:
         await check_project(project.id, project.database)
         self._migrator.note(project.id)
         return project
+
+    async def write_key_uses(self) -> None:
+        """Writes the last use of each key that was read since the last call, which a key in use is every five seconds."""
+        uses, self._key_uses = self._key_uses, {}
+        if not uses:
+            return
+        try:
+            await self._store.note_key_uses(uses)
+        except ServiceError:
+            self._key_uses = uses | self._key_uses
+            raise
 
     def forget_all(self) -> None:
         """The next request reads the stored project again."""

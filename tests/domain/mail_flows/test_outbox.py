@@ -284,9 +284,9 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fresh_contexts() -> Iterator[None]:
-    smtp._context.cache_clear()  # noqa: SLF001 - another authority is trusted in this test
+    smtp.make_context.cache_clear()
     yield
-    smtp._context.cache_clear()  # noqa: SLF001
+    smtp.make_context.cache_clear()
 
 
 Deliver = Callable[..., Awaitable[None]]

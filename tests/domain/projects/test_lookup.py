@@ -15,3 +15,18 @@ async def test_all_requests_that_wait_for_a_project_ask_once(
     await asyncio.gather(*(services.base.projects.allow_origin("https://nowhere.example") for _ in range(40)))
     # With each project the version of its data is read.
     assert commands.names == ["aggregate", "find", "find", "find", "find"]
+
+
+async def test_the_last_use_of_a_key_is_written_and_only_for_keys_that_are_there(api: Api, services: Services) -> None:
+    made = await services.base.keys.create(api.project.id, "secret", "a job")
+    assert (await api.http.get("/auth-collections/users", headers={"x-api-key": made.key})).status_code == 200
+    await services.base.projects.write_key_uses()
+    used = {entry.id: entry.last_used_at for entry in await services.base.keys.list(api.project.id)}
+    assert used[made.id] is not None
+    assert (
+        await api.http.get("/auth-collections/users", headers={"x-api-key": f"{made.key[:-1]}_"})
+    ).status_code == 401
+    await services.base.projects.write_key_uses()
+    await services.base.keys.revoke(api.project.id, made.id)
+    await services.base.projects.write_key_uses()
+    assert made.id not in {entry.id for entry in await services.base.keys.list(api.project.id)}
