@@ -12,7 +12,7 @@ from service.cli.runtime import run_command
 from service.errors import Invalid, RuleTestsFailed, ServiceError, Violation
 
 if TYPE_CHECKING:
-    from service.domain.access.administration import RulesAdministration, SavedRules
+    from service.domain.access.administration import RulesAdministration, RulesState
     from service.domain.projects.lookup import Project
     from service.services import Services
 
@@ -68,7 +68,7 @@ def push(
     """Save the rules in FILE in the place of all rules of the project, if its tests pass."""
     document = _read(file)
 
-    async def save(rules: "RulesAdministration", project: "Project") -> "tuple[bool, SavedRules]":
+    async def save(rules: "RulesAdministration", project: "Project") -> "tuple[bool, RulesState]":
         before = await rules.read(project)
         changed = bool(_differences(before.document, document, project_id, file))
         only_looks = dry_run or not (changed or indexes)
@@ -132,7 +132,7 @@ def _describe_test(test: Mapping[str, str]) -> str:
     return f"FAILED {test['name']}: expected {test['expected']}, got {test['got']}"
 
 
-def _outcome(saved: "SavedRules", *, changed: bool, dry_run: bool) -> dict[str, Any]:
+def _outcome(saved: "RulesState", *, changed: bool, dry_run: bool) -> dict[str, Any]:
     return {
         "changed": changed,
         "saved": changed and not dry_run,
@@ -144,7 +144,7 @@ def _outcome(saved: "SavedRules", *, changed: bool, dry_run: bool) -> dict[str, 
     }
 
 
-def _describe_outcome(saved: "SavedRules", *, changed: bool, dry_run: bool, built: bool) -> Iterator[str]:
+def _describe_outcome(saved: "RulesState", *, changed: bool, dry_run: bool, built: bool) -> Iterator[str]:
     for warning in saved.warnings:
         yield f"warning: {_describe_violation(warning)}"
     for advice in saved.advice:

@@ -90,17 +90,17 @@ class Lists:
         large, and QueryTooSlow after two seconds of database time.
         """
         async with self.take(database):
-            return await Reading(database, show).run(query)
+            return await ListReading(database, show).run(query)
 
     async def distinct(self, database: ProjectDatabase, query: BoundDistinct) -> list[Any]:
         """The values of a field, in MongoDB's order: one more than are shown, where there are more. Raises as `read`."""
         async with self.take(database):
-            return await Reading(database).distinct(query)
+            return await ListReading(database).distinct(query)
 
     async def resolve(self, database: ProjectDatabase, query: BoundQuery) -> BoundQuery:
         """The query by the related records as they are now. Raises Busy, QueryTooSlow."""
         async with self.take(database):
-            return await Reading(database).resolve(query)
+            return await ListReading(database).resolve(query)
 
     async def find(
         self, database: ProjectDatabase, id_: str, shape: Shape, *, fields: Sequence[str], whole: bool = False
@@ -112,7 +112,7 @@ class Lists:
         match = replace(shape.match, filters=({"_id": id_}, *shape.match.filters))
         view = None if whole else shape.view
         query = BoundQuery(shape.collection, match, (("_id", 1),), 1, 0, Count.NONE, (), tuple(fields), view)
-        listing = await Reading(database).run(query)
+        listing = await ListReading(database).run(query)
         return listing.rows[0] if listing.rows else None
 
 
@@ -183,7 +183,7 @@ class TimedReading:
         return commands.by_ids(relation, (record["_id"] for record in found))
 
 
-class Reading:
+class ListReading:
     """One list under way. Its commands follow each other, so that their times add up to no more than the list's."""
 
     __slots__ = ("_database", "_show", "_timed")

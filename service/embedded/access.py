@@ -29,7 +29,7 @@ Client = MongoClient[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class FolderAccess:
     """The secrets of one folder: `password` is that of USER, `key` that of the members of the set."""
 
     key_file: Path
@@ -82,10 +82,10 @@ def _connect(port: int, **credentials: Any) -> Client:
     return MongoClient("127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=SELECTION_MS, **credentials)
 
 
-def read_access(folder: Path) -> Access:
+def read_access(folder: Path) -> FolderAccess:
     """The secrets of `folder`, which are made on its first use. Raises OSError."""
     key_file = folder / "keyfile"
-    return Access(
+    return FolderAccess(
         key_file,
         _keep(key_file, lambda: base64.b64encode(secrets.token_bytes(48)).decode()),
         _keep(folder / "password", lambda: secrets.token_urlsafe(32)),

@@ -13,7 +13,7 @@ from typing import IO
 
 from pymongo.errors import PyMongoError
 
-from service.embedded.access import Access, Client, connect_openly, read_access
+from service.embedded.access import Client, FolderAccess, connect_openly, read_access
 from service.embedded.binary import HOW_TO_GET_MONGODB, mongod_binary
 from service.embedded.folder import (
     find_cause,
@@ -79,7 +79,7 @@ def find_uri(data_dir: Path) -> str:
     return read_access(folder).uri(read_port(folder))
 
 
-def _join(folder: Path, access: Access, users: IO[str]) -> int | None:
+def _join(folder: Path, access: FolderAccess, users: IO[str]) -> int | None:
     """The port of the mongod that runs. The process that started it may have died before it was a primary with a user."""
     _await_orphan(folder)
     if (port := _running_port(folder, access.connect)) is not None:
@@ -122,7 +122,7 @@ def keep_mongod(data_dir: Path) -> Iterator[None]:
         yield
 
 
-def _revive(folder: Path, access: Access) -> None:
+def _revive(folder: Path, access: FolderAccess) -> None:
     """Starts a mongod that died, on its port. A mongod that cannot be started is tried again; its log has the cause."""
     with suppress(ConfigurationError, PyMongoError), _lock(folder / "start.lock"):
         if find_process(folder) is None:
@@ -157,7 +157,7 @@ def _running_port(folder: Path, connect_to: Callable[[int], Client]) -> int | No
         return None
 
 
-def _start(folder: Path, access: Access) -> int:
+def _start(folder: Path, access: FolderAccess) -> int:
     port = _free_port(read_port(folder))
     command = [
         *(

@@ -18,7 +18,7 @@ DELIVERY_SECONDS = 60.0
 OF_THE_MAIL = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
 
 
-class Refused(Exception):
+class MailRefused(Exception):
     """The server will never take this mail for this address."""
 
 
@@ -69,10 +69,10 @@ async def _send(server: MailServer, message: EmailMessage, greeting_seconds: flo
         await client.send_message(message)
 
 
-def _judge(error: aiosmtplib.SMTPResponseException) -> Refused | Postponed:
+def _judge(error: aiosmtplib.SMTPResponseException) -> MailRefused | Postponed:
     """4xx: later. 5xx: never, if it is about the mail or its address; other refusals can be mended at the server."""
     if isinstance(error, OF_THE_MAIL):
-        return Refused(str(error.code)) if error.code >= 500 else Postponed(str(error.code), is_away=False)
+        return MailRefused(str(error.code)) if error.code >= 500 else Postponed(str(error.code), is_away=False)
     return Postponed(f"{type(error).__name__} {error.code}", is_away=True)
 
 

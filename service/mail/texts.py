@@ -31,11 +31,11 @@ LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
 LENGTHS = {"subject": 200, "heading": 200, "button": 60}
 MAX_PARAGRAPHS, MAX_PARAGRAPH = 10, 2_000
 
-Texts = Mapping[str, Mapping[str, "Text"]]
+Texts = Mapping[str, Mapping[str, "MailText"]]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class MailText:
     """The texts of one mail. `button` is on its link."""
 
     subject: str
@@ -43,11 +43,11 @@ class Text:
     paragraphs: tuple[str, ...]
     button: str = ""
 
-    def fill(self, values: Mapping[str, str]) -> "Text":
+    def fill(self, values: Mapping[str, str]) -> "MailText":
         """Returns the text with its placeholders replaced. The values are plain text, never templates."""
         paragraphs = tuple(_fill(paragraph, values) for paragraph in self.paragraphs)
         subject, heading = _fill(self.subject, values), _fill(self.heading, values)
-        return Text(subject, heading, paragraphs, _fill(self.button, values))
+        return MailText(subject, heading, paragraphs, _fill(self.button, values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Language:
     """Our texts in one language; those `around` them are of the layout and the pages."""
 
     name: str
-    texts: Mapping[str, Text]
+    texts: Mapping[str, MailText]
     around: Mapping[str, str]
 
     def describe_minutes(self, minutes: int) -> str:
@@ -76,7 +76,7 @@ def read_language(name: str) -> Language:
     """One of LANGUAGES."""
     found = tomllib.loads((files("service.mail") / "texts" / f"{name}.toml").read_text("utf-8"))
     around = found.pop("around")
-    texts = {kind: Text(**{**text, "paragraphs": tuple(text["paragraphs"])}) for kind, text in found.items()}
+    texts = {kind: MailText(**{**text, "paragraphs": tuple(text["paragraphs"])}) for kind, text in found.items()}
     return Language(name, texts, around)
 
 
@@ -85,7 +85,7 @@ def find_language(locale: str | None) -> Language:
     return read_language(next((each for each in _fallbacks(locale) if each in LANGUAGES), LANGUAGES[0]))
 
 
-def find_text(own: Texts, kind: str, locale: str | None, *, variant: str = "") -> Text:
+def find_text(own: Texts, kind: str, locale: str | None, *, variant: str = "") -> MailText:
     """The project's for the locale or its language, else ours for it, else the project's in English, else ours."""
     texts = {each.lower(): text for each, text in own.get(kind, {}).items()}
     for each in _fallbacks(locale):
@@ -96,7 +96,7 @@ def find_text(own: Texts, kind: str, locale: str | None, *, variant: str = "") -
     return texts.get(LANGUAGES[0]) or _ours(LANGUAGES[0], kind, variant)
 
 
-def _ours(language: str, kind: str, variant: str) -> Text:
+def _ours(language: str, kind: str, variant: str) -> MailText:
     texts = read_language(language).texts
     return texts.get(f"{kind}_{variant}") or texts[kind]
 
@@ -107,7 +107,7 @@ def _fallbacks(locale: str | None) -> Sequence[str]:
     return ["-".join(parts[:number]) for number in range(len(parts), 0, -1)]
 
 
-def read_texts(value: Any) -> dict[str, dict[str, Text]]:
+def read_texts(value: Any) -> dict[str, dict[str, MailText]]:
     """`{kind: {locale: {subject, heading, paragraphs, button?}}}`. Raises ValueError with the place and the fault."""
     return {
         kind: {locale: _read_text(kind, text, f"{kind}.{locale}") for locale, text in _locales(kind, texts)}
@@ -131,7 +131,7 @@ def _locales(kind: str, texts: Any) -> list[tuple[str, Any]]:
     return found
 
 
-def _read_text(kind: str, value: Any, where: str) -> Text:
+def _read_text(kind: str, value: Any, where: str) -> MailText:
     text = _object(value, where)
     needed = {"subject", "heading", "paragraphs"} | ({"button"} if kind in ACTIONS else set())
     if missing := sorted(needed - text.keys()):
@@ -141,7 +141,7 @@ def _read_text(kind: str, value: Any, where: str) -> Text:
     lines = {
         name: _read_line(kind, text[name], f"{where}.{name}", limit) for name, limit in LENGTHS.items() if name in text
     }
-    return Text(paragraphs=_read_paragraphs(kind, text["paragraphs"], where), **lines)
+    return MailText(paragraphs=_read_paragraphs(kind, text["paragraphs"], where), **lines)
 
 
 def _read_paragraphs(kind: str, value: Any, where: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Stream(Protocol):
 
 def configure_logging(level: str, log_format: str) -> None:
     """Sets up structlog, and sends what libraries log by way of the standard library through the same renderer."""
-    lines, console = Lines(LogStream(_stderr())), log_format == "console"
+    lines, console = LogLines(LogStream(_stderr())), log_format == "console"
     renderer = CONSOLE if console else structlog.processors.JSONRenderer(_dumps)
     shared: list[Any] = [_stamped] if console else [structlog.processors.format_exc_info, _stamped]
     structlog.configure(
@@ -66,7 +66,7 @@ def _stderr() -> int | None:
         return None
 
 
-class Lines:
+class LogLines:
     """Writes lines to a stream: those of one turn of the event loop at its end, in one system call.
 
     A line worse than `info` is written at once, with all that came before; so is every line outside an event loop.
@@ -76,7 +76,7 @@ class Lines:
         self._stream = stream
         self._lines: list[bytes] = []
 
-    def itself(self, *_arguments: object) -> "Lines":
+    def itself(self, *_arguments: object) -> "LogLines":
         """structlog calls this to get a logger."""
         return self
 
@@ -112,7 +112,7 @@ class LineHandler(logging.Handler):
     The standard library's own handler waits for a slow reader.
     """
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: LogLines) -> None:
         super().__init__()
         self._lines = lines
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 
-class Refused(Exception):
+class AnswerRefused(Exception):
     """An answer that is not good. The text is the reason, for our own log, and never repeats the answer."""
 
 
@@ -17,7 +17,7 @@ class RelyingParty:
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class PasskeyRegistration:
     """The answer of navigator.credentials.create()."""
 
     credential_id: bytes

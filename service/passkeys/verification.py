@@ -14,7 +14,7 @@ from fido2 import cbor
 from fido2.cose import RS256, CoseKey
 from fido2.webauthn import AttestationObject, AuthenticatorData, CollectedClientData
 
-from service.passkeys.answers import Assertion, Passkey, Refused, Registration, RelyingParty, Use
+from service.passkeys.answers import AnswerRefused, Assertion, Passkey, PasskeyRegistration, RelyingParty, Use
 from service.passkeys.options import ALGORITHMS
 
 CREATE, GET = "webauthn.create", "webauthn.get"
@@ -24,7 +24,7 @@ MAX_CREDENTIAL_ID = 1_023
 MAX_MODULUS, MAX_EXPONENT = 512, 4
 
 
-def read_registration(party: RelyingParty, challenge: bytes, answer: Registration) -> Passkey:
+def read_registration(party: RelyingParty, challenge: bytes, answer: PasskeyRegistration) -> Passkey:
     """The new passkey. Raises Refused. The maker of the device does not matter, so its attestation is not read."""
     with _refusing():
         _check_client(CollectedClientData(answer.client_data), CREATE, party, challenge)
@@ -32,11 +32,11 @@ def read_registration(party: RelyingParty, challenge: bytes, answer: Registratio
         _check_authenticator(data, party)
         credential = data.credential_data
         if credential is None or credential.credential_id != answer.credential_id:
-            raise Refused("another credential")
+            raise AnswerRefused("another credential")
         if not 0 < len(answer.credential_id) <= MAX_CREDENTIAL_ID:
-            raise Refused("length of the credential's id")
+            raise AnswerRefused("length of the credential's id")
         if data.is_backed_up() and not data.is_backup_eligible():
-            raise Refused("backed up without being eligible")
+            raise AnswerRefused("backed up without being eligible")
         _check_key(credential.public_key)
         key = cbor.encode(credential.public_key)
         return Passkey(answer.credential_id, key, data.counter, data.is_backup_eligible())
@@ -49,18 +49,18 @@ def judge_assertion(party: RelyingParty, challenge: bytes, passkey: Passkey, ans
     """
     with _refusing():
         if answer.credential_id != passkey.credential_id:
-            raise Refused("another credential")
+            raise AnswerRefused("another credential")
         client, data = CollectedClientData(answer.client_data), AuthenticatorData(answer.authenticator_data)
         _check_client(client, GET, party, challenge)
         _check_authenticator(data, party)
         _read_key(passkey.public_key).verify(data + client.hash, answer.signature)
         if data.is_backed_up():
             if not passkey.is_syncable:
-                raise Refused("backed up without being eligible")
+                raise AnswerRefused("backed up without being eligible")
             # Devices that share a passkey do not share a counter.
             return Use(data.counter, is_counting=False)
         if (data.counter or passkey.counter) and data.counter <= passkey.counter:
-            raise Refused("counter")
+            raise AnswerRefused("counter")
         return Use(data.counter, is_counting=True)
 
 
@@ -71,29 +71,29 @@ def _read_key(encoded: bytes) -> CoseKey:
 
 def _check_client(client: CollectedClientData, ceremony: str, party: RelyingParty, challenge: bytes) -> None:
     if client.type != ceremony:
-        raise Refused("type")
+        raise AnswerRefused("type")
     if not compare_digest(client.challenge, challenge):
-        raise Refused("challenge")
+        raise AnswerRefused("challenge")
     if client.origin not in party.origins:
-        raise Refused("origin")
+        raise AnswerRefused("origin")
     # A page of ours in a frame of another site.
     if client.cross_origin is not False:
-        raise Refused("crossOrigin")
+        raise AnswerRefused("crossOrigin")
 
 
 def _check_authenticator(data: AuthenticatorData, party: RelyingParty) -> None:
     if not compare_digest(data.rp_id_hash, hashlib.sha256(party.id.encode()).digest()):
-        raise Refused("rpId")
+        raise AnswerRefused("rpId")
     if not (data.is_user_present() and data.is_user_verified()):
-        raise Refused("user verification")
+        raise AnswerRefused("user verification")
 
 
 def _check_key(key: CoseKey) -> None:
     """That it is one of the kinds we asked for, and a point or a modulus with which something can be signed."""
     if key[3] not in ALGORITHMS:
-        raise Refused("algorithm")
+        raise AnswerRefused("algorithm")
     if isinstance(key, RS256) and (len(key[-1]) > MAX_MODULUS or len(key[-2]) > MAX_EXPONENT):
-        raise Refused("length of the key")
+        raise AnswerRefused("length of the key")
     try:
         key.verify(b"", bytes(64))
     except InvalidSignature:
@@ -106,7 +106,7 @@ def _refusing() -> Iterator[None]:
     """Turns every error of the library about an answer into the same Refused, which shows strangers nothing."""
     try:
         yield
-    except Refused:
+    except AnswerRefused:
         raise
     except Exception as error:
-        raise Refused(type(error).__name__) from None
+        raise AnswerRefused(type(error).__name__) from None

@@ -15,14 +15,14 @@ from service.errors import SignInFailed, Unavailable
 from service.providers.grant import (
     Exchange,
     FlowSecrets,
-    Profile,
+    ProviderProfile,
     authorize_url,
     is_complete,
     oauth_profile,
     openid_profile,
 )
 from service.providers.odd_profiles import odd_oauth_profile, odd_profile
-from service.providers.openid import TENANT, TENANT_ID, USUAL, Accepted, read_configuration, usable_keys
+from service.providers.openid import TENANT, TENANT_ID, USUAL, Tolerances, read_configuration, usable_keys
 from service.providers.outbound import FetchFailed, Outbound, until
 from service.providers.registration import NO_QUIRKS, Endpoints, Quirks, Registration
 
@@ -125,7 +125,7 @@ class Gateway:
 
     async def profile(
         self, registration: Registration, *, proofs: FlowSecrets, answer: AuthorizationResponse
-    ) -> Profile:
+    ) -> ProviderProfile:
         """The profile of the user that signed in. Takes 10 s at most, all requests together.
 
         Raises InvalidAuthorizationCode if the code cannot be exchanged, ProfileNotFetched if the profile cannot be
@@ -154,7 +154,7 @@ class Gateway:
             userinfo = await exchange.userinfo(tokens.access_token)
         return openid_profile(claims, userinfo) if quirks is NO_QUIRKS else odd_profile(claims, userinfo, registration)
 
-    async def judge_token(self, registration: Registration, token: str, nonce: str) -> Profile:
+    async def judge_token(self, registration: Registration, token: str, nonce: str) -> ProviderProfile:
         """The profile in an ID token that an app of the project received. Raises SignInFailed, Unavailable."""
         deadline = self._deadline()
         try:
@@ -190,8 +190,8 @@ class Gateway:
         return await self._issuer(registration).endpoints(deadline=deadline)
 
 
-def accepted_of(quirks: Quirks) -> Accepted:
-    return USUAL if quirks is NO_QUIRKS else Accepted(issuers=quirks.issuers, tenants=quirks.tenants)
+def accepted_of(quirks: Quirks) -> Tolerances:
+    return USUAL if quirks is NO_QUIRKS else Tolerances(issuers=quirks.issuers, tenants=quirks.tenants)
 
 
 def check_issuer(endpoints: Endpoints, named: str | None, others: tuple[str, ...] = ()) -> None:

@@ -17,7 +17,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc.jwk import KeySet
 
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed
-from service.providers.openid import USUAL, Accepted, UnknownKey, verify
+from service.providers.openid import USUAL, Tolerances, UnknownKey, verify
 from service.providers.outbound import FetchFailed, Outbound
 from service.providers.registration import CLIENT_AUTH_METHODS, CLIENT_SECRET_POST, Endpoints, Registration
 from service.providers.signed_secrets import sign_secret
@@ -39,7 +39,7 @@ class FlowSecrets:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ProviderProfile:
     """`subject` names the person at the provider for ever. `email_verified` is the value that was sent, of any type.
 
     `issuer` is whose subject it is, where the provider is several. An `is_authoritative` provider itself assigns the
@@ -90,7 +90,7 @@ class Exchange:
         return read_tokens(answer)
 
     async def claims(
-        self, token: str | None, issuer: str, find_keys: FindKeys, accepted: Accepted = USUAL
+        self, token: str | None, issuer: str, find_keys: FindKeys, accepted: Tolerances = USUAL
     ) -> dict[str, Any]:
         """The claims of the ID token. Keys are fetched again if it names an unknown one. Raises SignInFailed."""
         if token is None:
@@ -206,7 +206,7 @@ def is_complete(claims: Mapping[str, Any], registration: Registration) -> bool:
     return claims.keys() >= {*WANTED, *registration.kept_claims.values()}
 
 
-def openid_profile(claims: Mapping[str, Any], userinfo: Mapping[str, Any] | None) -> Profile:
+def openid_profile(claims: Mapping[str, Any], userinfo: Mapping[str, Any] | None) -> ProviderProfile:
     """The profile in an ID token and the answer of the userinfo endpoint, None when it was not asked.
 
     Raises SignInFailed when the two are not about the same subject (OpenID Connect Core 1.0 section 5.3.2).
@@ -222,10 +222,10 @@ def openid_profile(claims: Mapping[str, Any], userinfo: Mapping[str, Any] | None
     source = userinfo if userinfo.get("email") else claims
     name = _name(userinfo) or _name(claims)
     said = {**claims, **userinfo}
-    return Profile(subject, _text(source.get("email")), source.get("email_verified"), name, claims=said)
+    return ProviderProfile(subject, _text(source.get("email")), source.get("email_verified"), name, claims=said)
 
 
-def oauth_profile(userinfo: Mapping[str, Any]) -> Profile:
+def oauth_profile(userinfo: Mapping[str, Any]) -> ProviderProfile:
     """The profile in the answer of a plain OAuth 2.0 provider, whose subject is `sub` or `id`.
 
     Raises ProfileNotFetched when it names no subject.
@@ -234,7 +234,7 @@ def oauth_profile(userinfo: Mapping[str, Any]) -> Profile:
     if subject is None:
         raise ProfileNotFetched("the profile has no subject")
     email, is_verified = _text(userinfo.get("email")), userinfo.get("email_verified")
-    return Profile(subject, email, is_verified, _name(userinfo), claims=userinfo)
+    return ProviderProfile(subject, email, is_verified, _name(userinfo), claims=userinfo)
 
 
 def _subject(value: object) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.errors import NoEmailProvided
-from service.providers.grant import Profile, oauth_profile, openid_profile
+from service.providers.grant import ProviderProfile, oauth_profile, openid_profile
 from service.providers.openid import TENANT
 from service.providers.registration import Quirks, Registration
 
@@ -13,7 +13,7 @@ Claims = Mapping[str, Any]
 GMAIL = "@gmail.com"
 
 
-def odd_profile(claims: Claims, userinfo: Claims | None, registration: Registration) -> Profile:
+def odd_profile(claims: Claims, userinfo: Claims | None, registration: Registration) -> ProviderProfile:
     """The profile in an ID token and the answer of the userinfo endpoint. Raises SignInFailed."""
     quirks = registration.quirks
     standard = in_standard_words(claims, quirks)
@@ -26,7 +26,7 @@ def odd_profile(claims: Claims, userinfo: Claims | None, registration: Registrat
     return replace(profile, issuer=issuer, is_authoritative=_is_authoritative(source, quirks))
 
 
-def odd_oauth_profile(userinfo: Claims, addresses: Sequence[Any] | None, registration: Registration) -> Profile:
+def odd_oauth_profile(userinfo: Claims, addresses: Sequence[Any] | None, registration: Registration) -> ProviderProfile:
     """The profile of a plain OAuth 2.0 provider; `addresses` where those are at a place of their own.
 
     Raises ProfileNotFetched, and NoEmailProvided where none of the addresses is the primary one.

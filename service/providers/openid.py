@@ -81,7 +81,7 @@ def _key(entry: object) -> Key | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class Tolerances:
     """Deviations from the usual that are accepted in a token, see `Quirks`.
 
     With `is_native` an app, not this service, asked for the token: it may hold the SHA-256 of the nonce, in hex, and
@@ -94,7 +94,7 @@ class Accepted:
     is_native: bool = False
 
 
-USUAL = Accepted()
+USUAL = Tolerances()
 
 
 class UnknownKey(Exception):
@@ -102,7 +102,7 @@ class UnknownKey(Exception):
 
 
 def verify(
-    token: str, keys: KeySet, *, issuer: str, client_id: str, nonce: str, accepted: Accepted = USUAL
+    token: str, keys: KeySet, *, issuer: str, client_id: str, nonce: str, accepted: Tolerances = USUAL
 ) -> dict[str, Any]:
     """The claims of `token`, judged by OpenID Connect Core 1.0 section 3.1.3.7.
 
@@ -121,7 +121,7 @@ def verify(
     return claims
 
 
-def _issuers(issuer: str, accepted: Accepted, claims: dict[str, Any]) -> list[str]:
+def _issuers(issuer: str, accepted: Tolerances, claims: dict[str, Any]) -> list[str]:
     """The names that the issuer may have in this token.
 
     Raises SignInFailed for an invalid tenant, or one that is not admitted.
@@ -136,7 +136,7 @@ def _issuers(issuer: str, accepted: Accepted, claims: dict[str, Any]) -> list[st
     return [issuer.replace(TENANT, tenant)]
 
 
-def _rules(issuers: list[str], client_id: str, nonce: str, accepted: Accepted) -> JWTClaimsRegistry:
+def _rules(issuers: list[str], client_id: str, nonce: str, accepted: Tolerances) -> JWTClaimsRegistry:
     nonces = [nonce, sha256(nonce.encode()).hexdigest()] if accepted.is_native else [nonce]
     return JWTClaimsRegistry(
         leeway=LEEWAY_SECONDS,
@@ -149,7 +149,7 @@ def _rules(issuers: list[str], client_id: str, nonce: str, accepted: Accepted) -
     )
 
 
-def _check_party(claims: dict[str, Any], client_id: str, accepted: Accepted) -> None:
+def _check_party(claims: dict[str, Any], client_id: str, accepted: Tolerances) -> None:
     """A token for several audiences must say that it was issued to this client (section 3.1.3.7, steps 4 and 5)."""
     audience = claims["aud"]
     several = isinstance(audience, list) and len(audience) > 1

@@ -15,7 +15,7 @@ from typing import Any
 
 from service.query.operands import typed
 from service.query.operators import OPERATORS, Operator
-from service.query.shapes import USERS, Field, UserShape, hidden_field
+from service.query.shapes import USERS, ShapeField, UserShape, hidden_field
 from service.query.tree import Leaf, Tree
 from service.schema.values import Kind, readings
 
@@ -74,12 +74,12 @@ LIST = {**{name: OPERATORS[name] for name in ("eq", "ne", "in")}, "isnull": _by_
 CLAIM = {"eq": OPERATORS["eq"]}
 MOMENT = {name: OPERATORS[name] for name in ("gt", "gte", "lt", "lte", "isnull")}
 
-FIELDS: Mapping[tuple[str, ...], Field] = {
-    ("roles",): Field("roles", Kind.STRING, many=True, operators=LIST),
-    ("disabled",): Field("disabled", Kind.BOOLEAN, single=True, operators=FLAG),
-    ("email_verified",): Field("email_verified", Kind.BOOLEAN, single=True, operators=FLAG),
-    (LAST_SIGN_IN,): Field(LAST_SIGN_IN, Kind.DATETIME, single=True, operators=MOMENT),
-    ("identities", "provider"): Field("identities.provider", Kind.STRING, many=True, operators=LIST),
+FIELDS: Mapping[tuple[str, ...], ShapeField] = {
+    ("roles",): ShapeField("roles", Kind.STRING, many=True, operators=LIST),
+    ("disabled",): ShapeField("disabled", Kind.BOOLEAN, single=True, operators=FLAG),
+    ("email_verified",): ShapeField("email_verified", Kind.BOOLEAN, single=True, operators=FLAG),
+    (LAST_SIGN_IN,): ShapeField(LAST_SIGN_IN, Kind.DATETIME, single=True, operators=MOMENT),
+    ("identities", "provider"): ShapeField("identities.provider", Kind.STRING, many=True, operators=LIST),
 }
 
 
@@ -96,13 +96,13 @@ class AccountShape:
     def names(self) -> Iterable[str]:
         return (*USERS.names(), *(path[0] for path in FIELDS if len(path) == 1))
 
-    def field(self, path: tuple[str, ...]) -> Field | None:
+    def field(self, path: tuple[str, ...]) -> ShapeField | None:
         if path[0] not in ACCOUNT_NAMES:
             return USERS.field(path)
         is_claim = path[0] == CLAIMS and len(path) == 2
-        return Field(".".join(path), Kind.ANY, operators=CLAIM) if is_claim else FIELDS.get(path)
+        return ShapeField(".".join(path), Kind.ANY, operators=CLAIM) if is_claim else FIELDS.get(path)
 
-    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+    def sort_field(self, path: tuple[str, ...]) -> ShapeField | None:
         return None if path[0] in ACCOUNT_NAMES else USERS.sort_field(path)
 
     def relation(self, name: str) -> "AccountShape":  # noqa: ARG002 - any name may be a relation
@@ -117,7 +117,7 @@ class ProfileShape(UserShape):
 
     nested = AccountShape.nested
 
-    def field(self, path: tuple[str, ...]) -> Field:
+    def field(self, path: tuple[str, ...]) -> ShapeField:
         return hidden_field(path) if path[0] in ACCOUNT_NAMES else super().field(path)
 
     sort_field = field

@@ -12,20 +12,20 @@ from datetime import datetime
 from typing import Any
 
 from service.query.cursor import unreadable
-from service.query.shapes import Field
+from service.query.shapes import ShapeField
 from service.query.tree import Filter
 from service.schema.values import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SortPart:
     """One field that is sorted by."""
 
-    field: Field
+    field: ShapeField
     descending: bool
 
 
-def check_values(keys: Sequence[Key], values: Sequence[Any]) -> None:
+def check_values(keys: Sequence[SortPart], values: Sequence[Any]) -> None:
     """Raises Invalid if a value has a type the field cannot hold: the cursor is forged."""
     if len(values) != len(keys):
         raise unreadable()
@@ -34,7 +34,7 @@ def check_values(keys: Sequence[Key], values: Sequence[Any]) -> None:
             raise unreadable()
 
 
-def _fits(field: Field, value: Any) -> bool:
+def _fits(field: ShapeField, value: Any) -> bool:
     if value is None:
         return field.path.startswith("data.")
     return type(value) in VALUES[field.kind]
@@ -49,7 +49,7 @@ VALUES: Mapping[Kind, tuple[type, ...]] = {
 }
 
 
-def find_after(keys: Sequence[Key], values: Sequence[Any]) -> Filter:
+def find_after(keys: Sequence[SortPart], values: Sequence[Any]) -> Filter:
     """The filter of the records after those with `values`, by the sort keys: further by one key, and equal by those
     before it.
     """
@@ -64,7 +64,7 @@ def find_after(keys: Sequence[Key], values: Sequence[Any]) -> Filter:
     return found if first is None else {"$and": [first, found]}
 
 
-def _at_or_after(key: Key, value: Any) -> Filter | None:
+def _at_or_after(key: SortPart, value: Any) -> Filter | None:
     """A condition on the first sort key that the filter implies, so that MongoDB reads its index from there on; None if
     there is none.
     """
@@ -73,7 +73,7 @@ def _at_or_after(key: Key, value: Any) -> Filter | None:
     return {key.field.path: {"$lte" if key.descending else "$gte": value}}
 
 
-def _equal(key: Key, value: Any) -> Filter:
+def _equal(key: SortPart, value: Any) -> Filter:
     path = key.field.path
     if key.field.single:
         return {path: {"$eq": value}}
@@ -81,7 +81,7 @@ def _equal(key: Key, value: Any) -> Filter:
     return {"$and": [has_it, {"$nor": _further(path, value, descending=not key.descending)}]}
 
 
-def _after(key: Key, value: Any) -> Filter | None:
+def _after(key: SortPart, value: Any) -> Filter | None:
     """None where nothing can come after."""
     path, descending = key.field.path, key.descending
     if not key.field.single:

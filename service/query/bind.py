@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from service.errors import Invalid, Violation
-from service.query.after import Key, check_values, find_after
+from service.query.after import SortPart, check_values, find_after
 from service.query.conditions import (
     and_match,
     bind_where,
@@ -19,7 +19,7 @@ from service.query.conditions import (
 from service.query.names import Path, describe_nearest
 from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, ListQuery, Match, SortKey, Where
 from service.query.selection import Selection, select
-from service.query.shapes import ID, Field, Shape
+from service.query.shapes import ID, Shape, ShapeField
 from service.schema.strict_json import shown
 
 Paths = Sequence[Path] | None
@@ -56,7 +56,7 @@ class BoundDistinct:
 
     collection: str
     match: Match
-    field: Field
+    field: ShapeField
 
 
 def bind_distinct(path: Path, query: ListQuery, shape: Shape) -> BoundDistinct:
@@ -78,9 +78,9 @@ def _match(query: ListQuery, shape: Shape, violations: list[Violation]) -> Match
     return and_match(shape.match, to_match(trees)) if trees else shape.match
 
 
-def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) -> list[Key]:
+def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) -> list[SortPart]:
     """The keys, and the id behind them, in the direction of the last: it is in the place of all that would follow it."""
-    keys: list[Key] = []
+    keys: list[SortPart] = []
     for wanted in sort:
         field = _sort_field(wanted.path, shape)
         if field is None or (keys and field.path in {key.field.path for key in keys}):
@@ -88,13 +88,13 @@ def _sort(sort: Sequence[SortKey], shape: Shape, violations: list[Violation]) ->
             msg = unsorted if field is None else "A field may be sorted by once"
             violations.append(Violation(("query", "sort_by"), msg, "value_error"))
             continue
-        keys.append(Key(field, wanted.descending))
+        keys.append(SortPart(field, wanted.descending))
         if field.path == ID.path:
             return keys
-    return [*keys, Key(ID, bool(keys) and keys[-1].descending)]
+    return [*keys, SortPart(ID, bool(keys) and keys[-1].descending)]
 
 
-def _sort_field(path: Path, shape: Shape) -> Field | None:
+def _sort_field(path: Path, shape: Shape) -> ShapeField | None:
     return None if len(path) > 1 and path[0] != "data" else shape.sort_field(path)
 
 

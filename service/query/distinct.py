@@ -8,7 +8,7 @@ from typing import Any
 from service.bounds import MAX_DISTINCT
 from service.query.bind import BoundDistinct
 from service.query.matching import Stage, matching
-from service.query.shapes import Field
+from service.query.shapes import ShapeField
 from service.query.tree import Filter
 from service.schema.values import Kind
 
@@ -41,7 +41,7 @@ def distinct(query: BoundDistinct) -> dict[str, Any]:
     return {"aggregate": query.collection, "pipeline": stages, "cursor": batch, "allowDiskUse": False}
 
 
-def _values(field: Field) -> tuple[list[Stage], list[Stage]]:
+def _values(field: ShapeField) -> tuple[list[Stage], list[Stage]]:
     """The stages that filter the records, and those that make a row of each distinct value.
 
     An array gives each of its elements.

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 
 from service.query.nodes import Match
-from service.query.shapes import ID, NESTED, Field, Shape
+from service.query.shapes import ID, NESTED, Shape, ShapeField
 from service.schema import fields as declared
 from service.schema.values import Kind
 
 NAMED = {
     "id": ID,
-    "created_at": Field("created_at", Kind.DATETIME, single=True),
-    "updated_at": Field("updated_at", Kind.DATETIME, single=True),
+    "created_at": ShapeField("created_at", Kind.DATETIME, single=True),
+    "updated_at": ShapeField("updated_at", Kind.DATETIME, single=True),
 }
 # Kinds of what may be an array, or have one inside.
 LOOSE = frozenset({Kind.OBJECT, Kind.ANY})
@@ -34,7 +34,7 @@ class DocumentShape:
     def names(self) -> Iterable[str]:
         return (*self._fields, *NAMED)
 
-    def field(self, path: tuple[str, ...]) -> Field | None:
+    def field(self, path: tuple[str, ...]) -> ShapeField | None:
         """A declared field hides none of the record's own: `data.id` is the one inside `data`."""
         if len(path) == 1 and path[0] in NAMED:
             return NAMED[path[0]]
@@ -43,7 +43,7 @@ class DocumentShape:
         if found is None:
             return None
         kind, many = found
-        return Field(".".join(("data", *names)), kind, single=not many and kind not in LOOSE, many=many)
+        return ShapeField(".".join(("data", *names)), kind, single=not many and kind not in LOOSE, many=many)
 
     sort_field = field
 

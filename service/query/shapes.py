@@ -23,7 +23,7 @@ NESTED = frozenset({"data"})
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ShapeField:
     """The place of a field, as a dotted MongoDB path, and the kind of its values.
 
     `guard` restricts the records on which the field may be seen; on the others, no condition on it holds. `single`: a
@@ -39,12 +39,12 @@ class Field:
     operators: Mapping[str, Operator] | None = None
 
 
-ID = Field("_id", Kind.ID, single=True)
+ID = ShapeField("_id", Kind.ID, single=True)
 
 
-def hidden_field(path: tuple[str, ...]) -> Field:
+def hidden_field(path: tuple[str, ...]) -> ShapeField:
     """A field that no record has."""
-    return Field(".".join((NOWHERE, *path)), Kind.ANY)
+    return ShapeField(".".join((NOWHERE, *path)), Kind.ANY)
 
 
 class Shape(Protocol):
@@ -77,10 +77,10 @@ class Shape(Protocol):
     def names(self) -> Iterable[str]:
         """The names of fields that a refusal may propose: none that is hidden."""
 
-    def field(self, path: tuple[str, ...]) -> Field | None:
+    def field(self, path: tuple[str, ...]) -> ShapeField | None:
         """The field `("email",)`, or `("data", "address", "city")`; None where there is no such field."""
 
-    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+    def sort_field(self, path: tuple[str, ...]) -> ShapeField | None:
         """The same where records can be sorted by it: its values must be there to be seen in all of them."""
 
     def relation(self, name: str) -> "Shape | None":
@@ -99,19 +99,19 @@ class UserShape:
     nested = NESTED
     match = Match()
     view = None
-    named: Mapping[str, Field] = {
+    named: Mapping[str, ShapeField] = {
         "id": ID,
-        "email": Field("email", Kind.EMAIL, single=True),
-        "created_at": Field("created_at", Kind.DATETIME, single=True),
-        "updated_at": Field("updated_at", Kind.DATETIME, single=True),
+        "email": ShapeField("email", Kind.EMAIL, single=True),
+        "created_at": ShapeField("created_at", Kind.DATETIME, single=True),
+        "updated_at": ShapeField("updated_at", Kind.DATETIME, single=True),
     }
 
     def names(self) -> Iterable[str]:
         return self.named
 
-    def field(self, path: tuple[str, ...]) -> Field:
+    def field(self, path: tuple[str, ...]) -> ShapeField:
         named = self.named.get(path[0]) if len(path) == 1 else None
-        return named or Field(".".join(path if path[0] == "data" and len(path) > 1 else ("data", *path)), Kind.ANY)
+        return named or ShapeField(".".join(path if path[0] == "data" and len(path) > 1 else ("data", *path)), Kind.ANY)
 
     sort_field = field
 

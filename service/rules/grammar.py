@@ -18,7 +18,7 @@ from service.bounds import MAX_IN, MAX_RELATION_DEPTH, MAX_RULE_CONDITIONS
 from service.errors import Location, Violation
 from service.query import operands
 from service.query.operators import OPERATORS as OF_QUERIES
-from service.query.shapes import Field, Shape
+from service.query.shapes import Shape, ShapeField
 from service.query.tree import Leaf, Related, Tree, all_of, any_of, negate
 from service.query.where import Outline, WhereLimits, WhereReader
 from service.rules.templates import NOW, Audience, Can, Variable, VariableLeaf
@@ -74,7 +74,7 @@ def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: 
 
 
 @dataclass(slots=True)
-class Reading:
+class RuleReading:
     """The conditions of one rule being read, and what was found wrong with them so far."""
 
     scope: Scope
@@ -91,13 +91,13 @@ def read_rule(rule: Any, loc: Location, scope: Scope) -> tuple[Tree, list[Violat
         return False, []
     if isinstance(rule, str) and rule in WORDS:
         return Audience(rule), []
-    reader, reading = WhereReader(LIMITS), Reading(scope)
+    reader, reading = WhereReader(LIMITS), RuleReading(scope)
     template = _template(reading, reader.read(rule, loc))
     violations = [*reader.violations, *reading.violations]
     return (False if violations else template), violations
 
 
-def _template(reading: Reading, outline: Outline) -> Tree:
+def _template(reading: RuleReading, outline: Outline) -> Tree:
     own = [_entry(reading, entry.key, entry.value, entry.place) for entry in outline.entries]
     joined = [_joined(word, [_template(reading, part) for part in parts]) for word, parts in outline.joined]
     return all_of([*own, *joined])
@@ -113,7 +113,7 @@ def _joined(word: str, parts: list[Tree]) -> Tree:
     return negate(part)
 
 
-def _entry(reading: Reading, key: str, value: Any, loc: Location) -> Tree:
+def _entry(reading: RuleReading, key: str, value: Any, loc: Location) -> Tree:
     if key.endswith(f".{CAN}"):
         return _can(reading, key.removesuffix(f".{CAN}"), value, loc)
     name, _, operator = key.rpartition("_")
@@ -127,14 +127,14 @@ def _entry(reading: Reading, key: str, value: Any, loc: Location) -> Tree:
     return _on_field(reading, tuple(name.split(".")), operator, value, loc=loc)
 
 
-def _can(reading: Reading, relation: str, value: Any, loc: Location) -> Tree:
+def _can(reading: RuleReading, relation: str, value: Any, loc: Location) -> Tree:
     target = reading.scope.target(relation)
     if value != "read" or target is None:
         return reading.refuse(loc, f'"<relation>.{CAN}": "read" takes a relation of this collection to an existing one')
     return Can(f"data.{relation}_id", target)
 
 
-def _on_variable(reading: Reading, name: str, operator: str, value: Any, *, loc: Location) -> Tree:
+def _on_variable(reading: RuleReading, name: str, operator: str, value: Any, *, loc: Location) -> Tree:
     variable = _variable(reading, name, loc)
     if variable is None:
         return False
@@ -143,7 +143,7 @@ def _on_variable(reading: Reading, name: str, operator: str, value: Any, *, loc:
     return literal is not None and VariableLeaf(variable, operator, literal)
 
 
-def _on_field(reading: Reading, path: tuple[str, ...], operator: str, value: Any, *, loc: Location) -> Tree:
+def _on_field(reading: RuleReading, path: tuple[str, ...], operator: str, value: Any, *, loc: Location) -> Tree:
     """A condition on a field of the record, or, behind the names of relations, of a related one."""
     hops: list[tuple[str, str]] = []
     shape = reading.scope.shape
@@ -161,7 +161,7 @@ def _on_field(reading: Reading, path: tuple[str, ...], operator: str, value: Any
     return leaf
 
 
-def _leaf(reading: Reading, found: Field, operator: str, value: Any, *, loc: Location) -> Tree:
+def _leaf(reading: RuleReading, found: ShapeField, operator: str, value: Any, *, loc: Location) -> Tree:
     operand = (
         _operand(reading, value, operator, found.kind, loc=loc)
         if isinstance(value, str) and value.startswith("$") and not value.startswith("$$")
@@ -170,7 +170,7 @@ def _leaf(reading: Reading, found: Field, operator: str, value: Any, *, loc: Loc
     return operand is not None and Leaf(found.path, operator, operand)
 
 
-def _operand(reading: Reading, text: str, operator: str, kind: Kind, *, loc: Location) -> Variable | None:
+def _operand(reading: RuleReading, text: str, operator: str, kind: Kind, *, loc: Location) -> Variable | None:
     """The variable that stands as the value of a condition on a field of `kind`."""
     variable = _variable(reading, text[1:], loc)
     if variable is None:
@@ -188,7 +188,7 @@ def _operand(reading: Reading, text: str, operator: str, kind: Kind, *, loc: Loc
     return variable
 
 
-def _variable(reading: Reading, text: str, loc: Location) -> Variable | None:
+def _variable(reading: RuleReading, text: str, loc: Location) -> Variable | None:
     if found := SHIFTED_NOW.fullmatch(text):
         shift = timedelta(**{UNITS[found.group(2)]: int(found.group(1))}) if found.group(1) else timedelta()
         return Variable(NOW, shift)
@@ -203,7 +203,7 @@ def _comparable(one: Kind, other: Kind) -> bool:
     return Kind.ANY in (one, other) or one is other or {one, other} <= operands.TEXTUAL
 
 
-def _literal(reading: Reading, value: Any, operator: str, kind: Kind, *, loc: Location) -> Any:
+def _literal(reading: RuleReading, value: Any, operator: str, kind: Kind, *, loc: Location) -> Any:
     """The typed value of a condition, a tuple for `in`; None, and a violation, where it does not fit."""
     try:
         if operator == "isnull":

@@ -95,7 +95,7 @@ def _stored(test: _Test) -> StoredTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class TriedAction:
     """A tried action on the record `given`, with the fields `data` that are sent."""
 
     action: str
@@ -103,7 +103,7 @@ class Attempt:
     data: Mapping[str, Any] | None = None
 
 
-def is_allowed(permissions: Permissions, attempt: Attempt, fields: Fields) -> bool:
+def is_allowed(permissions: Permissions, attempt: TriedAction, fields: Fields) -> bool:
     match attempt.action:
         case "create":
             return _may_create(permissions, attempt.data or {}, fields)
@@ -174,9 +174,9 @@ def _judge(test: StoredTest, rules: Rules, fields: Mapping[str, Fields]) -> bool
     return of is not None and is_allowed(Permissions(of, test_values(test)), _attempt(test, declared), declared)
 
 
-def _attempt(test: StoredTest, fields: Fields) -> Attempt:
+def _attempt(test: StoredTest, fields: Fields) -> TriedAction:
     given = None if test.given is None else stored_form(complete(test.given, fields))
-    return Attempt(test.action, given, test.data)
+    return TriedAction(test.action, given, test.data)
 
 
 def _word(allowed: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from service.query.account_shape import PROFILES
 from service.query.document_shape import DocumentShape
 from service.query.reading import Reading
-from service.query.shapes import Field, Shape, UserShape, hidden_field
+from service.query.shapes import Shape, ShapeField, UserShape, hidden_field
 from service.query.tree import Tree
 from service.rules.permissions import Permissions
 
@@ -38,11 +38,11 @@ class VisibleDocuments:
     def names(self) -> Iterable[str]:
         return (name for name in self._shape.names() if self.field((name,)) is not None)
 
-    def field(self, path: tuple[str, ...]) -> Field | None:
+    def field(self, path: tuple[str, ...]) -> ShapeField | None:
         found = self._shape.field(path)
         return _guarded(found, self._permissions) if found is not None else None
 
-    def sort_field(self, path: tuple[str, ...]) -> Field | None:
+    def sort_field(self, path: tuple[str, ...]) -> ShapeField | None:
         found = self.field(path)
         return found if found is not None and found.guard is True else None
 
@@ -80,10 +80,10 @@ class VisibleUsers:
     def names(self) -> Iterable[str]:
         return self._shape.named
 
-    def field(self, path: tuple[str, ...]) -> Field:
+    def field(self, path: tuple[str, ...]) -> ShapeField:
         return _guarded(self._shape.field(path), self._permissions) or hidden_field(path)
 
-    def sort_field(self, path: tuple[str, ...]) -> Field:
+    def sort_field(self, path: tuple[str, ...]) -> ShapeField:
         found = self.field(path)
         return found if found.guard is True else hidden_field(path)
 
@@ -120,7 +120,7 @@ def see_shape(shape: Shape, permissions: Permissions) -> Shape:
     return VisibleUsers(PROFILES, permissions)
 
 
-def _guarded(found: Field, permissions: Permissions) -> Field | None:
+def _guarded(found: ShapeField, permissions: Permissions) -> ShapeField | None:
     """The field with the condition under which it may be seen; None where it may in no record."""
     guard: Tree = permissions.guard(found.path)
     if guard is True or guard is False:

@@ -20,7 +20,7 @@ TOO_MUCH = (
 )
 
 
-class Room:
+class DefaultsRoom:
     """The bytes that defaults may still add to one document: each object of an array may lack fields with large ones."""
 
     __slots__ = ("_left",)
@@ -41,7 +41,7 @@ def complete(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
     The order of `data` is kept; filled fields follow in the order of their declaration. Raises Invalid where the defaults
     would add too much.
     """
-    return _complete(data, fields, fields, Room())
+    return _complete(data, fields, fields, DefaultsRoom())
 
 
 def try_complete(data: Mapping[str, Any], fields: Fields) -> tuple[dict[str, Any], list[Violation]]:
@@ -52,7 +52,7 @@ def try_complete(data: Mapping[str, Any], fields: Fields) -> tuple[dict[str, Any
         return {}, error.violations
 
 
-def _complete(data: Mapping[str, Any], fields: Fields, defaulted: Fields, room: Room) -> dict[str, Any]:
+def _complete(data: Mapping[str, Any], fields: Fields, defaulted: Fields, room: DefaultsRoom) -> dict[str, Any]:
     result = _read(data, fields, room)
     for name, field in defaulted.items():
         if field.default is not ABSENT and name not in result:
@@ -67,15 +67,15 @@ def read(data: Mapping[str, Any], fields: Fields) -> dict[str, Any]:
     Top-level fields that are absent stay absent, as in a change of a few fields; objects further in are completed. Raises
     Invalid as `complete`.
     """
-    return _read(data, fields, Room())
+    return _read(data, fields, DefaultsRoom())
 
 
 def read_value(value: Any, field: Field) -> Any:
     """One value of `field`, read as `read` does."""
-    return _read_value(value, field, Room())
+    return _read_value(value, field, DefaultsRoom())
 
 
-def _read(data: Mapping[str, Any], fields: Fields, room: Room) -> dict[str, Any]:
+def _read(data: Mapping[str, Any], fields: Fields, room: DefaultsRoom) -> dict[str, Any]:
     result = dict(data)
     for name, value in data.items():
         field = fields.get(name)
@@ -84,7 +84,7 @@ def _read(data: Mapping[str, Any], fields: Fields, room: Room) -> dict[str, Any]
     return result
 
 
-def _read_value(value: Any, field: Field, room: Room) -> Any:
+def _read_value(value: Any, field: Field, room: DefaultsRoom) -> Any:
     match value:
         case dict() if field.properties is not None:
             return _complete(value, field.properties, field.defaulted or {}, room)

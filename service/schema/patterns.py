@@ -40,7 +40,7 @@ UNKNOWN = "Not a regular expression of RE2's syntax, which has no lookaround and
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PatternText:
     """A text of a document, as UTF-8, with the pattern that must be found in it."""
 
     pattern: str
@@ -74,7 +74,7 @@ class Programs:
             self._kept[pattern] = program
         return program
 
-    def are_small(self, texts: Sequence[Text]) -> bool:
+    def are_small(self, texts: Sequence[PatternText]) -> bool:
         """True if judging `texts` takes about a millisecond at most: nothing is compiled for it."""
         if len(texts) > SMALL_TEXTS or not all(text.pattern in self._kept for text in texts):
             return False
@@ -113,14 +113,14 @@ def patterned(fields: Fields) -> Fields:
     return {name: field for name, field in fields.items() if _has_pattern(field)}
 
 
-def find_texts(data: Mapping[str, Any], fields: Fields, loc: Location) -> Iterator[Text]:
+def find_texts(data: Mapping[str, Any], fields: Fields, loc: Location) -> Iterator[PatternText]:
     """The texts in `data` that must match a pattern of `fields`; the validator refuses values that are no texts."""
     for name, field in fields.items():
         if name in data:
             yield from _find_texts(data[name], field, (*loc, name))
 
 
-def judge(texts: Iterable[Text], programs: Programs) -> Judgement:
+def judge(texts: Iterable[PatternText], programs: Programs) -> Judgement:
     """The texts that do not match; of an array, as MongoDB reports it, the first. In place of those, TOO_MUCH."""
     found: dict[Location, Violation] = {}
     work = 0
@@ -137,7 +137,7 @@ def judge(texts: Iterable[Text], programs: Programs) -> Judgement:
     return list(found.values())
 
 
-def _work(program: "re2._Regexp | None", text: Text) -> int:
+def _work(program: "re2._Regexp | None", text: PatternText) -> int:
     return (program.programsize if program is not None else 1) * (BYTES_OF_A_START + len(text.text))
 
 
@@ -158,10 +158,10 @@ def _has_pattern(field: Field) -> bool:
     )
 
 
-def _find_texts(value: Any, field: Field, loc: Location) -> Iterator[Text]:
+def _find_texts(value: Any, field: Field, loc: Location) -> Iterator[PatternText]:
     match value:
         case str() if field.pattern is not None:
-            yield Text(field.pattern, value.encode(errors="replace"), loc)
+            yield PatternText(field.pattern, value.encode(errors="replace"), loc)
         case dict() if field.properties is not None:
             yield from find_texts(value, field.properties, loc)
         case list() if field.items is not None and _has_pattern(field.items):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.documents import Documents
 from service.domain.documents.reader import Engine
 from service.domain.projects.lookup import Project
@@ -15,7 +15,7 @@ from service.schema.documents import read
 from service.seeding.attachments import Attachments, FilePaths, take_paths
 from service.seeding.manifest import DocumentSource
 from service.seeding.report import Report, find_changes
-from service.storage.documents import Document, SetFields
+from service.storage.documents import SetFields, StoredDocument
 
 RowData = dict[str, Any]
 UPLOADS_AT_ONCE = 8
@@ -26,7 +26,7 @@ class Destination:
     """The target of documents: `project` and `collection` exist, unless this is a dry run before the first seed."""
 
     project: Project | None
-    collection: Collection | None
+    collection: DeclaredCollection | None
     name: str
     source: DocumentSource
     documents: Engine
@@ -93,7 +93,7 @@ def _stored_form(target: Destination, data: RowData) -> RowData:
     return read(data, target.collection.fields) if target.collection else data
 
 
-async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Document]:
+async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, StoredDocument]:
     """Key → document. Each field is asked for on its own, so a few more may come than match whole keys."""
     if target.collection is None or target.project is None or not forms:
         return {}
@@ -105,7 +105,7 @@ async def _find(target: Destination, forms: Sequence[RowData]) -> dict[str, Docu
 async def _create(target: Destination, new: Sequence[SeedDocument], report: Report, *, dry_run: bool) -> None:
     attached = [document for document in new if document.paths]
     plain = [document for document in new if not document.paths]
-    outcomes: Sequence[Document | ServiceError | None] = [None] * len(plain)
+    outcomes: Sequence[StoredDocument | ServiceError | None] = [None] * len(plain)
     if plain and target.project is not None and not dry_run:
         documents = Documents(target.documents.of_server(target.project, target.name))
         outcomes = await documents.create_each([document.data for document in plain])
@@ -117,7 +117,10 @@ async def _create(target: Destination, new: Sequence[SeedDocument], report: Repo
 
 
 def _report_created(
-    target: Destination, new: Sequence[SeedDocument], outcomes: Sequence[Document | ServiceError | None], report: Report
+    target: Destination,
+    new: Sequence[SeedDocument],
+    outcomes: Sequence[StoredDocument | ServiceError | None],
+    report: Report,
 ) -> None:
     for document, outcome in zip(new, outcomes, strict=True):
         if isinstance(outcome, ServiceError):
@@ -138,7 +141,13 @@ async def _upload(target: Destination, document: SeedDocument, *, dry_run: bool)
 
 
 async def _update(
-    target: Destination, record: Document, document: SeedDocument, after: RowData, *, report: Report, dry_run: bool
+    target: Destination,
+    record: StoredDocument,
+    document: SeedDocument,
+    after: RowData,
+    *,
+    report: Report,
+    dry_run: bool,
 ) -> None:
     before = record.data
     changes = find_changes(before, after)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.collections import Collections
 from service.domain.collections.conflicts import Findings
 from service.domain.collections.schema_changes import change_schema, preview_change
@@ -31,7 +31,7 @@ class Declared:
 
     name: str
     part: SchemaPart
-    collection: Collection | None
+    collection: DeclaredCollection | None
 
     @property
     def before(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class SchemaSeeder:
             self.collections, project, declared.name, declared.fields, realtime=declared.part.realtime, coming=coming
         )
 
-    async def bring(self, project: Project, declared: Declared) -> Collection:
+    async def bring(self, project: Project, declared: Declared) -> DeclaredCollection:
         """The collection as the file declares it. Raises as `Collections.create` and `change_schema`."""
         name, part = declared.name, declared.part
         if declared.collection is None:
@@ -105,7 +105,7 @@ class SchemaSeeder:
 
     async def seed(
         self, project: Project | None, name: str, part: SchemaPart, coming: Iterable[str]
-    ) -> Collection | None:
+    ) -> DeclaredCollection | None:
         """As `bring`, with a line in the report. A dry run writes nothing, and returns None for a new collection.
 
         Raises also ConfigurationError where the schema differs and may not be changed.
@@ -131,7 +131,9 @@ class SchemaSeeder:
         self.report.updated(KIND, name, *declared.differences, note=note)
         return found
 
-    async def _make(self, project: Project | None, declared: Declared, coming: Iterable[str]) -> Collection | None:
+    async def _make(
+        self, project: Project | None, declared: Declared, coming: Iterable[str]
+    ) -> DeclaredCollection | None:
         if project is None:
             return None
         if not self.report.dry_run:

@@ -162,7 +162,7 @@ class Record:
     fault: str | None = None
 
 
-class Lines:
+class CsvLines:
     """The lines of a file as csv.reader asks for them: at most MAX_ROW_BYTES characters of one record."""
 
     def __init__(self, file: TextIO) -> None:
@@ -175,7 +175,7 @@ class Lines:
         self._room = int(MAX_ROW_BYTES)
         return self.number + 1
 
-    def __iter__(self) -> "Lines":
+    def __iter__(self) -> "CsvLines":
         return self
 
     def __next__(self) -> str:
@@ -202,7 +202,7 @@ def read_records(path: Path) -> Iterator[Record]:
     Lines end with LF or CR LF; a CR alone ends none, and is a fault outside of quotes.
     """
     with path.open(encoding="utf-8-sig", newline="\n") as file:
-        lines = Lines(file)
+        lines = CsvLines(file)
         reader = csv.reader(lines, strict=True)
         while True:
             line = lines.begin_record()

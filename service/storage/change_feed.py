@@ -19,8 +19,8 @@ from service.errors import Unavailable
 from service.storage.change_stages import AFTER, BEFORE, CHANGES, WantedAt, find_stages
 from service.storage.change_stages import LARGE as LARGE
 from service.storage.change_stages import Namespace as Namespace
-from service.storage.changes import Change as Change
 from service.storage.changes import Moment as Moment
+from service.storage.changes import RecordChange as RecordChange
 from service.storage.changes import read_change
 from service.storage.client import Client, Document
 
@@ -197,7 +197,7 @@ class ChangeStream:
 
 async def read_between(
     client: Client, namespace: Namespace, after: int, until: int, *, wanted: WantedAt, prefix: str
-) -> AsyncGenerator[Change, None]:
+) -> AsyncGenerator[RecordChange, None]:
     """The changes of a collection later than `after` and up to `until` of records that `wanted` finds, before or after.
 
     Changes without an image, or with one too large, are among them. Raises HistoryLost, PyMongoError, TimeoutError.

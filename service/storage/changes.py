@@ -27,7 +27,7 @@ Image = Encoded | Document | Literal["large"] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecordChange:
     """One written record: its image before, None if it was created; and after, None if it was deleted.
 
     An image is LARGE if it is too large for an event. `is_complete` is false if MongoDB kept no image.
@@ -56,16 +56,16 @@ class Moment:
     """The changes of one cluster time."""
 
     at: int
-    changes: Sequence[Change]
+    changes: Sequence[RecordChange]
 
 
-def read_change(event: Mapping[str, Any], options: CodecOptions[Document]) -> Change:
+def read_change(event: Mapping[str, Any], options: CodecOptions[Document]) -> RecordChange:
     """`options` are those by which the records of an event are decoded."""
     kind, before, after = event["operationType"], *(_read_image(event.get(name), options) for name in (BEFORE, AFTER))
     is_complete = (kind == "insert" or before is not None) and (kind == "delete" or after is not None)
     namespace = event["ns"]["db"], event["ns"]["coll"]
     notes_sign_in = event.get(NOTES_SIGN_IN, False)
-    return Change(namespace, event["documentKey"]["_id"], before, after, is_complete, notes_sign_in)
+    return RecordChange(namespace, event["documentKey"]["_id"], before, after, is_complete, notes_sign_in)
 
 
 def _read_image(image: Any, options: CodecOptions[Document]) -> Any:

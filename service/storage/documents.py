@@ -22,7 +22,7 @@ FIRST_VERSION = 1
 READ_SECONDS = 5.0
 
 
-class Document(NamedTuple):
+class StoredDocument(NamedTuple):
     """A tuple, which is made in half the time of a frozen dataclass: a page has many."""
 
     id: str
@@ -63,7 +63,7 @@ class Insertion:
     """
 
     by: str
-    document: Document
+    document: StoredDocument
     changed: Data | None
 
 
@@ -86,23 +86,23 @@ class DocumentStore:
     def __init__(self, database: ProjectDatabase, collection: str) -> None:
         self._records = database.records(mongo_collection_name(collection))
 
-    async def insert(self, document: Document) -> Document:
+    async def insert(self, document: StoredDocument) -> StoredDocument:
         await self._records.insert_new(_record(document))
         return document
 
-    async def insert_each(self, documents: Sequence[Document]) -> dict[int, ServiceError]:
+    async def insert_each(self, documents: Sequence[StoredDocument]) -> dict[int, ServiceError]:
         """Stores the valid ones, in one batch. Position → DuplicateValue or RejectedByValidator, for the rest."""
         return await self._records.insert_each([_record(document) for document in documents])
 
-    async def insert_all(self, documents: Sequence[Document]) -> None:
+    async def insert_all(self, documents: Sequence[StoredDocument]) -> None:
         """Stores all, in their order. Raises the error of the first that is refused, with its position in `operation`."""
         await self._records.insert_all([_record(document) for document in documents])
 
-    async def find(self, id_: str) -> Document | None:
+    async def find(self, id_: str) -> StoredDocument | None:
         record = await self._records.find({"_id": id_})
         return read_document(record) if record is not None else None
 
-    async def find_by_values(self, values: Mapping[str, Sequence[Any]], *, size: int) -> list[Document]:
+    async def find_by_values(self, values: Mapping[str, Sequence[Any]], *, size: int) -> list[StoredDocument]:
         """The documents that have, in every field of `values`, one of its values; `size` says about how many come."""
         match = {f"data.{name}": {"$in": list(wanted)} for name, wanted in values.items()}
         return list(map(read_document, await self._records.aggregate([{"$match": match}], size=size)))
@@ -116,7 +116,7 @@ class DocumentStore:
 
     async def change(
         self, id_: str, change: Change, *, guard: Guard | None = None, versions: Versions = None
-    ) -> Document | None:
+    ) -> StoredDocument | None:
         """The document after `change`.
 
         None if no document has one of `versions` and passes `guard`, or if it has no room for the change. If an
@@ -141,7 +141,7 @@ class DocumentStore:
     async def delete_each(self, ids: Sequence[str]) -> None:
         await self._records.delete_many({"_id": {"$in": list(ids)}})
 
-    async def upsert(self, insertion: Insertion) -> Document:
+    async def upsert(self, insertion: Insertion) -> StoredDocument:
         """The document that has the value afterwards; it has the id of the new one if it is that."""
         value = insertion.document.data[insertion.by]
         match = {f"data.{insertion.by}": {"$eq": value}}
@@ -200,11 +200,13 @@ def _write_insertion(insertion: Insertion) -> dict[str, Any]:
     return {"$set": values, "$inc": {"version": 1}, "$setOnInsert": own}
 
 
-def _record(document: Document) -> dict[str, Any]:
+def _record(document: StoredDocument) -> dict[str, Any]:
     times = {"created_at": document.created_at, "updated_at": document.updated_at}
     return {"_id": document.id, "data": document.data, **times, "version": document.version}
 
 
-def read_document(record: Mapping[str, Any]) -> Document:
+def read_document(record: Mapping[str, Any]) -> StoredDocument:
     """The document that a record of MongoDB is."""
-    return Document(record["_id"], record["data"], record["created_at"], record["updated_at"], record.get("version", 0))
+    return StoredDocument(
+        record["_id"], record["data"], record["created_at"], record["updated_at"], record.get("version", 0)
+    )

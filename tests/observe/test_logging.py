@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from service.observe.logging import CONSOLE, MANY_LINES, Lines
+from service.observe.logging import CONSOLE, MANY_LINES, LogLines
 
 
 class Stream(io.BytesIO):
@@ -24,7 +24,7 @@ def stream() -> Stream:
 
 
 async def test_the_lines_of_one_turn_are_one_write(stream: Stream) -> None:
-    lines = Lines(stream)
+    lines = LogLines(stream)
     lines.info(b"one")
     lines.info(b"two")
     assert stream.writes == []
@@ -35,7 +35,7 @@ async def test_the_lines_of_one_turn_are_one_write(stream: Stream) -> None:
 
 
 async def test_what_is_wrong_is_written_at_once_after_all_that_came_before(stream: Stream) -> None:
-    lines = Lines(stream)
+    lines = LogLines(stream)
     lines.info(b"one")
     lines.warning(b"two")
     assert stream.writes == [b"one\ntwo\n"]
@@ -44,14 +44,14 @@ async def test_what_is_wrong_is_written_at_once_after_all_that_came_before(strea
 
 
 async def test_no_more_than_a_hundred_lines_wait(stream: Stream) -> None:
-    lines = Lines(stream)
+    lines = LogLines(stream)
     for _ in range(MANY_LINES):
         lines.info(b"line")
     assert stream.writes == [b"line\n" * MANY_LINES]
 
 
 def test_without_an_event_loop_every_line_is_written(stream: Stream) -> None:
-    Lines(stream).info(b"one")
+    LogLines(stream).info(b"one")
     assert stream.writes == [b"one\n"]
 
 

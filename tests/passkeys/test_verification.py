@@ -26,7 +26,7 @@ from faults.authenticator import (
     new_key,
 )
 from faults.commands import KEY
-from service.passkeys.answers import Assertion, Passkey, Refused, Registration, RelyingParty
+from service.passkeys.answers import AnswerRefused, Assertion, Passkey, PasskeyRegistration, RelyingParty
 from service.passkeys.options import ALGORITHMS, PasskeyOwner, creation_options, request_options
 from service.passkeys.verification import judge_assertion, read_registration
 
@@ -36,9 +36,11 @@ ANN = PasskeyOwner(b"h" * 32, "ann@example.com")
 SYNCING = PRESENT | VERIFIED | SYNCABLE | SYNCED
 
 
-def registration(credential: Mapping[str, Any]) -> Registration:
+def registration(credential: Mapping[str, Any]) -> PasskeyRegistration:
     said = credential["response"]
-    return Registration(decode(credential["rawId"]), decode(said["clientDataJSON"]), decode(said["attestationObject"]))
+    return PasskeyRegistration(
+        decode(credential["rawId"]), decode(said["clientDataJSON"]), decode(said["attestationObject"])
+    )
 
 
 def assertion(credential: Mapping[str, Any]) -> Assertion:
@@ -100,10 +102,10 @@ WRONG_PAGES = {
 @pytest.mark.parametrize("page", WRONG_PAGES.values(), ids=WRONG_PAGES)
 def test_m5_a_page_that_is_not_ours_makes_and_uses_none(page: Page) -> None:
     device = SoftAuthenticator()
-    with pytest.raises(Refused):
+    with pytest.raises(AnswerRefused):
         register(device, page)
     passkey = register(device)
-    with pytest.raises(Refused):
+    with pytest.raises(AnswerRefused):
         use(device, passkey, page)
 
 
@@ -123,19 +125,19 @@ def test_m5_without_verification_of_the_user_there_is_none(flags: int) -> None:
     passkey = register(device)
     device.flags = flags
     for attempt in (lambda: use(device, passkey), lambda: register(device)):
-        with pytest.raises(Refused, match="user verification"):
+        with pytest.raises(AnswerRefused, match="user verification"):
             attempt()
 
 
 def test_m5_counters_of_passkeys_on_one_device_increase() -> None:
     device = SoftAuthenticator()
     passkey = register(device)
-    with pytest.raises(Refused, match="counter"):
+    with pytest.raises(AnswerRefused, match="counter"):
         use(device, Passkey(passkey.credential_id, passkey.public_key, counter=1))
     silent = SoftAuthenticator(counting=False)
     uncounted = register(silent)
     assert [use(silent, uncounted), use(silent, uncounted)] == [0, 0]
-    with pytest.raises(Refused, match="counter"):
+    with pytest.raises(AnswerRefused, match="counter"):
         use(silent, Passkey(uncounted.credential_id, uncounted.public_key, counter=7))
 
 
@@ -150,10 +152,10 @@ def test_a_passkey_of_one_device_is_never_synced() -> None:
     device = SoftAuthenticator()
     passkey = register(device)
     device.flags |= SYNCABLE | SYNCED
-    with pytest.raises(Refused, match="backed up"):
+    with pytest.raises(AnswerRefused, match="backed up"):
         use(device, passkey)
     device.flags = PRESENT | VERIFIED | SYNCED
-    with pytest.raises(Refused, match="backed up"):
+    with pytest.raises(AnswerRefused, match="backed up"):
         register(device)
 
 
@@ -162,9 +164,9 @@ def test_another_key_signs_nothing() -> None:
     passkey = register(device)
     forger = SoftAuthenticator()
     forger.passkeys.append(SoftPasskey(new_key(), passkey.credential_id))
-    with pytest.raises(Refused, match="InvalidSignature"):
+    with pytest.raises(AnswerRefused, match="InvalidSignature"):
         use(forger, passkey)
-    with pytest.raises(Refused, match="another credential"):
+    with pytest.raises(AnswerRefused, match="another credential"):
         use(device, Passkey(b"another", passkey.public_key))
 
 
@@ -174,7 +176,7 @@ def test_what_was_signed_for_one_challenge_is_not_for_another() -> None:
     first, second = secrets.token_bytes(32), secrets.token_bytes(32)
     answer = assertion(device.get(request_options(PARTY, first), HERE))
     assert judge_assertion(PARTY, first, passkey, answer).counter == 1
-    with pytest.raises(Refused, match="challenge"):
+    with pytest.raises(AnswerRefused, match="challenge"):
         judge_assertion(PARTY, second, passkey, answer)
 
 
@@ -195,7 +197,7 @@ KEYS: dict[str, Mapping[Any, Any]] = {
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
 def test_what_is_no_key_is_not_kept(key: Mapping[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SoftPasskey, "public_key", key)
-    with pytest.raises(Refused):
+    with pytest.raises(AnswerRefused):
         register(SoftAuthenticator())
 
 
@@ -215,8 +217,8 @@ HOSTILE = {
 def test_hostile_bytes_are_refused_at_once(attestation: bytes) -> None:
     client = HERE.client_data("webauthn.create", encode(b"c" * 32))
     begin = time.process_time()
-    with pytest.raises(Refused):
-        read_registration(PARTY, b"c" * 32, Registration(b"id", client, attestation))
+    with pytest.raises(AnswerRefused):
+        read_registration(PARTY, b"c" * 32, PasskeyRegistration(b"id", client, attestation))
     assert time.process_time() - begin < 0.5
 
 
@@ -225,7 +227,7 @@ def test_hostile_bytes_are_refused_at_once(attestation: bytes) -> None:
 )
 def test_client_data_that_is_none_is_refused(client: bytes) -> None:
     passkey = register(SoftAuthenticator())
-    with pytest.raises(Refused):
+    with pytest.raises(AnswerRefused):
         judge_assertion(PARTY, b"c" * 32, passkey, Assertion(passkey.credential_id, client, bytes(37), b""))
 
 

@@ -14,7 +14,7 @@ from faults.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from faults.provider.answers import ANSWERS, SLOW_SECONDS
 from faults.provider.tokens import TWISTS
 from service.errors import InvalidAuthorizationCode, ProfileNotFetched, SignInFailed, Unavailable
-from service.providers import AuthorizationResponse, Endpoints, FlowSecrets, Gateway, Profile, Registration
+from service.providers import AuthorizationResponse, Endpoints, FlowSecrets, Gateway, ProviderProfile, Registration
 from service.providers.outbound import Outbound
 
 CALLBACK = "http://127.0.0.1:9/callback"
@@ -42,7 +42,7 @@ def oauth(idp: Provider, **changes: Any) -> Registration:
 PROOFS = FlowSecrets(state="s" * 43, nonce="n" * 43, code_verifier="v" * 43)
 
 
-async def signed_in(gateway: Gateway, registration: Registration, provider: Provider, account: str) -> Profile:
+async def signed_in(gateway: Gateway, registration: Registration, provider: Provider, account: str) -> ProviderProfile:
     url = await gateway.authorize_url(registration, PROOFS)
     callback = dict(parse_qsl(urlsplit(await asyncio.to_thread(provider.answer, url, account)).query))
     return await gateway.profile(
@@ -77,25 +77,27 @@ async def test_the_authorize_url_of_plain_oauth_has_no_nonce(gateway: Gateway, p
 
 
 PROFILES = [
-    ("ada", Profile("sub-ada", "ada@example.com", True, "Ada Lovelace"), 1),
-    ("björn", Profile("sub-bjorn", "Bjorn@Example.COM", True, "Björn O'Neill"), 0),
-    ("nameless", Profile("sub-nameless", "nameless@example.com", True, None), 1),
-    ("no_email", Profile("sub-no_email", None, None, "No Email"), 1),
-    ("no_email_in_id_token", Profile("sub-no_email", None, None, "No Email"), 1),
-    ("blank_email", Profile("sub-blank_email", None, True, "Blank Email"), 1),
-    ("verified_text", Profile("sub-verified_text", "verified.text@example.com", "false", "Verified Text"), 1),
+    ("ada", ProviderProfile("sub-ada", "ada@example.com", True, "Ada Lovelace"), 1),
+    ("björn", ProviderProfile("sub-bjorn", "Bjorn@Example.COM", True, "Björn O'Neill"), 0),
+    ("nameless", ProviderProfile("sub-nameless", "nameless@example.com", True, None), 1),
+    ("no_email", ProviderProfile("sub-no_email", None, None, "No Email"), 1),
+    ("no_email_in_id_token", ProviderProfile("sub-no_email", None, None, "No Email"), 1),
+    ("blank_email", ProviderProfile("sub-blank_email", None, True, "Blank Email"), 1),
+    ("verified_text", ProviderProfile("sub-verified_text", "verified.text@example.com", "false", "Verified Text"), 1),
 ]
 
 
 @pytest.mark.parametrize(("account", "profile", "asked"), PROFILES, ids=[row[0] for row in PROFILES])
-async def test_profile(gateway: Gateway, provider: Provider, account: str, profile: Profile, asked: int) -> None:
+async def test_profile(
+    gateway: Gateway, provider: Provider, account: str, profile: ProviderProfile, asked: int
+) -> None:
     assert await signed_in(gateway, openid(provider), provider, account) == profile
     assert provider.calls["userinfo"] == asked
 
 
 async def test_profile_of_plain_oauth(gateway: Gateway, provider: Provider) -> None:
     profile = await signed_in(gateway, oauth(provider), provider, "ada")
-    assert profile == Profile("sub-ada", "ada@example.com", True, "Ada Lovelace")
+    assert profile == ProviderProfile("sub-ada", "ada@example.com", True, "Ada Lovelace")
     assert (provider.calls["discovery"], provider.calls["jwks"]) == (0, 0)
 
 

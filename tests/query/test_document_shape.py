@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from service.query.document_shape import DocumentShape
-from service.query.shapes import USERS, Field, Shape
+from service.query.shapes import USERS, Shape, ShapeField
 from service.schema.fields import parse
 from service.schema.values import Kind
 
@@ -30,19 +30,19 @@ MAKERS = DocumentShape("c_makers", {}, lambda _: None)
 TARGETS: dict[str, Shape] = {"makers": MAKERS, "users": USERS}
 SHAPE = DocumentShape("c_things", FIELDS, TARGETS.get)
 
-NAMES: list[tuple[str, tuple[str, ...], Field | None]] = [
-    ("the record's id", ("id",), Field("_id", Kind.ID)),
-    ("the record's time", ("created_at",), Field("created_at", Kind.DATETIME)),
-    ("a field with a name of the record's", ("data", "created_at"), Field("data.created_at", Kind.STRING)),
-    ("a name with a space", ("IMDB Rating",), Field("data.IMDB Rating", Kind.NUMBER)),
-    ("nested", ("data", "address", "since"), Field("data.address.since", Kind.DATETIME)),
-    ("an object", ("address",), Field("data.address", Kind.OBJECT)),
-    ("inside an array", ("data", "addresses", "city"), Field("data.addresses.city", Kind.STRING, many=True)),
-    ("the elements of an array", ("grid",), Field("data.grid", Kind.INTEGER, many=True)),
-    ("an undeclared array", ("list",), Field("data.list", Kind.ANY, many=True)),
-    ("inside anything", ("data", "any", "x", "y"), Field("data.any.x.y", Kind.ANY)),
-    ("inside a free object", ("data", "free", "x"), Field("data.free.x", Kind.ANY)),
-    ("a reference", ("owner_id",), Field("data.owner_id", Kind.REFERENCE)),
+NAMES: list[tuple[str, tuple[str, ...], ShapeField | None]] = [
+    ("the record's id", ("id",), ShapeField("_id", Kind.ID)),
+    ("the record's time", ("created_at",), ShapeField("created_at", Kind.DATETIME)),
+    ("a field with a name of the record's", ("data", "created_at"), ShapeField("data.created_at", Kind.STRING)),
+    ("a name with a space", ("IMDB Rating",), ShapeField("data.IMDB Rating", Kind.NUMBER)),
+    ("nested", ("data", "address", "since"), ShapeField("data.address.since", Kind.DATETIME)),
+    ("an object", ("address",), ShapeField("data.address", Kind.OBJECT)),
+    ("inside an array", ("data", "addresses", "city"), ShapeField("data.addresses.city", Kind.STRING, many=True)),
+    ("the elements of an array", ("grid",), ShapeField("data.grid", Kind.INTEGER, many=True)),
+    ("an undeclared array", ("list",), ShapeField("data.list", Kind.ANY, many=True)),
+    ("inside anything", ("data", "any", "x", "y"), ShapeField("data.any.x.y", Kind.ANY)),
+    ("inside a free object", ("data", "free", "x"), ShapeField("data.free.x", Kind.ANY)),
+    ("a reference", ("owner_id",), ShapeField("data.owner_id", Kind.REFERENCE)),
     ("undeclared", ("nothing",), None),
     ("undeclared inside", ("data", "address", "street"), None),
     ("inside a number", ("data", "IMDB Rating", "x"), None),
@@ -51,7 +51,7 @@ NAMES: list[tuple[str, tuple[str, ...], Field | None]] = [
 
 
 @pytest.mark.parametrize(("path", "expected"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES])
-def test_a_name_means_what_the_schema_declares(path: tuple[str, ...], expected: Field | None) -> None:
+def test_a_name_means_what_the_schema_declares(path: tuple[str, ...], expected: ShapeField | None) -> None:
     found = SHAPE.field(path)
     assert (found and replace(found, single=False)) == (expected and replace(expected, single=False))
 

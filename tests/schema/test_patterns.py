@@ -10,8 +10,8 @@ from service.schema.fields import parse
 from service.schema.patterns import (
     KEPT_PROGRAMS,
     SMALL_TEXTS,
+    PatternText,
     Programs,
-    Text,
     check_patterns,
     find_texts,
     judge,
@@ -91,7 +91,7 @@ def test_n17_the_work_is_summed_over_all_texts_of_a_document() -> None:
     assert program is not None
     size = MAX_PATTERN_WORK // program.programsize // 10
     array = {"type": "array", "items": text(r"(?:a?){1000}c")}
-    taken: list[Text] = []
+    taken: list[PatternText] = []
 
     def texts() -> Any:
         for each in find_texts({"f": ["c" + "a" * size] * 1_000}, parse({"f": array}), LOC):
@@ -105,17 +105,17 @@ def test_n17_the_work_is_summed_over_all_texts_of_a_document() -> None:
 
 def test_only_so_many_patterns_stay_compiled_and_only_those_are_small() -> None:
     programs = Programs()
-    first = [Text("p0", b"p0", LOC)]
+    first = [PatternText("p0", b"p0", LOC)]
     assert not programs.are_small(first)
     for number in range(KEPT_PROGRAMS):
         programs.get(f"p{number}")
     assert programs.are_small(first)
     programs.get("one more")
     programs.get("and another")
-    assert not programs.are_small([Text("p1", b"", LOC)])
+    assert not programs.are_small([PatternText("p1", b"", LOC)])
     assert programs.are_small(first)
     assert not programs.are_small(first * (SMALL_TEXTS + 1))
-    assert not programs.are_small([Text("p0", b"x" * 2**17, LOC)])
+    assert not programs.are_small([PatternText("p0", b"x" * 2**17, LOC)])
 
 
 def test_a_pattern_from_before_that_re2_does_not_know_judges_nothing() -> None:
@@ -129,7 +129,7 @@ def test_texts_are_found_one_at_a_time() -> None:
 
 def test_n17_judging_can_be_left_after_each_text_and_gone_on_with() -> None:
     """Nothing is judged past the moment at which it shall give way, and the end is the same."""
-    taken: list[Text] = []
+    taken: list[PatternText] = []
 
     def texts() -> Any:
         for each in find_texts({"f": ["ab", "b", "c"]}, parse({"f": {"type": "array", "items": text("a")}}), LOC):

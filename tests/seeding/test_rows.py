@@ -10,7 +10,7 @@ from service.errors import ConfigurationError
 from service.schema.values import Kind
 from service.seeding.batches import BadCell, fields_of
 from service.seeding.manifest import Source
-from service.seeding.sources import Lines, Row, read_rows
+from service.seeding.sources import CsvLines, Row, read_rows
 
 
 async def rows(folder: Path, name: str, content: bytes) -> list[Row]:
@@ -76,14 +76,14 @@ async def test_n38_a_stray_quote_spoils_one_megabyte_at_most(tmp_path: Path) -> 
 async def test_n38_reading_looks_at_each_line_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every line has a quote that opens a cell; one record after the other closes it."""
     read: list[int] = []
-    original = Lines.__next__
+    original = CsvLines.__next__
 
-    def counted(lines: Lines) -> str:
+    def counted(lines: CsvLines) -> str:
         line = original(lines)
         read.append(len(line))
         return line
 
-    monkeypatch.setattr(Lines, "__next__", counted)
+    monkeypatch.setattr(CsvLines, "__next__", counted)
     content = "a,b\n" + '1,"x\n' * 40_000
     found = await rows(tmp_path, "a.csv", content.encode())
     assert sum(read) == len(content)

@@ -15,10 +15,10 @@ from service.domain.realtime.backlog import FIRST_SECONDS as TURN_SECONDS
 from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex, Images
 from service.domain.realtime.forms import FORM_OF_DOCUMENTS
-from service.domain.realtime.sources import JUDGE_SECONDS, Source, WatchedSet
+from service.domain.realtime.sources import JUDGE_SECONDS, SetSource, WatchedSet
 from service.query.tree import Leaf, Tree, all_of, any_of
 from service.schema.steps import Steps
-from service.storage.changes import Change, Encoded
+from service.storage.changes import Encoded, RecordChange
 
 CHANNELS, LEAVES, VALUES = 1_000, 50, 50_000
 NAMESPACE = ("p", "c_things")
@@ -45,8 +45,8 @@ def record_of(**data: Any) -> dict[str, Any]:
     return {"_id": "d" * 24, "data": data}
 
 
-def change_of(after: dict[str, Any] | None, before: dict[str, Any] | None = None) -> Change:
-    return Change(NAMESPACE, "d" * 24, before, after)
+def change_of(after: dict[str, Any] | None, before: dict[str, Any] | None = None) -> RecordChange:
+    return RecordChange(NAMESPACE, "d" * 24, before, after)
 
 
 def follow(trees: Iterable[Tree]) -> tuple[ChannelIndex, list[Follower]]:
@@ -150,10 +150,10 @@ class Stage:
         self.other, (self.bystander,) = follow((True,))
         self.backlog = Backlog(lambda _namespace: self.index.resync(TOO_LARGE), **bounds)
 
-    def write(self, at: int, *changes: Change) -> None:
+    def write(self, at: int, *changes: RecordChange) -> None:
         self.backlog.tell(NAMESPACE, at, self.index.tell(at, changes), changes)
 
-    def write_slowly(self, at: int, *changes: Change) -> None:
+    def write_slowly(self, at: int, *changes: RecordChange) -> None:
         """The first step outlasts a turn, on a fast machine too."""
 
         def steps() -> Steps[bool]:
@@ -220,7 +220,7 @@ async def test_v1_two_hundred_large_writes_are_told_or_begin_again_within_bytes(
     image = Encoded(encode(record_of(a="y" * 1_000_000)), CodecOptions())
     stage.write_slowly(1, change_of(record_of()))
     for at in range(2, 201):
-        stage.write(at, Change(NAMESPACE, "d", image, image))
+        stage.write(at, RecordChange(NAMESPACE, "d", image, image))
         assert stage.backlog.size <= MAX_BACKLOG_BYTES // 4
     assert await stage.settle() < STEP_SECONDS
     assert all(TOO_LARGE in follower.resyncs for follower in stage.followers)
@@ -251,8 +251,8 @@ async def test_v1_steps_that_fail_make_the_collection_begin_again() -> None:
     assert stage.followers[0].resyncs == [TOO_LARGE]
 
 
-def watch(conditions: Sequence[Tree], judge_seconds: float = JUDGE_SECONDS) -> Source[int]:
-    source = Source[int](judge_seconds)
+def watch(conditions: Sequence[Tree], judge_seconds: float = JUDGE_SECONDS) -> SetSource[int]:
+    source = SetSource[int](judge_seconds)
     for number, tree in enumerate(conditions):
         source.watch(WatchedSet(NAMESPACE, tree, repr(tree)), number, is_bound=True)
     return source
@@ -297,7 +297,7 @@ def test_v15_what_takes_too_long_to_judge_concerns_all() -> None:
 
 def test_v15_a_change_without_images_and_a_first_binding_concern_all() -> None:
     source = watch([Leaf("data.list", "eq", "u1"), Leaf("data.list", "eq", "u2")])
-    assert source.find_concerned([Change(NAMESPACE, "d", None, None, is_complete=False)]) == {0, 1}
+    assert source.find_concerned([RecordChange(NAMESPACE, "d", None, None, is_complete=False)]) == {0, 1}
     watched = WatchedSet(NAMESPACE, Leaf("data.list", "eq", "u3"), "u3")
     source.watch(watched, 3, is_bound=False)
     assert source.find_concerned([change_of(record_of(list="u1"))]) == {0, 3}

@@ -10,7 +10,7 @@ from typing import Any
 from service.bounds import MAX_INDEXES, MAX_PROJECT_INDEXES
 from service.domain.access.agreement import CheckedRules, bind_rules, check_rules, find_shapes, replace_rules
 from service.domain.access.control import AccessControl
-from service.domain.access.explain import Explanation, Question, explain
+from service.domain.access.explain import ExplainedDecision, Question, explain
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.changes import NO_CHANGES, compare
@@ -31,7 +31,7 @@ from service.storage.rules import StoredRules, find_rules
 
 
 @dataclass(frozen=True, slots=True)
-class SavedRules:
+class RulesState:
     """The rules as they are now, or would be after a dry run."""
 
     document: Mapping[str, Any]
@@ -48,13 +48,13 @@ class RulesAdministration:
     limits: Limits
     audit: Audit
 
-    async def read(self, project: Project) -> SavedRules:
+    async def read(self, project: Project) -> RulesState:
         stored = await find_rules(project.database)
-        return SavedRules(fill_parts(json.loads(stored.text)), _etag(stored))
+        return RulesState(fill_parts(json.loads(stored.text)), _etag(stored))
 
     async def replace(
         self, project: Project, document: Mapping[str, Any], *, if_match: str | None, dry_run: bool, build_indexes: bool
-    ) -> SavedRules:
+    ) -> RulesState:
         """Puts `document` in the place of all rules there were; a dry run only says what would come of it.
 
         Raises Invalid, RuleTestsFailed, VersionConflict where `if_match` names another state; where indexes are to be built,
@@ -104,19 +104,19 @@ class RulesAdministration:
         checked = await bind_rules(document, await find_shapes(project.database))
         return await run_in_steps(project.database, judge_tests(checked.rules, checked.fields))
 
-    async def explain(self, project: Project, question: Question) -> Explanation:
+    async def explain(self, project: Project, question: Question) -> ExplainedDecision:
         """As `explain.explain`."""
         return await explain(project, self.access, question)
 
 
 async def _saved(
     project: Project, document: Mapping[str, Any], stored: StoredRules, checked: CheckedRules
-) -> SavedRules:
+) -> RulesState:
     advice = advise_indexes(checked.rules, checked.fields)
     warnings = await run_in_steps(project.database, lint(checked.rules, checked.fields))
     if project.settings.email_verification != "required":
         warnings += warn_of_emails(checked.rules)
-    return SavedRules(fill_parts(document), _etag(stored), tuple(advice), tuple(warnings))
+    return RulesState(fill_parts(document), _etag(stored), tuple(advice), tuple(warnings))
 
 
 def _named(stored: StoredRules) -> Iterable[str]:

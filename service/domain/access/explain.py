@@ -52,7 +52,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ExplainedDecision:
     """`because` has for each condition its place in the rules, what it wanted, what it found, and whether it holds.
 
     `sets` has for each set that the rules need its values, or why it is unknown.
@@ -77,7 +77,7 @@ class _Case:
     after: Record | None
 
 
-async def explain(project: Project, control: AccessControl, question: Question) -> Explanation:
+async def explain(project: Project, control: AccessControl, question: Question) -> ExplainedDecision:
     """Raises UserNotFound, CollectionNotFound, DocumentNotFound, and Invalid for an action that lacks what it needs."""
     compiled, shapes = await control.rules(project), await find_shapes(project.database)
     rules = compiled.rules.of(question.collection)
@@ -101,7 +101,7 @@ async def explain(project: Project, control: AccessControl, question: Question) 
         name: _found_in_set(compiled.rules.sets[name], name, values)
         for name in finish(read_needs(rules, compiled.rules)).sets
     }
-    return Explanation(await _verdict(case, question), because, sets, await _plan(case, shapes, question))
+    return ExplainedDecision(await _verdict(case, question), because, sets, await _plan(case, shapes, question))
 
 
 def _found_in_set(rule: SetRule, name: str, values: Values) -> Any:

@@ -11,7 +11,7 @@ from service.domain.accounts.factor_proofs import place_of_totp
 from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.passkeys import Asked, find_party
 from service.domain.accounts.recovery_codes import hash_codes, new_codes
-from service.domain.accounts.users import SignedIn, sign_in
+from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.mail_flows.flows import TRIES
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import SECOND, is_current
@@ -27,7 +27,7 @@ from service.errors import (
     InvalidToken,
     StepUpRequired,
 )
-from service.passkeys.answers import Refused, Registration
+from service.passkeys.answers import AnswerRefused, PasskeyRegistration
 from service.schema.values import now
 from service.storage.account_states import PASSKEY, TOTP, AccountState
 from service.storage.accounts import Account, AccountChange, AddedPasskey, AddedTotp
@@ -76,7 +76,7 @@ class NewTotp:
 class NewPasskey:
     """The answer of the user's browser, and the user's name for the device."""
 
-    registration: Registration
+    registration: PasskeyRegistration
     name: str | None = None
 
 
@@ -84,7 +84,7 @@ class NewPasskey:
 class Enrolled:
     """A session with the new factor, which is shown; and the recovery codes, with the first factor."""
 
-    signed_in: SignedIn
+    signed_in: OpenedSession
     factor: Factor
     recovery_codes: list[str] | None = field(repr=False)
 
@@ -181,7 +181,7 @@ async def add_passkey(
         raise InvalidCode
     try:
         passkey = await accounts.passkeys.register(project, flow_id, answer.registration)
-    except Refused:
+    except AnswerRefused:
         raise InvalidCode from None
     factor = Factor(new_id(), PASSKEY, answer.name or PASSKEY_NAME, now())
 

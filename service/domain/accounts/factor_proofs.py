@@ -14,7 +14,7 @@ from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import SECOND
 from service.domain.sessions.sessions import Client
 from service.errors import InvalidFactor
-from service.passkeys.answers import Assertion, Refused
+from service.passkeys.answers import AnswerRefused, Assertion
 from service.schema.values import now
 from service.storage.account_states import PASSKEY, RECOVERY_CODE, TOTP
 from service.storage.databases import ProjectDatabase
@@ -139,7 +139,7 @@ async def _judge_passkey(accounts: Accounts, attempt: Attempt, proof: PasskeyAns
         raise InvalidFactor
     try:
         use = await accounts.passkeys.judge(project, proof.flow_id, holder, answer)
-    except Refused:
+    except AnswerRefused:
         raise InvalidFactor from None
 
     async def spend(database: ProjectDatabase) -> bool:

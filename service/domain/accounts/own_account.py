@@ -8,7 +8,7 @@ from service.domain.accounts import Accounts
 from service.domain.accounts.changes import Author
 from service.domain.accounts.password_hashes import is_hash
 from service.domain.accounts.password_rules import check_password
-from service.domain.accounts.users import SignedIn, check_present, sign_in
+from service.domain.accounts.users import OpenedSession, check_present, sign_in
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import PASSWORD, has_factors, level_of
 from service.domain.sessions.pending import Recognized
@@ -39,7 +39,9 @@ class _Present:
     auth_time: datetime | None = None
 
 
-async def replace_password(accounts: Accounts, caller: UserCaller, change: PasswordChange, client: Client) -> SignedIn:
+async def replace_password(
+    accounts: Accounts, caller: UserCaller, change: PasswordChange, client: Client
+) -> OpenedSession:
     """Ends all sessions of the caller, opens a new one, voids what the user was mailed before, and tells the user.
 
     Raises Invalid for a password that the project does not take, InvalidToken, WrongPassword, StepUpRequired where there

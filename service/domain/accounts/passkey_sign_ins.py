@@ -2,13 +2,13 @@
 
 from service.domain.accounts import Accounts
 from service.domain.accounts.passkeys import Asked, find_party
-from service.domain.accounts.users import SignedIn, sign_in
+from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import SECOND
 from service.domain.sessions.pending import NOBODY, PASSKEY_SIGN_IN
 from service.domain.sessions.sessions import Client
 from service.errors import InvalidPasskey
-from service.passkeys.answers import Assertion, Refused, Use
+from service.passkeys.answers import AnswerRefused, Assertion, Use
 from service.schema.values import now
 from service.storage.account_states import PASSKEY
 from service.storage.databases import ProjectDatabase
@@ -24,7 +24,7 @@ async def begin_passkey_sign_in(accounts: Accounts, project: Project) -> Asked:
 
 async def finish_passkey_sign_in(
     accounts: Accounts, project: Project, flow_id: str, answer: Assertion, client: Client
-) -> SignedIn:
+) -> OpenedSession:
     """Raises InvalidPasskey, ConfigurationMissing, AccountDisabled, EmailNotVerified."""
     find_party(project)
     pending = await accounts.sessions.pending.take_try(project, PASSKEY_SIGN_IN, flow_id)
@@ -49,9 +49,9 @@ async def _judge(
     try:
         # Without it nothing but the passkey's own name would say whose it is.
         if answer.user_handle is None:
-            raise Refused("no user")
+            raise AnswerRefused("no user")
         return await accounts.passkeys.judge(project, flow_id, holder, answer)
-    except Refused:
+    except AnswerRefused:
         refusal = InvalidPasskey()
         accounts.sessions.note_refusal(project, holder.user.id, client, refusal)
         raise refusal from None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationMissing, InvalidCode
-from service.passkeys.answers import Assertion, Passkey, Refused, Registration, RelyingParty, Use
+from service.passkeys.answers import AnswerRefused, Assertion, Passkey, PasskeyRegistration, RelyingParty, Use
 from service.passkeys.options import PasskeyOwner, creation_options, request_options
 from service.storage.passkeys import PasskeyHolder, list_passkeys, name_user
 from service.storage.users import User
@@ -61,7 +61,7 @@ class Passkeys:
             allowed = [each.credential_id for each in await list_passkeys(project.database, user_id)]
         return request_options(party, self._challenge(project, flow_id), allowed)
 
-    async def register(self, project: Project, flow_id: str, answer: Registration) -> Passkey:
+    async def register(self, project: Project, flow_id: str, answer: PasskeyRegistration) -> Passkey:
         """The new passkey. Raises Refused, ConfigurationMissing."""
         party, judge = find_party(project), await self._load()
         passkey: Passkey = judge.read_registration(party, self._challenge(project, flow_id), answer)
@@ -71,7 +71,7 @@ class Passkeys:
         """Raises Refused, ConfigurationMissing."""
         # A device may leave it out if the options named the passkeys.
         if answer.user_handle is not None and answer.user_handle != holder.handle:
-            raise Refused("another user")
+            raise AnswerRefused("another user")
         party, judge = find_party(project), await self._load()
         use: Use = judge.judge_assertion(party, self._challenge(project, flow_id), holder.passkey, answer)
         return use

@@ -6,7 +6,7 @@ from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.factor_proofs import Also, Attempt, PasskeyAnswer, Proof, use_proof
 from service.domain.accounts.passkeys import Asked, find_party
-from service.domain.accounts.users import SignedIn, check_present, sign_in
+from service.domain.accounts.users import OpenedSession, check_present, sign_in
 from service.domain.projects.lookup import Project
 from service.domain.sessions.admission import is_current
 from service.domain.sessions.pending import SECOND_FACTOR, STEP_UP, Recognized
@@ -18,7 +18,7 @@ from service.storage.users import Credentials
 
 async def finish_second_step(
     accounts: Accounts, project: Project, flow_id: str, proof: Proof, client: Client, locale: str | None
-) -> SignedIn:
+) -> OpenedSession:
     """Opens the session of a sign-in that waits for a factor.
 
     Raises InvalidFactor, also for a spent or expired flow, LimitExceeded, AccountDisabled, EmailNotVerified.
@@ -50,7 +50,9 @@ async def finish_second_step(
     return await sign_in(accounts, project, user, client, credentials.state, amr=amr)
 
 
-async def step_up(accounts: Accounts, caller: UserCaller, proof: Proof, client: Client, locale: str | None) -> SignedIn:
+async def step_up(
+    accounts: Accounts, caller: UserCaller, proof: Proof, client: Client, locale: str | None
+) -> OpenedSession:
     """A new session of the caller's, with the second factor, in the place of the present one.
 
     Raises InvalidToken, InvalidFactor, LimitExceeded, AccountDisabled, EmailNotVerified.
@@ -63,7 +65,7 @@ async def step_up(accounts: Accounts, caller: UserCaller, proof: Proof, client: 
     return await _replace(accounts, caller, credentials, client, amr)
 
 
-async def step_up_by_password(accounts: Accounts, caller: UserCaller, password: str, client: Client) -> SignedIn:
+async def step_up_by_password(accounts: Accounts, caller: UserCaller, password: str, client: Client) -> OpenedSession:
     """As `step_up`, for a user without a second factor. Raises WrongPassword, FactorRequired, Busy, too."""
     credentials = await _find_own(caller)
     await check_present(accounts, caller.project, credentials, password, client)
@@ -109,7 +111,7 @@ async def _find_own(caller: UserCaller) -> Credentials:
 
 async def _replace(
     accounts: Accounts, caller: UserCaller, credentials: Credentials, client: Client, amr: tuple[str, ...]
-) -> SignedIn:
+) -> OpenedSession:
     """Replaces the session. A user whose new session is refused, or not yet allowed, keeps the present one."""
     project, state = caller.project, credentials.state
     recognized = Recognized(caller.user_id, caller.version, amr, caller.sid)

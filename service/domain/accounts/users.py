@@ -58,7 +58,7 @@ class NewAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class OpenedSession:
     """A user with a new session."""
 
     grant: Grant
@@ -84,7 +84,7 @@ async def check_signup(
 
 async def sign_up(
     accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount], client: Client
-) -> SignedIn:
+) -> OpenedSession:
     """Stores a new user with the submission's files, and signs the user in. Raises EmailTaken, Invalid, Busy."""
     user = await store_signup(accounts, caller, submission)
     return await sign_in(accounts, caller.project, user, client)
@@ -113,7 +113,7 @@ async def prepare_signup(accounts: Accounts, caller: KeyCaller, submission: Subm
     return NewUser(account.email, hashed, data, submission.owner)
 
 
-async def open_first(accounts: Accounts, project: Project, user_id: str, client: Client) -> SignedIn:
+async def open_first(accounts: Accounts, project: Project, user_id: str, client: Client) -> OpenedSession:
     """Opens a session as the user's signup does. A repeated signup opens another one.
 
     Raises IdempotencyKeyUsed where all sessions from before have ended, or the user is gone; and as `sign_in`, for by
@@ -134,7 +134,7 @@ async def _check_files(accounts: Accounts, caller: KeyCaller, data: Mapping[str,
         raise Invalid(violations)
 
 
-async def log_in(accounts: Accounts, project: Project, email: str, password: str, client: Client) -> SignedIn:
+async def log_in(accounts: Accounts, project: Project, email: str, password: str, client: Client) -> OpenedSession:
     """Raises UserNotFound, WrongCredentials, LimitExceeded, AccountDisabled, EmailNotVerified, Busy."""
     async with count_guess(accounts.flows, project, email):
         credentials = await project.users.find_credentials(email)
@@ -254,14 +254,14 @@ async def sign_in(
     *,
     amr: tuple[str, ...] = PASSWORD,
     auth_time: datetime | None = None,
-) -> SignedIn:
+) -> OpenedSession:
     """A session for a user who was recognized just now, or who gave a new password. Raises as `Sessions.open`."""
     known = replace(user, email_verified=state.email_verified, roles=state.roles)
     shown = await sign_files(accounts.protection, project, known)
     grant = await accounts.sessions.open(
         project, user.id, user.version, client, state=state, amr=amr, auth_time=auth_time
     )
-    return SignedIn(grant, shown)
+    return OpenedSession(grant, shown)
 
 
 def require_account(submission: Submission[NewAccount]) -> NewAccount:

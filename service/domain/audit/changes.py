@@ -15,7 +15,7 @@ NOTHING: Set[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AuditChange:
     """The value at a path before and after; None where there was none, or is none."""
 
     path: tuple[str, ...]
@@ -33,7 +33,7 @@ class KeptChanges:
 
 def find_changes(
     before: Mapping[str, Any], after: Mapping[str, Any], *, secrets: Set[str] = NOTHING, path: tuple[str, ...] = ()
-) -> Iterator[Change]:
+) -> Iterator[AuditChange]:
     """Each value in which two objects differ, by name; objects are entered, new ones too, lists are compared whole.
 
     A value of one of the names in `secrets` is hidden, at every depth.
@@ -43,7 +43,7 @@ def find_changes(
         if _is_object(one) and _is_object(other) and name not in secrets:
             yield from find_changes(one or {}, other or {}, secrets=secrets, path=place)
         elif one != other:
-            yield Change(place, _mask(name, one, secrets), _mask(name, other, secrets))
+            yield AuditChange(place, _mask(name, one, secrets), _mask(name, other, secrets))
 
 
 def compare(
@@ -53,7 +53,7 @@ def compare(
     return keep_changes(find_changes(before, after, secrets=secrets, path=path))
 
 
-def keep_changes(changes: Iterable[Change]) -> KeptChanges:
+def keep_changes(changes: Iterable[AuditChange]) -> KeptChanges:
     """The first changes that fit into an entry."""
     remaining = iter(changes)
     kept, size = list[bytes](), 0
@@ -73,7 +73,7 @@ def _join(kept: list[bytes], omitted: int) -> KeptChanges:
     return KeptChanges(f"[{b','.join(kept).decode()}]", omitted)
 
 
-def _count(changes: Iterator[Change]) -> int:
+def _count(changes: Iterator[AuditChange]) -> int:
     return sum(1 for _ in islice(changes, MAX_AUDIT_COUNTED))
 
 
@@ -91,7 +91,7 @@ def _mask(name: str, value: Any, secrets: Set[str]) -> Any:
     return value
 
 
-def _write(change: Change) -> bytes:
+def _write(change: AuditChange) -> bytes:
     shown = replace(change, before=_cut(change.before), after=_cut(change.after))
     return orjson.dumps({"path": shown.path, "before": shown.before, "after": shown.after})
 

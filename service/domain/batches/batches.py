@@ -10,7 +10,7 @@ from time import monotonic
 
 from service.domain.access.caller import ProjectCaller
 from service.domain.accounts import Accounts
-from service.domain.batches.steps import Done, Kept, Room, Step
+from service.domain.batches.steps import AnswerRoom, Done, Kept, Step
 from service.domain.batches.users import do_user_step, read_user_again
 from service.domain.cache import moment
 from service.domain.documents.documents import Documents
@@ -55,7 +55,7 @@ class Batches:
         permitted = [await self._permit(caller, position, step, began) for position, step in enumerate(steps)]
 
         async def work(database: ProjectDatabase) -> list[Done]:
-            done, room = list[Done](), Room()
+            done, room = list[Done](), AnswerRoom()
             for run in split_runs(permitted):
                 room.check(run[0].position)
                 some = await self._do_run(caller, run, database)
@@ -82,7 +82,7 @@ class Batches:
         """
         began = moment()
         permitted = [await self._permit(caller, position, step, began) for position, step in enumerate(steps)]
-        done, room = list[Done](), Room()
+        done, room = list[Done](), AnswerRoom()
         with within(BATCH_SECONDS):
             for step, result in zip(permitted, kept, strict=True):
                 room.check(step.position)
@@ -104,7 +104,7 @@ class Batches:
     async def run_each(self, caller: ProjectCaller, steps: Sequence[Step]) -> list[Done | ServiceError]:
         """Each of `steps` for itself, one after the other: what came of it, or why it was refused."""
         outcomes: list[Done | ServiceError] = []
-        end, room = monotonic() + BATCH_SECONDS, Room()
+        end, room = monotonic() + BATCH_SECONDS, AnswerRoom()
         began = moment()
         for position, step in enumerate(steps):
             try:

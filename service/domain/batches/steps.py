@@ -9,7 +9,7 @@ from service.bounds import MAX_BATCH_ANSWER_BYTES
 from service.domain.documents.writes import Operation, Written
 from service.errors import TooLarge
 from service.query.populate import Row
-from service.storage.documents import Document
+from service.storage.documents import StoredDocument
 
 FULL = f"The records before this operation are more than {MAX_BATCH_ANSWER_BYTES:,} bytes together"
 
@@ -41,7 +41,7 @@ class Kept:
     was_shown: bool
 
 
-class Room:
+class AnswerRoom:
     """The bytes that are left for the records of a batch's answer: each operation returns a whole one."""
 
     __slots__ = ("_left",)
@@ -62,4 +62,4 @@ def _size_of(done: Done) -> int:
     """In bytes of JSON."""
     if done.user is not None:
         return len(orjson.dumps(done.user, default=str))
-    return len(orjson.dumps(done.document.data, default=str)) if isinstance(done.document, Document) else 0
+    return len(orjson.dumps(done.document.data, default=str)) if isinstance(done.document, StoredDocument) else 0

@@ -48,7 +48,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Collection(Declaration):
+class DeclaredCollection(Declaration):
     """A declaration with its parsed form: `fields`, and those of them that have patterns.
 
     `targets` says for each reference in which MongoDB collection the record is that it refers to. `files` are the
@@ -71,13 +71,13 @@ class Catalogs:
     """The declared collections of all projects."""
 
     def __init__(self) -> None:
-        self._known: Cache[Collection] = Cache(MAX_KNOWN_COLLECTIONS, CACHE_SECONDS, _weigh)
+        self._known: Cache[DeclaredCollection] = Cache(MAX_KNOWN_COLLECTIONS, CACHE_SECONDS, _weigh)
 
-    async def get(self, project: Project, name: str) -> Collection:
+    async def get(self, project: Project, name: str) -> DeclaredCollection:
         """The remembered collection, else as it is stored now. Raises CollectionNotFound."""
         return await self._known.get_or_load(f"{project.id}/{name}", partial(_load, project, name))
 
-    async def refresh(self, project: Project, name: str) -> Collection:
+    async def refresh(self, project: Project, name: str) -> DeclaredCollection:
         """The collection as it is stored now. Raises CollectionNotFound."""
         key = f"{project.id}/{name}"
         try:
@@ -90,7 +90,7 @@ class Catalogs:
         """Drops a cached collection, in a worker that hears of its change."""
         self._known.forget(f"{project.id}/{name}")
 
-    async def find(self, project: Project, name: str) -> Collection | None:
+    async def find(self, project: Project, name: str) -> DeclaredCollection | None:
         try:
             return await self.get(project, name)
         except CollectionNotFound:
@@ -122,7 +122,9 @@ class Catalogs:
             raise CollectionNotFound
         return shape
 
-    async def _add_related(self, project: Project, collection: Collection, known: dict[str, Collection]) -> None:
+    async def _add_related(
+        self, project: Project, collection: DeclaredCollection, known: dict[str, DeclaredCollection]
+    ) -> None:
         """Adds to `known` what can be reached from `collection`, each step's collections asked for side by side."""
         reached = [collection]
         for _ in range(MAX_RELATION_DEPTH):
@@ -132,11 +134,11 @@ class Catalogs:
             known |= {each.name: each for each in reached}
 
 
-def _weigh(collection: Collection) -> int:
+def _weigh(collection: DeclaredCollection) -> int:
     return BYTES_OF_COLLECTION + BYTES_OF_LETTER * len(repr(collection.schema))
 
 
-async def _load(project: Project, name: str) -> Collection:
+async def _load(project: Project, name: str) -> DeclaredCollection:
     """A change that its worker did not live to finish is finished first."""
     if not COLLECTION_NAME.fullmatch(name):
         raise CollectionNotFound
@@ -159,10 +161,10 @@ async def _finish(database: ProjectDatabase, name: str) -> bool:
     return record is not None
 
 
-def read_collection(record: Mapping[str, Any]) -> Collection:
+def read_collection(record: Mapping[str, Any]) -> DeclaredCollection:
     """A stored definition, which was checked before it was stored."""
     fields = build(record["schema"])
-    return Collection(
+    return DeclaredCollection(
         name=record["_id"],
         schema=record["schema"],
         created_at=record["created_at"],
@@ -180,13 +182,13 @@ def _read_declaration(record: Mapping[str, Any]) -> Declaration:
     return Declaration(record["_id"], record["schema"], record["created_at"], record["updated_at"], is_live(record))
 
 
-def _named(known: Mapping[str, Collection]) -> list[str]:
+def _named(known: Mapping[str, DeclaredCollection]) -> list[str]:
     """The collections of `known`, and `users` where one of them refers to it."""
     refers = any(target == USERS for each in known.values() for target in references(each.fields).values())
     return [*known, *([USERS] if refers else [])]
 
 
-def _find_shape(known: Mapping[str, Collection], seen: Seen | None) -> FindShape:
+def _find_shape(known: Mapping[str, DeclaredCollection], seen: Seen | None) -> FindShape:
     def find_shape(name: str) -> Shape | None:
         shape = ACCOUNTS if name == USERS else documents(name)
         return shape if seen is None or shape is None else seen(name, shape)

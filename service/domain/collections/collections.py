@@ -10,7 +10,7 @@ from service.domain.access.control import AccessControl
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.changes import compare
-from service.domain.collections.catalog import Catalogs, Collection, Declaration
+from service.domain.collections.catalog import Catalogs, Declaration, DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
@@ -46,13 +46,13 @@ class Collections:
         """All of them, by name."""
         return await self.catalogs.list(project)
 
-    async def get(self, project: Project, name: str) -> Collection:
+    async def get(self, project: Project, name: str) -> DeclaredCollection:
         """Raises CollectionNotFound."""
         return await self.catalogs.refresh(project, name)
 
     async def create(
         self, project: Project, name: str, schema: dict[str, Any], *, realtime: bool = False
-    ) -> Collection:
+    ) -> DeclaredCollection:
         """Raises CollectionExists, CollectionLimit, IndexLimit, LimitExceeded, and Invalid with all that is wrong.
 
         The registry is written first: of many who create one name, one gets to make its collection.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.bounds import MAX_LIVE_BYTES
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Unavailable, Violation
@@ -44,7 +44,7 @@ class Examination:
     """The documents of `collection`, looked at as if `fields` were its schema, and it were live or not."""
 
     project: Project
-    collection: Collection
+    collection: DeclaredCollection
     fields: Fields
     judge: PatternJudge
     realtime: bool = False

@@ -20,7 +20,7 @@ from service.domain.access.agreement import NoteDefinition, check_schema, commit
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import NO_CHANGES, compare
-from service.domain.collections.catalog import Collection, read_collection
+from service.domain.collections.catalog import DeclaredCollection, read_collection
 from service.domain.collections.collections import Collections, describe_definition, refuse_indexes
 from service.domain.collections.conflicts import Examination, Findings
 from service.domain.collections.reconcile import reconcile
@@ -58,7 +58,7 @@ async def preview_change(
 
 async def change_schema(
     collections: Collections, project: Project, name: str, changes: Mapping[str, Any], *, realtime: bool | None = None
-) -> Collection:
+) -> DeclaredCollection:
     """Declares the fields in `changes`, removes those that are null there, leaves the others.
 
     `realtime` switches live queries of the documents on or off; None leaves that as it is. Raises SchemaConflict if
@@ -144,7 +144,7 @@ async def _switch(examination: Examination, record: Document, schema: dict[str, 
     return committed
 
 
-def _refuse_lost_files(collection: Collection, schema: Mapping[str, Any]) -> None:
+def _refuse_lost_files(collection: DeclaredCollection, schema: Mapping[str, Any]) -> None:
     """Raises Invalid if a field of files becomes another type: it would keep their names, and no process would remove
     them.
     """
@@ -168,7 +168,7 @@ def _refuse_conflicts(findings: Findings) -> None:
         raise SchemaConflict(findings.conflicts)
 
 
-def _refuse_stale(collection: Collection, schema: Mapping[str, Any]) -> None:
+def _refuse_stale(collection: DeclaredCollection, schema: Mapping[str, Any]) -> None:
     """The change was prepared on what `collection` was then; `schema` is the present one."""
     if schema != collection.schema:
         raise SchemaChanging

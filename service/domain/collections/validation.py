@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
 from service.errors import Invalid, Violation
@@ -20,7 +20,7 @@ async def validate_schema(
     schema: Mapping[str, Any],
     judge: PatternJudge,
     *,
-    present: Collection | None = None,
+    present: DeclaredCollection | None = None,
     coming: Iterable[str] = (),
 ) -> Fields:
     """The fields of the schema of the collection `name`. Raises Invalid with everything that is wrong with it.

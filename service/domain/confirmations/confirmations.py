@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from service.domain.accounts import Accounts
-from service.domain.accounts.users import SignedIn
+from service.domain.accounts.users import OpenedSession
 from service.domain.confirmations.email_changes import CHANGE, EmailChange, finish_email_change
 from service.domain.confirmations.sign_ins import SIGN_IN, finish_sign_in, sign_in_by_mail
 from service.domain.confirmations.signups import must_prove
@@ -16,7 +16,7 @@ class EmailProven:
     """The address is the user's."""
 
 
-Outcome = EmailProven | SignedIn | EmailChange
+Outcome = EmailProven | OpenedSession | EmailChange
 
 
 async def confirm_by_code(

@@ -28,7 +28,7 @@ WITH_PASSWORD = (RESET, INVITE)
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class MailLink:
     """A link that is still good."""
 
     project: Project
@@ -44,21 +44,21 @@ class Link:
         return self.flow.purpose == CHANGE and "of" not in self.flow.state
 
 
-async def find_link(accounts: Accounts, token: str) -> Link:
+async def find_link(accounts: Accounts, token: str) -> MailLink:
     """Raises InvalidCode."""
     flow = await accounts.flows.find_by_token(token, (*CLICKED, *WITH_PASSWORD))
     try:
-        return Link(await accounts.sessions.projects.by_id(flow.project_id), flow)
+        return MailLink(await accounts.sessions.projects.by_id(flow.project_id), flow)
     except ProjectNotFound:
         raise InvalidCode from None
 
 
-async def asks_factor(link: Link) -> bool:
+async def asks_factor(link: MailLink) -> bool:
     """True if a password is not enough."""
     return link.takes_password and await reset_asks_factor(link.project, link.flow)
 
 
-async def asks_own_password(link: Link) -> bool:
+async def asks_own_password(link: MailLink) -> bool:
     """True if the click alone does not show that the account is the reader's own.
 
     An account that waits for its first proof loses its password without it. One that asks for another address keeps
@@ -69,14 +69,14 @@ async def asks_own_password(link: Link) -> bool:
     return link.flow.purpose == VERIFY and await asks_password(link.project, link.flow)
 
 
-async def choose_page(link: Link) -> str:
+async def choose_page(link: MailLink) -> str:
     """Returns the page that the link leads to. Without a password only the code shows that the reader asked."""
     if link.is_new_address and not await has_password(link.project, link.flow):
         return BY_CODE
     return APPROVAL if "of" in link.flow.state else link.flow.purpose
 
 
-async def follow_link(accounts: Accounts, link: Link, new: NewSecret | None, ownership: Ownership) -> str | None:
+async def follow_link(accounts: Accounts, link: MailLink, new: NewSecret | None, ownership: Ownership) -> str | None:
     """Does what the link is for. Returns the code that the app is to exchange, of a link that signs in.
 
     Raises InvalidCode, Invalid for a password that the project does not take, FactorRequired, InvalidFactor, WrongPassword,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from service.domain.accounts import Accounts
-from service.domain.accounts.users import SignedIn, sign_in
+from service.domain.accounts.users import OpenedSession, sign_in
 from service.domain.confirmations.first_proofs import BY_MAIL, asks_factor, dead_code, require_address, take_over
 from service.domain.confirmations.verification import MailRequest
 from service.domain.mail_flows.purposes import Flow, Purpose, Ticket, choose_redirect
@@ -51,7 +51,7 @@ async def request_sign_in(accounts: Accounts, project: Project, request: SignInR
     return await accounts.flows.open(project, purpose)
 
 
-async def finish_sign_in(accounts: Accounts, project: Project, flow: Flow, client: Client) -> SignedIn:
+async def finish_sign_in(accounts: Accounts, project: Project, flow: Flow, client: Client) -> OpenedSession:
     """Raises InvalidCode where the flow was spent, or the user has another address now, AccountDisabled."""
     for _ in range(ATTEMPTS):
         try:
@@ -61,7 +61,7 @@ async def finish_sign_in(accounts: Accounts, project: Project, flow: Flow, clien
     raise InvalidCode
 
 
-async def _finish(accounts: Accounts, project: Project, flow: Flow, client: Client) -> SignedIn:
+async def _finish(accounts: Accounts, project: Project, flow: Flow, client: Client) -> OpenedSession:
     made_id, author = new_id(), replace(BY_MAIL, client=client)
 
     def decide(account: Account) -> AccountChange | None:
@@ -81,7 +81,7 @@ async def _finish(accounts: Accounts, project: Project, flow: Flow, client: Clie
     return await sign_in_by_mail(accounts, project, account, client)
 
 
-async def sign_in_by_mail(accounts: Accounts, project: Project, account: Account, client: Client) -> SignedIn:
+async def sign_in_by_mail(accounts: Accounts, project: Project, account: Account, client: Client) -> OpenedSession:
     """A session for the user who proved the address just now. Raises AccountDisabled, FactorRequired."""
     state = replace(account.state, email_verified=True)
     return await sign_in(accounts, project, account.user, client, state, amr=EMAIL)
@@ -99,7 +99,7 @@ async def issue_code(accounts: Accounts, project: Project, flow: Flow) -> str:
 
 async def exchange_code(
     accounts: Accounts, project: Project, code: str, verifier: str | None, client: Client
-) -> SignedIn:
+) -> OpenedSession:
     """Opens the session of a code that a browser brought to the page that began the sign-in, by mail or by a provider.
 
     Raises as `finish_sign_in`, and InvalidCode where the user's sessions were ended meanwhile.

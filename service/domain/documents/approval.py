@@ -25,7 +25,7 @@ from service.schema.documents import complete, read
 from service.schema.fields import Fields
 from service.schema.operations import FieldOperation, Operations
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, Guard, ReplaceData, SetFields
+from service.storage.documents import Guard, ReplaceData, SetFields, StoredDocument
 from service.storage.records import match_versions
 
 
@@ -74,7 +74,7 @@ class Approval:
     def _hidden(self) -> frozenset[str]:
         return frozenset(self.permissions.readable)
 
-    async def approve_creation(self, document: Document, sent: Data) -> None:
+    async def approve_creation(self, document: StoredDocument, sent: Data) -> None:
         """Raises Forbidden or Unauthorized where the completed document may not be created."""
         condition = creation_condition(self.permissions, sent)
         if condition is not True and not await self.reader.holds(condition, Reading(as_record(document))):

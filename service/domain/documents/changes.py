@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 
 from service.bounds import MAX_DOCUMENT_BYTES
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.approval import Approval, ApprovedChange
 from service.domain.documents.file_changes import delete_document as delete_with_files
 from service.domain.documents.reader import Reader, Target
@@ -37,14 +37,14 @@ from service.schema.values import check_data
 from service.schema.versions import Versions
 from service.storage.collections import mongo_collection_name
 from service.storage.document_sizes import is_outgrown, room_for
-from service.storage.documents import Document, DocumentStore, OperatorRefused, ReplaceData, SetFields, and_guard
+from service.storage.documents import DocumentStore, OperatorRefused, ReplaceData, SetFields, StoredDocument, and_guard
 
 # A change that rules judge by its result is computed again so often, when others changed the document meanwhile.
 ATTEMPTS = 20
 OUTGROWN = f"The data of a document may be changed to at most {MAX_DOCUMENT_BYTES:,} bytes, as MongoDB keeps it"
 
 
-async def change_document(target: Target, update: Update) -> Document:
+async def change_document(target: Target, update: Update) -> StoredDocument:
     """The document afterwards.
 
     Raises DocumentNotFound, VersionConflict, ConditionFailed, Invalid, DuplicateValue, RejectedByValidator, Misfit, and as
@@ -56,7 +56,7 @@ async def change_document(target: Target, update: Update) -> Document:
         return await _change_in_place(target, update)
 
 
-async def _change_in_place(target: Target, update: Update) -> Document:
+async def _change_in_place(target: Target, update: Update) -> StoredDocument:
     where = _bind_where(target, update)
     for _ in range(ATTEMPTS):
         approved = await prepare_change(target, update, where)
@@ -85,10 +85,10 @@ def _no_shape(_: str) -> None:
     return None
 
 
-async def _change(target: Target, update: Update, approved: ApprovedChange) -> Document | None:
+async def _change(target: Target, update: Update, approved: ApprovedChange) -> StoredDocument | None:
     """None where no document took the change."""
 
-    def change(store: DocumentStore) -> Awaitable[Document | None]:
+    def change(store: DocumentStore) -> Awaitable[StoredDocument | None]:
         return store.change(update.id, approved.change, guard=approved.guard, versions=update.precondition.versions)
 
     try:
@@ -120,7 +120,7 @@ def _guard(approved: ApprovedChange, where: Tree) -> ApprovedChange:
     return approved if where is True else replace(approved, guard=and_guard(approved.guard, to_filter(where)))
 
 
-def _read_change(reader: Reader, update: Update, collection: Collection) -> Change:
+def _read_change(reader: Reader, update: Update, collection: DeclaredCollection) -> Change:
     """The change with its values as they are stored; whole new `data` is completed by the rules, which know what stays.
 
     Operators, which compute from what is stored, know the fields only that the caller may read.

@@ -26,15 +26,15 @@ from service.schema.documents import complete, read, try_complete
 from service.schema.fields import Fields
 from service.schema.values import check_data, now
 from service.storage.document_sizes import room_for
-from service.storage.documents import Document, DocumentStore, Insertion
+from service.storage.documents import DocumentStore, Insertion, StoredDocument
 from service.storage.ids import new_id
 
-CreateResult = Document | ServiceError
+CreateResult = StoredDocument | ServiceError
 # If two upserts insert the same value at once, the second finds the document of the first.
 ATTEMPTS = 5
 
 
-async def create_document(target: Target, create: Create) -> Document:
+async def create_document(target: Target, create: Create) -> StoredDocument:
     """Raises Invalid, DuplicateValue, RejectedByValidator, and as the rules do."""
     if violations := check_data(create.data, LOC):
         raise Invalid(violations)
@@ -71,7 +71,7 @@ async def create_each(target: Target, rows: Sequence[Data]) -> list[CreateResult
     return outcomes
 
 
-async def create_all(target: Target, creates: Sequence[Create]) -> Sequence[Document]:
+async def create_all(target: Target, creates: Sequence[Create]) -> Sequence[StoredDocument]:
     """Creates all in one command, within a transaction. Raises as `create_document`, with the position in `operation`."""
     documents = [_new_at(position, create, target.collection.fields) for position, create in enumerate(creates)]
     faults = await _find_faults(target, [create.data for create in creates], documents)
@@ -83,7 +83,7 @@ async def create_all(target: Target, creates: Sequence[Create]) -> Sequence[Docu
 
 
 async def _find_faults(
-    target: Target, rows: Sequence[Data], documents: Sequence[Document]
+    target: Target, rows: Sequence[Data], documents: Sequence[StoredDocument]
 ) -> Sequence[Sequence[Violation]]:
     """For each of the new documents, which come without files, its faults. Raises as the rules do."""
     if not target.reader.permissions.creates_freely:
@@ -95,7 +95,7 @@ async def _find_faults(
     return faults
 
 
-def _new_at(position: int, create: Create, fields: Fields) -> Document:
+def _new_at(position: int, create: Create, fields: Fields) -> StoredDocument:
     """Raises Invalid with the position in `operation`."""
     try:
         return _new(create.id, complete(create.data, fields))
@@ -103,12 +103,12 @@ def _new_at(position: int, create: Create, fields: Fields) -> Document:
         raise error.at(position) from None
 
 
-def _new(id_: str, data: dict[str, Any]) -> Document:
+def _new(id_: str, data: dict[str, Any]) -> StoredDocument:
     moment = now()
-    return Document(id_, data, moment, moment)
+    return StoredDocument(id_, data, moment, moment)
 
 
-async def upsert_document(target: Target, upsert: Upsert) -> Document:
+async def upsert_document(target: Target, upsert: Upsert) -> StoredDocument:
     """The document afterwards, which has the id of `upsert` where it is new. Raises Invalid, DuplicateValue, TooLarge.
 
     One command for callers who may create and change every document.
@@ -130,11 +130,11 @@ async def upsert_document(target: Target, upsert: Upsert) -> Document:
     return await _store_upsert(target, upsert, insertion)
 
 
-async def _store_upsert(target: Target, upsert: Upsert, insertion: Insertion) -> Document:
+async def _store_upsert(target: Target, upsert: Upsert, insertion: Insertion) -> StoredDocument:
     keyed = replace(upsert, key=insertion.document.data[insertion.by])
     may_outgrow = room_for(insertion.changed or {}, ()) is not None
 
-    async def store_once(store: DocumentStore) -> Document:
+    async def store_once(store: DocumentStore) -> StoredDocument:
         if may_outgrow:
             await _check_room(target, store, insertion)
         return await store.upsert(insertion)

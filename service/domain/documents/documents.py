@@ -52,7 +52,7 @@ from service.rules.writes import creation_data
 from service.schema.values import Kind
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, ReplaceData, SetFields, read_document
+from service.storage.documents import ReplaceData, SetFields, StoredDocument, read_document
 from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 
@@ -61,7 +61,7 @@ from service.storage.ids import new_id
 class Page:
     """Some documents of a list, related records in their data, and what the list says of itself."""
 
-    documents: list[Document]
+    documents: list[StoredDocument]
     listing: Listing
 
 
@@ -132,7 +132,7 @@ class Documents:
         is_file = asked.field.kind is Kind.FILE
         return await engine.protection.show_values(self.reader.project, values) if is_file else values
 
-    async def find_by_values(self, values: Mapping[str, Sequence[Any]]) -> Sequence[Document]:
+    async def find_by_values(self, values: Mapping[str, Sequence[Any]]) -> Sequence[StoredDocument]:
         """The documents that have, in every field of `values`, one of its values, in the form in which it is stored.
 
         For a caller who may read every document.
@@ -143,7 +143,7 @@ class Documents:
         return await store.find_by_values(values, size=max(map(len, values.values()), default=0))
 
     @judged_again
-    async def get(self, id_: str) -> Document:
+    async def get(self, id_: str) -> StoredDocument:
         """Raises DocumentNotFound."""
         document = await self.reader.find(id_, whole=False)
         if document is None:
@@ -191,12 +191,12 @@ class Documents:
                     raise
         raise Unavailable(CHANGED)
 
-    async def _find_by(self, where: Where) -> Document | None:
+    async def _find_by(self, where: Where) -> StoredDocument | None:
         query = ListQuery(where=where, limit=1, count=Count.NONE)
         found = (await self.list(query)).documents
         return found[0] if found else None
 
-    async def _change_found(self, found: Document, upsert: Upsert, where: Where) -> Written:
+    async def _change_found(self, found: StoredDocument, upsert: Upsert, where: Where) -> Written:
         if upsert.on_conflict is OnConflict.IGNORE:
             return found
         require(self.permissions.may_update, self.reader.caller)
@@ -229,7 +229,7 @@ class Documents:
         except NotFound:
             return HiddenDocument(id_)
 
-    async def _write(self, attempt: Callable[[Target, Sent], Awaitable[Document]], write: Sent) -> Written:
+    async def _write(self, attempt: Callable[[Target, Sent], Awaitable[StoredDocument]], write: Sent) -> Written:
         target = await self.reader.target()
         unique = target.collection.unique
         if not unique or unique.isdisjoint(find_names(write)):
@@ -244,7 +244,7 @@ class Documents:
         reader = self.reader
         await reader.engine.access.note_write(reader.caller, reader.database, reader.name)
 
-    async def view(self, document: Document) -> Written:
+    async def view(self, document: StoredDocument) -> Written:
         """The document as its writer may read it, by sets that include the write."""
         if self.permissions.reads_freely:
             return await self.reader.show(document)
@@ -253,12 +253,12 @@ class Documents:
         newer = await self.renewed()
         return HiddenDocument(document.id) if newer is None else await newer.view(document)
 
-    def _as_seen(self, keep: Keep[Written] | None) -> Keep[Document] | None:
+    def _as_seen(self, keep: Keep[Written] | None) -> Keep[StoredDocument] | None:
         """`keep`, given what the writer may read of the document by relations and sets as they are in the transaction."""
         if keep is None:
             return None
 
-        async def keep_seen(database: ProjectDatabase, document: Document) -> None:
+        async def keep_seen(database: ProjectDatabase, document: StoredDocument) -> None:
             await self.reader.engine.access.note_write(self.reader.caller, database, self.name)
             bound = await self.within(database)
             await keep(database, await bound.view(document))

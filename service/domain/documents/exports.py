@@ -11,7 +11,7 @@ from service.domain.projects.lookup import Project
 from service.query.commands import stages_of_all
 from service.query.matching import is_streamed, whole_filter
 from service.query.nodes import BoundQuery, ListQuery
-from service.storage.documents import Document, read_document
+from service.storage.documents import StoredDocument, read_document
 from service.storage.snapshots import Snapshot
 
 
@@ -20,7 +20,7 @@ class Export:
     """An export that has begun, and holds a place and a cursor until it is closed. `fields` are those of the collection."""
 
     fields: Sequence[str]
-    documents: AsyncIterator[Document]
+    documents: AsyncIterator[StoredDocument]
     held: AsyncExitStack
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ async def _begin(snapshot: Snapshot, query: BoundQuery) -> None:
 
 async def _documents(
     snapshot: Snapshot, batch: Iterator[Mapping[str, Any]] | None, show: Callable[[dict[str, Any]], None]
-) -> AsyncIterator[Document]:
+) -> AsyncIterator[StoredDocument]:
     """The URLs of their files are bare, for a signature would have expired when the file is read."""
     while batch is not None:
         for row in batch:

@@ -7,14 +7,14 @@ make it the document's, to be shown signed, and to be removed with it.
 from collections.abc import Iterable, Iterator, Mapping
 
 from service.bounds import MAX_FIELD_FILES
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.reader import Target
 from service.domain.documents.writes import Create, Data, Update, Upsert, Write, find_names
 from service.errors import Invalid, Location, Violation
 from service.schema.fields import Fields
 from service.schema.versions import Versions
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, DocumentStore, Guard, ReplaceData
+from service.storage.documents import DocumentStore, Guard, ReplaceData, StoredDocument
 from service.storage.files.of_documents import Place, adopt, condemn_lost
 
 LOC: Location = ("body", "data")
@@ -53,7 +53,7 @@ def _count(value: object) -> int:
     return len(value) if isinstance(value, list) else 0
 
 
-def check_new_files(data: Data, collection: Collection, create: Create) -> None:
+def check_new_files(data: Data, collection: DeclaredCollection, create: Create) -> None:
     """Raises Invalid where a new document names a file that does not come with it."""
     own = create.upload.places if create.upload is not None else ()
     if violations := list_foreign(data, collection.files, own):
@@ -71,7 +71,7 @@ def touches_files(write: Write, files: Fields) -> bool:
     return any(name in files for name in find_names(write))
 
 
-async def find_before(database: ProjectDatabase, collection: Collection, write: Write) -> Mapping[str, Data]:
+async def find_before(database: ProjectDatabase, collection: DeclaredCollection, write: Write) -> Mapping[str, Data]:
     """Id → the fields of files of the document that is to be changed, where there is one, in the transaction that does it."""
     match = _match(write)
     if match is None:
@@ -80,7 +80,11 @@ async def find_before(database: ProjectDatabase, collection: Collection, write: 
 
 
 async def settle_write(
-    database: ProjectDatabase, collection: Collection, write: Write, before: Mapping[str, Data], document: Document
+    database: ProjectDatabase,
+    collection: DeclaredCollection,
+    write: Write,
+    before: Mapping[str, Data],
+    document: StoredDocument,
 ) -> None:
     """The files of a document that was written in this transaction. Raises Invalid where it names others than its own."""
     sent = write.upload.places if write.upload is not None else set[Place]()
@@ -101,7 +105,7 @@ def _match(write: Write) -> Mapping[str, object] | None:
 
 async def settle_files(
     database: ProjectDatabase,
-    collection: Collection,
+    collection: DeclaredCollection,
     before: Mapping[str, Data],
     after: Mapping[str, Data],
     sent: Iterable[Place] = (),

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from service.bounds import MAX_IMPORT_BYTES, MAX_ROW_BYTES, MAX_VALUES
-from service.domain.collections.catalog import Collection
+from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.documents import Documents
 from service.errors import DuplicateValue, Invalid, Location, ServiceError, TooLarge, Violation
 from service.schema.csv_text import COMMA, QUOTED_CELLS, BadRecord, parse_record, read_cells
@@ -185,7 +185,7 @@ class ImportTarget:
     """The target of rows: each is a new document, or with a unique field `by` replaces the one with its value."""
 
     documents: Documents
-    collection: Collection
+    collection: DeclaredCollection
     by: str | None
 
     def key_of(self, row: ImportRow) -> Any:

@@ -35,7 +35,7 @@ class LineErrors:
 
 
 @dataclass(slots=True)
-class ErrorGroup:
+class RefusedLines:
     """An error of `count` lines, as the first of them has it."""
 
     violation: Violation
@@ -51,10 +51,10 @@ class ImportReport:
     updated: int = 0
     refused: int = 0
     errors: list[LineErrors] = field(default_factory=list)
-    _groups: dict[tuple[Location, str], ErrorGroup] = field(default_factory=dict)
+    _groups: dict[tuple[Location, str], RefusedLines] = field(default_factory=dict)
 
     @property
-    def groups(self) -> list[ErrorGroup]:
+    def groups(self) -> list[RefusedLines]:
         """The kinds of errors, the most frequent first."""
         return sorted(self._groups.values(), key=lambda group: -group.count)
 
@@ -71,7 +71,7 @@ class ImportReport:
         """Counts each kind once: errors of one type at one place, whatever the position in an array."""
         for kind, violation in {_kind(violation): violation for violation in reversed(violations)}.items():
             if kind not in self._groups and len(self._groups) < MAX_ERROR_GROUPS:
-                self._groups[kind] = ErrorGroup(violation, line)
+                self._groups[kind] = RefusedLines(violation, line)
             if kind in self._groups:
                 self._groups[kind].count += 1
 

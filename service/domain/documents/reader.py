@@ -15,7 +15,7 @@ from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCal
 from service.domain.access.control import AccessControl
 from service.domain.access.relations import settle
 from service.domain.cache import moment
-from service.domain.collections.catalog import Catalogs, Collection
+from service.domain.collections.catalog import Catalogs, DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.documents.refusals import ConflictLimit
 from service.domain.files.protection import FileProtection
@@ -33,7 +33,7 @@ from service.query.tree import Tree
 from service.rules.permissions import EVERYTHING, Permissions
 from service.schema.fields import Fields
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, DocumentStore, read_document
+from service.storage.documents import DocumentStore, StoredDocument, read_document
 
 Record = Mapping[str, Any]
 
@@ -105,7 +105,7 @@ class Reader:
         newer = await self.engine.access.renew(self.caller, self.name, self.permissions, since=self.began)
         return None if newer is None else replace(self, permissions=newer, since=self.began)
 
-    async def collection(self) -> Collection:
+    async def collection(self) -> DeclaredCollection:
         """Raises CollectionNotFound."""
         return await self.engine.catalogs.get(self.project, self.name)
 
@@ -135,7 +135,7 @@ class Reader:
         """Puts the URLs of files into the rows that `query` finds."""
         return await self.engine.protection.show(self.project, _reached(query.collection, query.expansions))
 
-    async def find(self, id_: str, *, whole: bool = True) -> Document | None:
+    async def find(self, id_: str, *, whole: bool = True) -> StoredDocument | None:
         """The document, if the caller may read it; the `whole` one with the fields that the caller may not read, too.
 
         Raises CollectionNotFound.
@@ -162,14 +162,14 @@ class Reader:
         """True if a record satisfies `tree`, with its relations as they are."""
         return await judge(self.database, await settle(self.database, tree, reading), reading)
 
-    async def visible(self, document: Document) -> Document | None:
+    async def visible(self, document: StoredDocument) -> StoredDocument | None:
         """The part of a document that the caller may read; None where that is nothing."""
         reading = Reading(as_record(document))
         if not await self.holds(self.permissions.read, reading):
             return None
         return document._replace(data=self.permissions.visible(reading))
 
-    async def show(self, document: Document) -> Document:
+    async def show(self, document: StoredDocument) -> StoredDocument:
         """The document with the URLs of its files, as answers show it, in the place of their names."""
         collection = await self.collection()
         if not collection.files:
@@ -200,7 +200,7 @@ class Target:
     """A collection as its definition is known to a request, and where its documents are."""
 
     reader: Reader
-    collection: Collection
+    collection: DeclaredCollection
     store: DocumentStore
 
     @property
@@ -212,7 +212,7 @@ class Target:
         return self.reader.database
 
 
-def as_record(document: Document) -> Record:
+def as_record(document: StoredDocument) -> Record:
     """The form in which rules judge a document."""
     times = {"created_at": document.created_at, "updated_at": document.updated_at}
     return {"_id": document.id, "data": document.data, **times, "version": document.version}

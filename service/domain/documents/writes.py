@@ -13,7 +13,7 @@ from service.query.reading import Reading
 from service.query.tree import Tree
 from service.schema.versions import Versions, is_one_of, version_tag
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, ReplaceData, SetFields
+from service.storage.documents import ReplaceData, SetFields, StoredDocument
 from service.storage.files.uploads import Upload
 from service.storage.ids import new_id
 
@@ -44,7 +44,7 @@ class Create:
     """A new document. `keep` is called in the write's transaction. `upload` has the files that come with a write."""
 
     data: Data
-    keep: Keep[Document] | None = None
+    keep: Keep[StoredDocument] | None = None
     id: str = field(default_factory=new_id)
     upload: Upload | None = None
 
@@ -80,7 +80,7 @@ class HiddenDocument:
     id: str
 
 
-Written = Document | HiddenDocument
+Written = StoredDocument | HiddenDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Update:
     id: str
     change: Change
     precondition: Precondition = NO_PRECONDITION
-    keep: Keep[Document] | None = None
+    keep: Keep[StoredDocument] | None = None
     upload: Upload | None = None
 
     @property

@@ -18,7 +18,7 @@ from service.schema.values import check_data
 from service.schema.violations import is_verdict, may_lack_version, translate
 from service.storage.collections import mongo_collection_name
 from service.storage.databases import ProjectDatabase
-from service.storage.documents import Document, DocumentStore
+from service.storage.documents import DocumentStore, StoredDocument
 from service.storage.references import Reference
 from service.storage.references import missing as find_missing
 from service.storage.validator_migrations import renew_validator
@@ -46,8 +46,8 @@ class _NoDocument(Exception):
 
 
 async def write_document(
-    target: Target, attempt: Callable[[Target, Sent], Awaitable[Document]], write: Sent
-) -> Document:
+    target: Target, attempt: Callable[[Target, Sent], Awaitable[StoredDocument]], write: Sent
+) -> StoredDocument:
     """The document after `attempt`, by the definition that is known; if that was old and refused it, by the newest.
 
     Raises as `attempt`; in a transaction, which a refusal ends, also Misfit and RejectedByValidator.
@@ -186,10 +186,10 @@ def _shown(target: str) -> str:
 async def store_write(
     target: Target,
     write: Write,
-    action: Callable[[DocumentStore], Awaitable[Document | None]],
+    action: Callable[[DocumentStore], Awaitable[StoredDocument | None]],
     *,
     has_steps: bool = False,
-) -> Document | None:
+) -> StoredDocument | None:
     """Returns the document that `action` returns.
 
     If `action` has several steps, or the write a `keep` or files, all happens in one transaction, or nothing.
@@ -198,7 +198,7 @@ async def store_write(
     if write.keep is None and not touches and not has_steps:
         return await action(target.store)
 
-    async def act(database: ProjectDatabase) -> Document:
+    async def act(database: ProjectDatabase) -> StoredDocument:
         collection = target.collection
         before = await find_before(database, collection, write) if touches else {}
         document = await action(DocumentStore(database, collection.name))

@@ -17,7 +17,7 @@ from service.domain.files.content_checks import BadContent
 from service.domain.files.intake import USER_FIELDS, FileFields, FileRule
 from service.domain.files.parts import DataPart, FilePart, FormParts
 from service.domain.files.protection import FileProtection
-from service.domain.files.signed_urls import Link
+from service.domain.files.signed_urls import FileLink
 from service.domain.files.types import FILE_TYPES, Check, extension
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
@@ -117,7 +117,7 @@ class Files:
         project = await self.find_project(name)
         return project, await find_file(project.database.database, name)
 
-    async def find_readable(self, name: str, link: Link) -> tuple[StoredFile, int | None]:
+    async def find_readable(self, name: str, link: FileLink) -> tuple[StoredFile, int | None]:
         """The file of that name, and for how many seconds more `link` opens it; None where it is not protected.
 
         Raises FileNotFound also for a protected file that `link` does not open.

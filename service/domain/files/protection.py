@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from service.domain.access.control import AccessControl
-from service.domain.collections.catalog import Catalogs
-from service.domain.collections.catalog import Collection as DeclaredCollection
-from service.domain.files.signed_urls import FilePlace, Link, UrlSigner, place_of
+from service.domain.collections.catalog import Catalogs, DeclaredCollection
+from service.domain.files.signed_urls import FileLink, FilePlace, UrlSigner, place_of
 from service.domain.lists import Lists
 from service.domain.projects.lookup import Project
 from service.errors import CollectionNotFound, FileNotFound
@@ -32,7 +31,7 @@ class FileProtection:
     lists: Lists
     signer: UrlSigner
 
-    async def check(self, project: Project, file: StoredFile, link: Link) -> int | None:
+    async def check(self, project: Project, file: StoredFile, link: FileLink) -> int | None:
         """For how many seconds more the link is good; None for a file that anybody may read. Raises FileNotFound."""
         if not await self._is_protected(project, file):
             return None

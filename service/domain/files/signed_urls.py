@@ -31,7 +31,7 @@ class FilePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class FileLink:
     """The parameters of a file's URL; each may be missing or forged."""
 
     expires: str = ""
@@ -60,7 +60,7 @@ class UrlSigner:
         more = f"&{VARIANT}={variant}" if variant else ""
         return f"?{EXPIRES}={expires}&{SIGNATURE}={self._signature(place, expires, variant)}{more}"
 
-    def seconds_left(self, place: FilePlace, link: Link) -> int:
+    def seconds_left(self, place: FilePlace, link: FileLink) -> int:
         """The whole seconds for which the link still opens the file; 0 if it does not, or no longer."""
         if not _EXPIRES.fullmatch(link.expires):
             return 0

@@ -9,7 +9,7 @@ from typing import Any
 from service.bounds import MAX_IMAGE_PIXELS, MAX_VARIANTS_WAITING
 from service.domain.collections.catalog import Catalogs
 from service.domain.files.files import Files
-from service.domain.files.signed_urls import Link
+from service.domain.files.signed_urls import FileLink
 from service.domain.projects.lookup import Project
 from service.domain.shares import Turns
 from service.errors import Busy, CollectionNotFound, FileNotFound, Invalid
@@ -34,7 +34,7 @@ class FileVariants:
         self._turns = Turns(1, waiting=MAX_VARIANTS_WAITING, retry_after=1)
         self._under_way: dict[str, asyncio.Task[StoredFile]] = {}
 
-    async def find_readable(self, name: str, link: Link) -> tuple[StoredFile, int | None]:
+    async def find_readable(self, name: str, link: FileLink) -> tuple[StoredFile, int | None]:
         """The variant that `link` names of an image, and for how many seconds more it opens it, as `Files.find_readable`.
 
         Raises FileNotFound, Busy, Unavailable, and Invalid where the image has none.

@@ -20,7 +20,7 @@ from service.domain.projects.secrets import SecretBox
 from service.errors import ProjectNotFound, ServiceError
 from service.mail.letters import write_message
 from service.mail.servers import MailServer
-from service.mail.smtp import DELIVERY_SECONDS, Postponed, Refused, deliver
+from service.mail.smtp import DELIVERY_SECONDS, MailRefused, Postponed, deliver
 from service.observe.metrics import MAILS
 from service.schema.values import now
 from service.storage.client import Document
@@ -168,7 +168,7 @@ class Outbox:
         )
         try:
             await deliver(server, message, seconds=self._timing.delivery)
-        except Refused as error:
+        except MailRefused as error:
             await self._fail(flow, str(error))
         except Postponed as error:
             await self._postpone(flow, error, server)

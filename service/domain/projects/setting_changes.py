@@ -7,7 +7,7 @@ from typing import Any
 
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
-from service.domain.audit.changes import HIDDEN, NO_CHANGES, Change, KeptChanges, keep_changes
+from service.domain.audit.changes import HIDDEN, NO_CHANGES, AuditChange, KeptChanges, keep_changes
 from service.domain.projects.lookup import Project, Projects
 from service.domain.projects.secrets import SecretBox
 from service.domain.projects.setting_forms import NEEDS, settings_schema
@@ -167,7 +167,7 @@ def _compare(before: ProjectSettings, after: ProjectSettings, allow: Allow) -> K
     changed = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
     allow(set(changed))
     return keep_changes(
-        Change(("settings", name), _write(name, one.get(name)), _write(name, other.get(name))) for name in changed
+        AuditChange(("settings", name), _write(name, one.get(name)), _write(name, other.get(name))) for name in changed
     )
 
 

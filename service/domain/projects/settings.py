@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from service.errors import InvalidConfiguration, Violation
 from service.mail.servers import read_sender, read_server
-from service.mail.texts import Text, read_texts
+from service.mail.texts import MailText, read_texts
 from service.providers import is_allowed_url
 from service.schema.values import check_name
 
@@ -233,7 +233,7 @@ class ProjectSettings(BaseModel):
         return self.private_accounts and self.email_verification == "required"
 
     @cached_property
-    def texts(self) -> Mapping[str, Mapping[str, Text]]:
+    def texts(self) -> Mapping[str, Mapping[str, MailText]]:
         """`mail_texts`, by kind and locale."""
         return read_texts(self.mail_texts)
 

@@ -18,7 +18,7 @@ from service.bounds import MAX_BACKLOG_BYTES
 from service.observe.metrics import FEED_DELAY
 from service.schema.steps import Steps, take_steps
 from service.storage.change_stages import Namespace
-from service.storage.changes import Change
+from service.storage.changes import RecordChange
 
 log = structlog.get_logger()
 
@@ -33,7 +33,7 @@ OVERHEAD = 512
 
 
 @dataclass(slots=True)
-class Waiting:
+class WaitingMoment:
     """A moment that is delivered in `steps`, and waits since `since`. `size` is the bytes of its changes.
 
     The steps by which a collection begins again have no `size`, and wait since ever: they are never dropped.
@@ -58,7 +58,7 @@ class Backlog:
         self._begin_again = begin_again
         self._most_bytes = most_bytes
         self._most_seconds = most_seconds
-        self._lanes: dict[Namespace, deque[Waiting]] = {}
+        self._lanes: dict[Namespace, deque[WaitingMoment]] = {}
         self._sizes: Counter[Namespace] = Counter()
         # The databases, and the collections of each, in the order of their turns.
         self._turns: dict[str, dict[Namespace, None]] = {}
@@ -69,10 +69,12 @@ class Backlog:
         """The bytes of all changes that wait."""
         return self._sizes.total()
 
-    def tell(self, namespace: Namespace, at: int, steps: Steps[bool], changes: Sequence[Change]) -> None:
+    def tell(self, namespace: Namespace, at: int, steps: Steps[bool], changes: Sequence[RecordChange]) -> None:
         """Tells a moment at once, where nothing of its collection waits and a step is enough; else the rest waits."""
         if namespace in self._lanes or take_steps(steps, FIRST_SECONDS) is None:
-            self._add(namespace, Waiting(at, steps, sum(change.size + OVERHEAD for change in changes), monotonic()))
+            self._add(
+                namespace, WaitingMoment(at, steps, sum(change.size + OVERHEAD for change in changes), monotonic())
+            )
             if self.size > self._most_bytes:
                 self.begin_again(max(self._sizes, key=self._sizes.__getitem__))
 
@@ -80,14 +82,14 @@ class Backlog:
         """Drops the waiting moments of the collection, and has its followers begin again."""
         at = self.find_first(namespace) or 1
         self._drop(namespace)
-        self._add(namespace, Waiting(at, self._begin_again(namespace)))
+        self._add(namespace, WaitingMoment(at, self._begin_again(namespace)))
 
     def find_first(self, namespace: Namespace) -> int | None:
         """The next moment of the collection to be delivered, if any waits."""
         lane = self._lanes.get(namespace)
         return lane[0].at if lane else None
 
-    def _add(self, namespace: Namespace, waiting: Waiting) -> None:
+    def _add(self, namespace: Namespace, waiting: WaitingMoment) -> None:
         self._lanes.setdefault(namespace, deque()).append(waiting)
         self._turns.setdefault(namespace[0], {})[namespace] = None
         self._sizes[namespace] += waiting.size
@@ -127,7 +129,7 @@ class Backlog:
         if is_done:
             self._finish(namespace, lane)
 
-    def _finish(self, namespace: Namespace, lane: deque[Waiting]) -> None:
+    def _finish(self, namespace: Namespace, lane: deque[WaitingMoment]) -> None:
         told = lane.popleft()
         self._sizes[namespace] -= told.size
         if told.since < inf:

@@ -11,7 +11,7 @@ from service.domain.collections.catalog import Catalogs
 from service.domain.files.protection import FileProtection
 from service.domain.projects.lookup import Projects
 from service.domain.realtime.channels import Channel
-from service.domain.realtime.forms import FORM_OF_ACCOUNTS, FORM_OF_DOCUMENTS, FORM_OF_USERS, Form
+from service.domain.realtime.forms import FORM_OF_ACCOUNTS, FORM_OF_DOCUMENTS, FORM_OF_USERS, RecordForm
 from service.domain.realtime.sources import WatchedSet
 from service.errors import NotLive
 from service.query.account_shape import ACCOUNTS
@@ -47,7 +47,7 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bound(Sources):
+class BoundSubscription(Sources):
     """A query bound to one caller: the sources of its records, their form, and the query for the first of them.
 
     Two with the same `key` find the same records, in the same form.
@@ -56,7 +56,7 @@ class Bound(Sources):
     database: ProjectDatabase
     tree: Tree
     query: BoundQuery
-    form: Form
+    form: RecordForm
     show: ShowRow | None
     key: str
 
@@ -95,7 +95,7 @@ class Binder:
         namespace = (caller.project.database.database.name, collection)
         return Sources(namespace, await self._find_sets(caller, name, permissions))
 
-    async def bind(self, caller: ProjectCaller, name: str, parse: Parse) -> Bound:
+    async def bind(self, caller: ProjectCaller, name: str, parse: Parse) -> BoundSubscription:
         """Raises what a list raises for the same caller, collection and query; and NotLive."""
         permissions = await self._access.permit(caller, name)
         if name == USERS.collection:
@@ -116,7 +116,7 @@ class Binder:
         said = (collection.created_at, files)
         return await self._bound(caller, name, bound, permissions, form=FORM_OF_DOCUMENTS, said=said)
 
-    async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions) -> Bound:
+    async def _bind_users(self, caller: ProjectCaller, parse: Parse, permissions: Permissions) -> BoundSubscription:
         """Each user sees their own record beyond the rules, so no two users share a key."""
         query = bind(_read(parse, ACCOUNTS.nested), see_shape(ACCOUNTS, permissions))
         # The caller's project is as it was when the socket was opened.
@@ -135,9 +135,9 @@ class Binder:
         query: BoundQuery,
         permissions: Permissions,
         *,
-        form: Form,
+        form: RecordForm,
         said: object,
-    ) -> Bound:
+    ) -> BoundSubscription:
         """`said` is what decides about the form beside the rules. Raises NotLive."""
         database, tree = caller.project.database, all_of(query.match.trees)
         namespace = (database.database.name, query.collection)
@@ -145,7 +145,7 @@ class Binder:
             _check_rules(await self._access.rules(caller.project), name, permissions)
         sets = await self._find_sets(caller, name, permissions)
         show = (await self._protection.show(caller.project, [query.collection]))(query.collection)
-        return Bound(
+        return BoundSubscription(
             namespace, sets, database, tree, query, form, show, _key(namespace, tree, permissions.readable, said)
         )
 

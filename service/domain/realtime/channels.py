@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from service.domain.realtime.forms import Form, Row, write_data
+from service.domain.realtime.forms import RecordForm, Row, write_data
 from service.observe.metrics import DELIVERIES
 from service.query.anchors import AnchorIndex, find_anchor
 from service.query.closures import compile_tree, find_searches, search_ahead
@@ -19,7 +19,7 @@ from service.query.populate import ShowRow
 from service.query.reading import Reading
 from service.query.tree import Tree
 from service.schema.steps import Steps
-from service.storage.changes import Change, Image, decode_image
+from service.storage.changes import Image, RecordChange, decode_image
 
 # The reasons of a `resync`, for a gap in the stream.
 TOO_LARGE, HISTORY = "large", "history"
@@ -29,7 +29,7 @@ MEMBERS_AT_ONCE, BYTES_AT_ONCE = 512, 8_388_608
 RESYNCS_AT_ONCE = 32
 
 
-class Member(Protocol):
+class ChannelMember(Protocol):
     """One subscription."""
 
     def deliver(self, at: int, changes: bytes) -> bool:
@@ -48,18 +48,18 @@ class Images:
 
     __slots__ = ("_written", "after", "before", "id", "missing")
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: RecordChange) -> None:
         self.id = change.id
         self.before = _read(change.before)
         self.after = _read(change.after)
         self.missing = TOO_LARGE if change.is_large else None if change.is_complete else HISTORY
-        self._written: dict[Form, bytes] = {}
+        self._written: dict[RecordForm, bytes] = {}
 
     @property
     def readings(self) -> list[Reading]:
         return [each for each in (self.before, self.after) if each is not None]
 
-    def write(self, form: Form) -> bytes:
+    def write(self, form: RecordForm) -> bytes:
         """The record now, as all who may read the whole of it see it."""
         if form not in self._written and self.after is not None:
             self._written[form] = form.write(self.after.record)
@@ -76,10 +76,10 @@ class Channel:
 
     __slots__ = ("_form", "_judge", "_searches", "_show", "_view", "anchor", "bounds", "key", "members")
 
-    def __init__(self, key: str, tree: Tree, form: Form, show: ShowRow | None, view: View | None) -> None:
+    def __init__(self, key: str, tree: Tree, form: RecordForm, show: ShowRow | None, view: View | None) -> None:
         self._form = form
         self.key = key
-        self.members: dict[Member, None] = {}
+        self.members: dict[ChannelMember, None] = {}
         # The bound queries of its members, by order and limit, as long as a member has one.
         self.bounds: WeakValueDictionary[object, Any] = WeakValueDictionary()
         self.anchor = find_anchor(tree)
@@ -175,7 +175,7 @@ class ChannelIndex:
         self.by_key: dict[str, Channel] = {}
         self._anchored = AnchorIndex[Channel]()
 
-    def join(self, channel: Channel, member: Member) -> Channel:
+    def join(self, channel: Channel, member: ChannelMember) -> Channel:
         """The channel of that key, which may be another one that was there."""
         found = self.by_key.get(channel.key)
         if found is None:
@@ -184,12 +184,12 @@ class ChannelIndex:
         found.members[member] = None
         return found
 
-    def leave(self, channel: Channel, member: Member) -> None:
+    def leave(self, channel: Channel, member: ChannelMember) -> None:
         channel.members.pop(member, None)
         if not channel.members and self.by_key.pop(channel.key, None) is not None:
             self._anchored.discard(channel.anchor, channel)
 
-    def tell(self, at: int, changes: Iterable[Change]) -> Steps[bool]:
+    def tell(self, at: int, changes: Iterable[RecordChange]) -> Steps[bool]:
         """Delivers one moment to each channel that it concerns."""
         concerned: dict[Channel, list[Images]] = {}
         for change in changes:

@@ -15,11 +15,11 @@ from service.domain.realtime.floods import Floods
 from service.observe.metrics import FEED_DELAY, FEED_EVENTS, FEED_LOST, FEED_OPENED
 from service.schema.values import now
 from service.storage.change_feed import (
-    Change,
     ChangeStream,
     HistoryLost,
     Moment,
     Namespace,
+    RecordChange,
     find_now,
     is_lost,
     read_between,
@@ -195,7 +195,7 @@ class ChangeFeed:
 
     async def read_between(
         self, namespace: Namespace, after: int, until: int, wanted: WantedAt
-    ) -> AsyncGenerator[Change, None]:
+    ) -> AsyncGenerator[RecordChange, None]:
         """The changes of a collection later than `after` and up to `until` that concern the records `wanted` finds.
 
         Raises HistoryLost if MongoDB no longer has them.

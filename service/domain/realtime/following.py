@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 from service.bounds import MAX_SOCKETS
 from service.domain.access.control import AccessControl
 from service.domain.collections.catalog import Catalogs
-from service.domain.realtime.binding import Binder, Bound, Sources
+from service.domain.realtime.binding import Binder, BoundSubscription, Sources
 from service.domain.realtime.channels import TOO_LARGE, Channel, ChannelIndex
 from service.domain.realtime.connections import Connection, Stale
 from service.domain.realtime.cursors import make_sign
 from service.domain.realtime.feed import ChangeFeed
-from service.domain.realtime.sources import Source
+from service.domain.realtime.sources import SetSource
 from service.domain.realtime.subscriptions import Subscription, frame
 from service.domain.shares import Turns
 from service.errors import CollectionNotFound, ServiceError, Unavailable
 from service.observe.metrics import SUBSCRIPTIONS
 from service.schema.steps import Steps
-from service.storage.change_feed import Change, Namespace
+from service.storage.change_feed import Namespace, RecordChange
 from service.storage.collections import mongo_collection_name
 
 Follower = tuple[Connection, Subscription]
@@ -44,7 +44,7 @@ class Following:
         self._catalogs = catalogs
         self._key = key
         self._channels: dict[Namespace, ChannelIndex] = {}
-        self._sources: defaultdict[Namespace, Source[Follower]] = defaultdict(Source)
+        self._sources: defaultdict[Namespace, SetSource[Follower]] = defaultdict(SetSource)
         # A socket may ask for a hundred subscriptions at once, and each is a millisecond of work. It waits for one of
         # its own, and for one that is bound again.
         self._turns = Turns(1, waiting=2 * MAX_SOCKETS, retry_after=1)
@@ -165,12 +165,12 @@ class Following:
             del self._channels[bound.namespace]
         self._unwatch(connection, subscription, bound)
 
-    def tell(self, at: int, namespace: Namespace, changes: Sequence[Change]) -> Steps[bool] | None:
+    def tell(self, at: int, namespace: Namespace, changes: Sequence[RecordChange]) -> Steps[bool] | None:
         """The steps that deliver changes to the collection's followers; None without followers."""
         index = self._channels.get(namespace)
         return index.tell(at, changes) if index is not None else None
 
-    def find_concerned(self, namespace: Namespace, changes: Sequence[Change]) -> set[Connection]:
+    def find_concerned(self, namespace: Namespace, changes: Sequence[RecordChange]) -> set[Connection]:
         """The subscriptions whose sets may have other values now."""
         source = self._sources.get(namespace)
         return {connection for connection, _ in source.find_concerned(changes)} if source is not None else set()
@@ -183,9 +183,9 @@ class Following:
         return self._channels.get(namespace, ChannelIndex()).resync(TOO_LARGE)
 
 
-def share(bound: Bound, channel: Channel) -> Bound:
+def share(bound: BoundSubscription, channel: Channel) -> BoundSubscription:
     """The same query of the same channel is one object, unless it depends on the caller's sets: thousands may follow it."""
     if bound.sets:
         return bound
-    shared: Bound = channel.bounds.setdefault((bound.query.sort, bound.query.limit), bound)
+    shared: BoundSubscription = channel.bounds.setdefault((bound.query.sort, bound.query.limit), bound)
     return shared

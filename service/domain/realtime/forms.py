@@ -15,7 +15,7 @@ USER_PARTS = (("id", "_id"), ("email", "email"), ("data", "data"), ("created_at"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RecordForm:
     """The JSON of a record. `is_touched`: a write that changes nothing of it is a change all the same, as of documents,
 
     whose version every reader sees.
@@ -57,5 +57,5 @@ def _write(value: object) -> str:
     return write_time(value) if isinstance(value, datetime) else str(value)
 
 
-FORM_OF_DOCUMENTS, FORM_OF_USERS = Form(write_document, is_touched=True), Form(write_user)
-FORM_OF_ACCOUNTS = Form(write_account)
+FORM_OF_DOCUMENTS, FORM_OF_USERS = RecordForm(write_document, is_touched=True), RecordForm(write_user)
+FORM_OF_ACCOUNTS = RecordForm(write_account)

@@ -27,7 +27,7 @@ from service.domain.sessions.sessions import Sessions
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
 from service.observe.metrics import SOCKETS
 from service.schema.steps import Steps
-from service.storage.change_feed import Change, Moment, Namespace
+from service.storage.change_feed import Moment, Namespace, RecordChange
 from service.storage.client import Client
 
 
@@ -172,7 +172,7 @@ class Realtime:
 
     def _deliver(self, moment: Moment) -> None:
         """Delivers a moment. Changed rights take effect before the next moment; this one was written before."""
-        by_namespace: dict[Namespace, list[Change]] = {}
+        by_namespace: dict[Namespace, list[RecordChange]] = {}
         for change in moment.changes:
             by_namespace.setdefault(change.namespace, []).append(change)
         for namespace, changes in by_namespace.items():
@@ -181,7 +181,7 @@ class Realtime:
             if (steps := self._following.tell(moment.at, namespace, changes)) is not None:
                 self.feed.backlog.tell(namespace, moment.at, steps, changes)
 
-    def _look_for_stale(self, namespace: Namespace, changes: Sequence[Change]) -> None:
+    def _look_for_stale(self, namespace: Namespace, changes: Sequence[RecordChange]) -> None:
         database, collection = namespace
         project = next((each.caller.project for each in self._of_project.get(database, ())), None)
         if project is not None:
@@ -193,7 +193,7 @@ class Realtime:
             self._stale.note(each for each in self._of_project.get(database, ()) if each.user_id in ids)
         self._stale.note(self._following.find_concerned(namespace, changes))
 
-    def _forget_remembered(self, project: Project, collection: str, changes: Sequence[Change]) -> None:
+    def _forget_remembered(self, project: Project, collection: str, changes: Sequence[RecordChange]) -> None:
         """Drops cached records that the feed saw change, for every request of this worker; the rules are read with the
         rights.
         """

@@ -10,7 +10,7 @@ import structlog
 
 from service.bounds import MAX_CHANGES_BYTES, MAX_MISSED, MAX_SNAPSHOT_BYTES
 from service.domain.lists import LIST_SECONDS, Lists
-from service.domain.realtime.binding import Bound
+from service.domain.realtime.binding import BoundSubscription
 from service.domain.realtime.channels import Channel, Images, Missing
 from service.domain.realtime.connections import FAILED, Connection
 from service.domain.realtime.cursors import read_cursor
@@ -120,7 +120,7 @@ class Snapshots:
             subscription.begin(max(at, position))
         return True
 
-    async def _read_missed(self, bound: Bound, channel: Channel, at: int, position: int) -> bytes | None:
+    async def _read_missed(self, bound: BoundSubscription, channel: Channel, at: int, position: int) -> bytes | None:
         """The changes between two moments, as the inside of a JSON array; None where a snapshot takes their place.
 
         That is past MAX_CHANGES_BYTES or MAX_MISSED, past the time of a list, and where MongoDB does not tell all.
@@ -182,7 +182,7 @@ def _let_go(connection: Connection, subscription: Subscription, task: asyncio.Ta
         subscription.task = None
 
 
-def write_rows(bound: Bound, rows: Sequence[Row]) -> Steps[bytes]:
+def write_rows(bound: BoundSubscription, rows: Sequence[Row]) -> Steps[bytes]:
     """The documents of a snapshot as JSON, separated by commas. Raises Invalid for more than MAX_SNAPSHOT_BYTES."""
     shown = yield from show_rows(rows, show=bound.show, view=bound.query.view)
     written, left = list[bytes](), int(MAX_SNAPSHOT_BYTES)

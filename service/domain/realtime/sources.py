@@ -14,7 +14,7 @@ from service.query.anchors import AnchorIndex, find_anchor
 from service.query.closures import compile_tree, find_searches
 from service.query.reading import Reading
 from service.query.tree import Tree
-from service.storage.change_feed import Change, Namespace
+from service.storage.change_feed import Namespace, RecordChange
 
 F = TypeVar("F")
 # CPU of judging one moment. Past it all subscriptions of the source count as concerned: rights are never late.
@@ -49,7 +49,7 @@ class _Condition(Generic[F]):
         return any(reading.at(path).is_long for path, _ in self._searches) or self._judge(reading)
 
 
-class Source(Generic[F]):
+class SetSource(Generic[F]):
     """One collection that sets are taken from. A moment is judged for at most `judge_seconds` of CPU."""
 
     def __init__(self, judge_seconds: float = JUDGE_SECONDS) -> None:
@@ -81,7 +81,7 @@ class Source(Generic[F]):
             del self._conditions[watched.key]
             self._index.discard(condition.anchor, condition)
 
-    def find_concerned(self, changes: Iterable[Change]) -> set[F]:
+    def find_concerned(self, changes: Iterable[RecordChange]) -> set[F]:
         """The subscriptions whose sets may have other values now: all, if an image of the record is unknown."""
         found, ends = set[_Condition[F]](), thread_time() + self._judge_seconds
         for number, (condition, images) in enumerate(self._find_pairs(changes)):
@@ -92,7 +92,7 @@ class Source(Generic[F]):
                 found.add(condition)
         return self._unbound.union(*(condition.followers for condition in found))
 
-    def _find_pairs(self, changes: Iterable[Change]) -> Iterator[tuple[_Condition[F], Images]]:
+    def _find_pairs(self, changes: Iterable[RecordChange]) -> Iterator[tuple[_Condition[F], Images]]:
         """The changes, each with the conditions that may hold of the record before it or after it."""
         for change in changes:
             images = Images(change)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import orjson
 
 from service.bounds import MAX_CHANGES_BYTES
-from service.domain.realtime.binding import Bound, Parse
+from service.domain.realtime.binding import BoundSubscription, Parse
 from service.domain.realtime.channels import TOO_LARGE, Channel
 from service.domain.realtime.cursors import Sign
 from service.errors import ServiceError
@@ -94,7 +94,7 @@ class Subscription:
         self.parse = parse
         self.render = render
         self.state = State.QUEUED
-        self.bound: Bound | None = None
+        self.bound: BoundSubscription | None = None
         self.channel: Channel | None = None
         # The cursor that the client came with, until it was looked at.
         self.after = after

@@ -30,7 +30,7 @@ class _Noted:
     at: float
 
 
-class Waiting:
+class WaitingSightings:
     """The sightings of the records of one collection that wait to be written; the newest of each record."""
 
     def __init__(self, collection: str) -> None:
@@ -70,7 +70,7 @@ class Sightings:
 
     def __init__(self) -> None:
         self._noted: dict[str, _Noted] = {}
-        self._uses, self._sign_ins = Waiting(SESSIONS), Waiting("users")
+        self._uses, self._sign_ins = WaitingSightings(SESSIONS), WaitingSightings("users")
         self._writing = asyncio.Lock()
 
     def note(self, project: Project, claims: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from service.domain.accounts.emails import normalize_email
 from service.domain.projects.lookup import Project
 from service.domain.projects.providers import DEFAULT
 from service.errors import DuplicateValue, EmailHasPassword, NoEmailProvided, SignInFailed, Unavailable
-from service.providers import Profile, Registration
+from service.providers import ProviderProfile, Registration
 from service.schema.strict_json import INT64_MAX, INT64_MIN
 from service.schema.values import now
 from service.storage.account_states import AccountState
@@ -49,7 +49,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class CreateUser:
     """A user to make; `email` is in the form in which e-mails are stored."""
 
     email: str
@@ -58,7 +58,7 @@ class Create:
     claims: Mapping[str, Any] = field(default_factory=dict)
 
 
-def verified_email(profile: Profile) -> str:
+def verified_email(profile: ProviderProfile) -> str:
     """The address of `profile` in its stored form.
 
     Raises NoEmailProvided, and SignInFailed unless the provider sent exactly `true` for `email_verified`: some let
@@ -75,13 +75,13 @@ def verified_email(profile: Profile) -> str:
 
 
 def decide(
-    profile: Profile,
+    profile: ProviderProfile,
     email: str,
     *,
     by_subject: ExistingUser | None,
     by_email: ExistingUser | None,
     links: bool = False,
-) -> UseExisting | Create | Join:
+) -> UseExisting | CreateUser | Join:
     """Decides a sign-in with the verified `email`, given the users with its subject and its e-mail (specification 5.2).
 
     The subject decides alone: people change addresses, and an address can pass to another person (OpenID Connect Core
@@ -91,7 +91,7 @@ def decide(
     if by_subject is not None:
         return UseExisting(by_subject)
     if by_email is None:
-        return Create(email, profile.subject, profile.name, profile.claims)
+        return CreateUser(email, profile.subject, profile.name, profile.claims)
     if links and profile.is_authoritative and by_email.oauth_id is None and by_email.state.is_confirmed:
         if by_email.state.disabled:
             raise SignInFailed("the account is disabled")
@@ -101,14 +101,14 @@ def decide(
     raise SignInFailed("the e-mail address belongs to another subject of the provider")
 
 
-def identify(registration: Registration, profile: Profile) -> Identity:
+def identify(registration: Registration, profile: ProviderProfile) -> Identity:
     """The identity that `profile` shows. Raises as `verified_email`."""
     issuer = profile.issuer or registration.provider_name
     return Identity(issuer, profile.subject, registration.name or DEFAULT, verified_email(profile))
 
 
 async def link_or_create(
-    project: Project, registration: Registration, profile: Profile, changes: Changes
+    project: Project, registration: Registration, profile: ProviderProfile, changes: Changes
 ) -> ExistingUser:
     """The user whom `profile` leads to, created if need be, in the records where signup keeps them.
 
@@ -181,7 +181,7 @@ async def _use(identities: Identities, user: ExistingUser, identity: Identity) -
     return user
 
 
-async def _create(users: Users, new: Create, identity: Identity, kept_claims: Mapping[str, str]) -> ExistingUser:
+async def _create(users: Users, new: CreateUser, identity: Identity, kept_claims: Mapping[str, str]) -> ExistingUser:
     id_ = new_id()
     # The specification keeps the e-mail as `password`: it is no hash, so login refuses every password.
     data = {"username": username(new.name, id_), **keep_claims(new.claims, kept_claims)}

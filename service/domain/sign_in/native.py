@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 
 from service.domain.accounts import users
-from service.domain.accounts.users import SignedIn
+from service.domain.accounts.users import OpenedSession
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PROVIDER, Client
 from service.domain.sign_in.flow import LIFETIME, SignIn, new_random
@@ -66,7 +66,7 @@ async def begin_native(sign_in: SignIn, project: Project, provider: str) -> Nati
     return start
 
 
-async def finish_native(sign_in: SignIn, project: Project, answer: NativeAnswer, client: Client) -> SignedIn:
+async def finish_native(sign_in: SignIn, project: Project, answer: NativeAnswer, client: Client) -> OpenedSession:
     """Logs in or creates the user. The flow is spent by this, with any outcome.
 
     Raises InvalidIdToken, also for an address that is not verified, NoEmail, EmailOfPasswordUser, what `users.sign_in`
@@ -87,7 +87,7 @@ async def finish_native(sign_in: SignIn, project: Project, answer: NativeAnswer,
 
 async def _recognize(
     sign_in: SignIn, project: Project, answer: NativeAnswer, begun: SignInState | None, client: Client
-) -> SignedIn:
+) -> OpenedSession:
     if begun is None:
         raise SignInFailed("the flow is unknown, used or expired")
     registration = sign_in.clients.find_native(project, begun.provider or "")

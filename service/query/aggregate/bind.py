@@ -31,7 +31,7 @@ from service.query.conditions import (
     to_match,
 )
 from service.query.nodes import Match, Where
-from service.query.shapes import NESTED, USERS, Field, Shape
+from service.query.shapes import NESTED, USERS, Shape, ShapeField
 from service.query.tree import Tree
 from service.schema.values import Kind
 
@@ -114,14 +114,14 @@ def _follow(path: Path, shape: Shape) -> tuple[tuple[Hop, ...], Shape, Path]:
     return tuple(hops), shape, path
 
 
-def _field(path: Path, shape: Shape) -> Field:
+def _field(path: Path, shape: Shape) -> ShapeField:
     field = shape.sort_field(path)
     if field is None:
         raise _Misfit(describe_unknown(path, shape, ()))
     return field
 
 
-def _check_bucket(key: AskedKey, field: Field) -> None:
+def _check_bucket(key: AskedKey, field: ShapeField) -> None:
     if field.many and not key.each:
         raise _Misfit('The field is an array; its elements have buckets with "each": true')
     if isinstance(key.bucket, DateBucket) and field.kind not in {Kind.DATETIME, Kind.ANY}:
@@ -143,7 +143,7 @@ def _value(value: Value, shape: Shape) -> BoundValue:
     return BoundValue(value.name, value.function, field.path, field.kind, field.many, is_file)
 
 
-def _may_hold_file(field: Field, shape: Shape) -> bool:
+def _may_hold_file(field: ShapeField, shape: Shape) -> bool:
     """Users' files stand at the top of their data."""
     return shape.collection == USERS.collection and field.path.startswith("data.") and field.path.count(".") == 1
 
@@ -158,15 +158,15 @@ class _Columns:
     view = None
 
     def __init__(self, keys: Iterable[BoundKey], values: Iterable[BoundValue]) -> None:
-        self.fields: Mapping[str, Field] = {
-            **{key.name: Field(f"_id.k{number}", _kind_of_key(key)) for number, key in enumerate(keys)},
-            **{value.name: Field(f"v{number}", _kind_of_value(value)) for number, value in enumerate(values)},
+        self.fields: Mapping[str, ShapeField] = {
+            **{key.name: ShapeField(f"_id.k{number}", _kind_of_key(key)) for number, key in enumerate(keys)},
+            **{value.name: ShapeField(f"v{number}", _kind_of_value(value)) for number, value in enumerate(values)},
         }
 
     def names(self) -> Iterable[str]:
         return self.fields
 
-    def field(self, path: Path) -> Field | None:
+    def field(self, path: Path) -> ShapeField | None:
         return self.fields.get(path[0]) if len(path) == 1 else None
 
     sort_field = field

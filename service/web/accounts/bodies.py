@@ -14,7 +14,7 @@ from service.web.auth.grant import Granted
 from service.web.http.emails import Email, EmailText
 from service.web.http.passwords import NewPassword, Password
 from service.web.openapi.lists import Next, TotalIs
-from service.web.openapi.shapes import NAMES, Data, Form, Id, Limit, Offset, Time, Total
+from service.web.openapi.shapes import NAMES, Data, FormParts, Id, Limit, Offset, Time, Total
 
 FORM = (
     "`data` is the JSON of {fields}; every other part is a file, and its name the field in `data` that gets the file's URL. "
@@ -68,13 +68,13 @@ ProfileChanges = TypeAliasType(
 )
 
 
-class SignupForm(Form):
+class SignupForm(FormParts):
     __doc__ = FORM.format(fields="Signup")
 
     data: Signup
 
 
-class ProfileForm(Form):
+class ProfileForm(FormParts):
     __doc__ = FORM.format(fields="ProfileChanges")
 
     data: ProfileChanges = Field(default_factory=dict)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
-from service.domain.accounts.users import SignedIn as SignIn
+from service.domain.accounts.users import OpenedSession as SignIn
 from service.domain.lists import Listing
 from service.errors import EnrolmentRequired, FactorRequired
 from service.query.account_shape import show_account

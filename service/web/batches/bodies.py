@@ -19,7 +19,7 @@ from service.schema.steps import Steps
 from service.schema.versions import Versions
 from service.storage.documents import ReplaceData
 from service.storage.ids import new_id
-from service.web.batches.references import Created, resolve
+from service.web.batches.references import CreatedIds, resolve
 from service.web.documents.bodies import (
     ON_CONFLICT,
     DocumentChange,
@@ -115,7 +115,7 @@ class Batch:
 def read_batch(sent: dict[str, Any]) -> Steps[Batch]:
     """The operations of a body, one in a step. Raises Invalid with all that is wrong with their form."""
     form = validated(BatchForm, sent)
-    steps, violations, created = list[Step](), list[Violation](), Created()
+    steps, violations, created = list[Step](), list[Violation](), CreatedIds()
     for position, operation in enumerate(form.operations):
         yield
         try:
@@ -137,7 +137,7 @@ def locate(invalid: Invalid, position: int) -> Invalid:
     return located
 
 
-def _read_step(sent: dict[str, Any], created: Created) -> Step:
+def _read_step(sent: dict[str, Any], created: CreatedIds) -> Step:
     _check_keys(sent)
     id_ = new_id()
     resolved, used = resolve(sent, created)
@@ -182,7 +182,7 @@ def _check_keys(sent: Mapping[str, Any]) -> None:
         raise Invalid(violations)
 
 
-def _checked_name(name: Any, created: Created) -> str:
+def _checked_name(name: Any, created: CreatedIds) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise Invalid.one(("body", "as"), "A name has 1 to 64 letters, digits, '_' or '-'")
     if name in created:

@@ -11,7 +11,7 @@ KEY = "$id"
 DEPTH = MAX_DEPTH + 4
 
 
-class Created:
+class CreatedIds:
     """The ids of the documents that the operations so far create, by their names."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Created:
 
 
 class _Resolution:
-    def __init__(self, created: Created) -> None:
+    def __init__(self, created: CreatedIds) -> None:
         self.created = created
         self.used: set[str] = set()
         self.violations: list[Violation] = []
@@ -55,7 +55,7 @@ class _Resolution:
         return found
 
 
-def resolve(sent: Mapping[str, Any], created: Created) -> tuple[dict[str, Any], frozenset[str]]:
+def resolve(sent: Mapping[str, Any], created: CreatedIds) -> tuple[dict[str, Any], frozenset[str]]:
     """The operation with ids in it, and those. Raises Invalid for names that no earlier operation has."""
     resolution = _Resolution(created)
     resolved = {name: resolution.visit(value, ("body", name)) for name, value in sent.items()}

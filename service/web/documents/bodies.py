@@ -15,14 +15,14 @@ from service.errors import Invalid, Violation
 from service.query.nodes import Where as Conditions
 from service.query.where import read_filter
 from service.schema.operations import OPERATORS, ORDER, read_operations
-from service.storage.documents import Document as StoredDocument
 from service.storage.documents import SetFields
+from service.storage.documents import StoredDocument as StoredDocument
 from service.web.http.json_body import validated
 from service.web.http.list_body import Where
 from service.web.http.violations import Refusals
 from service.web.openapi.failures import BrokenRule
 from service.web.openapi.lists import Next, TotalIs, describe_page
-from service.web.openapi.shapes import Data, Form, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
+from service.web.openapi.shapes import Data, FormParts, Id, Limit, Offset, ShownAs, Time, Total, Version, WholeNumber
 
 
 class DocumentForm(BaseModel):
@@ -31,7 +31,7 @@ class DocumentForm(BaseModel):
     data: Annotated[dict[str, Any], ShownAs(Data)]
 
 
-class DocumentFiles(Form):
+class DocumentFiles(FormParts):
     """`data` is the JSON of the document's `data`, or of the fields to set; every other part is a file for the field of its
     name, which the schema declares as one. Several parts of one name are for an array of files: they follow the URLs that
     `data` keeps there.

@@ -23,7 +23,7 @@ from service.query.nodes import Count, ListQuery, SortKey
 from service.query.parse import parse_filters, parse_pairs
 from service.schema.csv_text import write_record
 from service.services import Services
-from service.storage.documents import Document
+from service.storage.documents import StoredDocument
 from service.web.asgi.streaming import Streamed
 from service.web.auth.authenticate import Credential
 from service.web.auth.client_address import find_client_address
@@ -41,7 +41,7 @@ MEDIA_TYPES = {FileFormat.NDJSON: "application/x-ndjson", FileFormat.CSV: "text/
 # Some milliseconds of work, before others have their turn.
 PIECE_BYTES = 16_384
 
-WriteLine = Callable[[Document], bytes]
+WriteLine = Callable[[StoredDocument], bytes]
 
 
 by_server = partial(endpoint, credential=Credential.API_KEY, policy=DAILY, tag=Tag.DOCUMENTS)
@@ -107,7 +107,7 @@ class ExportPieces:
         names = self._export.fields
         yield write_record(names, write_json).encode()
 
-        def line(document: Document) -> bytes:
+        def line(document: StoredDocument) -> bytes:
             return write_record([document.data.get(name) for name in names], write_json).encode()
 
         async for piece in self._cut(line):
@@ -125,7 +125,7 @@ class ExportPieces:
             yield bytes(piece)
 
 
-def _ndjson_line(document: Document) -> bytes:
+def _ndjson_line(document: StoredDocument) -> bytes:
     return write_json(document_view(document)) + b"\n"
 
 

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from service.bounds import MAX_ATTESTATION_BYTES
 from service.domain.accounts.passkeys import Asked
 from service.errors import Invalid
-from service.passkeys.answers import Assertion, Registration
+from service.passkeys.answers import Assertion, PasskeyRegistration
 from service.passkeys.options import decode
 
 EXAMPLE_FLOW = "oHc4sJk2TqVbX7mPzR1yWg"
@@ -87,10 +87,10 @@ class RegistrationCredential(BaseModel):
     id: CredentialId
     response: AttestationAnswer
 
-    def read(self) -> Registration:
+    def read(self) -> PasskeyRegistration:
         """Raises Invalid."""
         said = self.response
-        return Registration(
+        return PasskeyRegistration(
             _decode("id", self.id),
             _decode("clientDataJSON", said.clientDataJSON),
             _decode("attestationObject", said.attestationObject),

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from service.bounds import MAX_SIGNED_URLS
 from service.domain.access.caller import AnonymousCaller, SecretKeyCaller, UserCaller
-from service.domain.files.signed_urls import EXPIRES, SIGNATURE, VARIANT, Link
+from service.domain.files.signed_urls import EXPIRES, SIGNATURE, VARIANT, FileLink
 from service.domain.files.signing import sign_urls
 from service.domain.files.types import FILE_TYPES, extension
 from service.domain.limits.policies import DAILY_BY_RULE
@@ -155,7 +155,7 @@ async def sign_file_urls(
     return Json({"urls": await sign_urls(services.files.protection, caller, form.urls, form.expires_in)})
 
 
-def _link(request: Request) -> Link:
+def _link(request: Request) -> FileLink:
     """The parameters of a file's URL. Raises Invalid for any other, and for a variant without a name."""
     pairs = dict(parse_pairs(request.scope["query_string"]))
     if unknown := pairs.keys() - {EXPIRES, SIGNATURE, VARIANT}:
@@ -165,7 +165,7 @@ def _link(request: Request) -> Link:
         )
     if pairs.get(VARIANT) == "":
         raise Invalid.one(("query", VARIANT), "Name a declared variant, or leave the parameter out", type_="missing")
-    return Link(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""), pairs.get(VARIANT, ""))
+    return FileLink(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""), pairs.get(VARIANT, ""))
 
 
 def _part(chosen: Whole | ByteRange | NotSatisfiable, file: StoredFile) -> tuple[int, ByteRange]:

@@ -5,7 +5,7 @@ from functools import partial
 from starlette.requests import Request
 
 from service.domain.access.caller import KeyCaller, UserCaller
-from service.domain.accounts.users import SignedIn
+from service.domain.accounts.users import OpenedSession
 from service.domain.confirmations.confirmations import EmailProven, Outcome, confirm_by_code, confirm_by_token
 from service.domain.confirmations.email_changes import EmailChange, request_email_change
 from service.domain.confirmations.resets import request_reset, reset_by_code, reset_by_token
@@ -127,7 +127,7 @@ async def confirm(
 
 def _outcome_response(outcome: Outcome) -> Json[EmailVerified | SignedInView | EmailChangeView]:
     match outcome:
-        case SignedIn():
+        case OpenedSession():
             return Json(signed_in_view(outcome))
         case EmailChange():
             view: EmailChangeView = {"email": outcome.email, "waiting_for": outcome.waiting_for}

@@ -11,7 +11,7 @@ from service.bounds import MAX_FORM_BYTES
 from service.domain.access.caller import ServiceCaller
 from service.domain.accounts.factor_proofs import Proof, RecoveryCode, TotpCode
 from service.domain.confirmations import links
-from service.domain.confirmations.links import BY_CODE, Link, asks_factor, asks_own_password, choose_page, find_link
+from service.domain.confirmations.links import BY_CODE, MailLink, asks_factor, asks_own_password, choose_page, find_link
 from service.domain.confirmations.resets import NewSecret
 from service.domain.confirmations.verification import VERIFY, Ownership
 from service.domain.limits.policies import CODES
@@ -32,7 +32,7 @@ from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.auth.client import read_client
 from service.web.auth.client_address import find_client_address
-from service.web.flows.pages import Form, redirect, render_page
+from service.web.flows.pages import PageForm, redirect, render_page
 from service.web.http.locales import find_locale
 from service.web.http.urlencoded import URLENCODED, read_urlencoded
 from service.web.openapi.declaration import HTML, TEXT, Content, Parameter, Success, Tag
@@ -114,7 +114,7 @@ async def follow_link(request: Request, caller: ServiceCaller, services: Service
         return page
 
 
-async def _follow(request: Request, services: Services, link: Link, fields: dict[str, str]) -> Response:
+async def _follow(request: Request, services: Services, link: MailLink, fields: dict[str, str]) -> Response:
     password, client = fields.get("password"), read_client(request, services)
     form = await _first_form(link, _parameters(request).get("t", ""))
     goes_without = form.may_go_without and WITHOUT_PASSWORD in fields
@@ -137,9 +137,9 @@ async def _follow(request: Request, services: Services, link: Link, fields: dict
     return redirect(_next_page(link, code))
 
 
-async def _first_form(link: Link, token: str) -> Form:
+async def _first_form(link: MailLink, token: str) -> PageForm:
     """The form of the link's page, with a field for each thing that the link asks."""
-    form = Form(token, link.flow.address, await choose_page(link), may_go_without=link.flow.purpose == VERIFY)
+    form = PageForm(token, link.flow.address, await choose_page(link), may_go_without=link.flow.purpose == VERIFY)
     if link.takes_password:
         return replace(form, asks_password=True, asks_factor=await asks_factor(link))
     return replace(form, asks_own_password=await asks_own_password(link))
@@ -152,12 +152,12 @@ def _read_factor(text: str) -> Proof | None:
     return TotpCode(text) if text.replace(" ", "").isdigit() else RecoveryCode(text)
 
 
-def _next_page(link: Link, code: str | None) -> str:
+def _next_page(link: MailLink, code: str | None) -> str:
     page = link.flow.redirect_to or "?done=1"
     return page if code is None else f"{page}{'&' if '?' in page else '?'}{CODE_PARAMETER}={code}"
 
 
-def _page(link: Link, form: Form, *, status: int = 200) -> Response:
+def _page(link: MailLink, form: PageForm, *, status: int = 200) -> Response:
     flow = link.flow
     return render_page(
         form.page,
@@ -169,7 +169,7 @@ def _page(link: Link, form: Form, *, status: int = 200) -> Response:
     )
 
 
-async def _count(request: Request, services: Services, link: Link) -> None:
+async def _count(request: Request, services: Services, link: MailLink) -> None:
     """Raises LimitExceeded."""
     if CODES.limit(link.project.settings):
         address = find_client_address(request, services.trusted_proxies)

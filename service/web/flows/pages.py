@@ -16,7 +16,7 @@ LAYOUTS = read_layouts("service.web.flows")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class PageForm:
     """The fields of the page's form. `fault` says what was wrong with the last answer.
 
     `asks_password` is for a new password, `asks_factor` for a code of an app or a recovery code, and `asks_own_password` for
@@ -39,7 +39,7 @@ def render_page(
     *,
     status: int = 200,
     project: str = "",
-    form: Form | None = None,
+    form: PageForm | None = None,
     redirect_to: str | None = None,
 ) -> Response:
     """The page `name`, as `lost` or a purpose. Its form may lead on to `redirect_to`."""

@@ -77,14 +77,14 @@ class Strict(BaseModel):
 File = Annotated[bytes, WithJsonSchema({"type": "string", "format": "binary"})]
 
 
-class Form(BaseModel):
+class FormParts(BaseModel):
     """A form is read part by part, see `web/http/multipart`; this says what the parts are."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": MAX_FILES + 1})
     __pydantic_extra__: dict[str, File]
 
 
-def form_content(form: type[Form]) -> Content:
+def form_content(form: type[FormParts]) -> Content:
     return Content(type=form, media_type="multipart/form-data", encoding={"data": {"contentType": JSON}})
 
 

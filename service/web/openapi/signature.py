@@ -13,7 +13,7 @@ from service.web.http.conditional import Unchanged
 from service.web.http.json_body import RequestWith
 from service.web.http.render import Json, NoContent
 from service.web.openapi.declaration import Content, Examples, Success
-from service.web.openapi.shapes import Form, form_content
+from service.web.openapi.shapes import FormParts, form_content
 
 
 def check_caller(handler: Handler, credential: Credential) -> None:
@@ -40,7 +40,7 @@ def read_contents(handler: Handler, body: Examples | tuple[Content, ...]) -> tup
     if isinstance(body, tuple):
         return body
     members = _members(get_args(request)[0])
-    files = [each for each in members if isinstance(each, type) and issubclass(each, Form)]
+    files = [each for each in members if isinstance(each, type) and issubclass(each, FormParts)]
     json = Content(type=reduce(or_, (each for each in members if each not in files)), examples=body)
     return json, *(form_content(each) for each in files)
 

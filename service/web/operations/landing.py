@@ -18,7 +18,7 @@ HTML = "text/html"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PageLink:
     """A page or a document of the service."""
 
     path: str
@@ -26,9 +26,9 @@ class Link:
     meaning: str
 
 
-DOCS = Link("/docs", "API documentation", "Every endpoint, with a form to try it")
-OPENAPI = Link("/openapi.json", "OpenAPI document", "For generators of clients")
-MAILBOX = Link("/mailbox", "Mailbox", "The mails of projects, kept on this machine")
+DOCS = PageLink("/docs", "API documentation", "Every endpoint, with a form to try it")
+OPENAPI = PageLink("/openapi.json", "OpenAPI document", "For generators of clients")
+MAILBOX = PageLink("/mailbox", "Mailbox", "The mails of projects, kept on this machine")
 
 
 class LandingLink(TypedDict):

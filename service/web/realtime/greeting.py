@@ -23,7 +23,7 @@ UNAVAILABLE = 1013
 DAY_USED_UP = f"The limit of {DAILY.what} is reached"
 
 
-class Refused(Exception):
+class SocketRefused(Exception):
     """A socket that is closed, with the code and the reason."""
 
     def __init__(self, code: int, reason: str = "") -> None:
@@ -36,16 +36,16 @@ async def greet(hello: Hello, scope: Scope, sink: Sink, services: Services) -> C
     """The connection, which is one of the worker's from now on. Raises Refused."""
     caller = await find_caller(hello, scope, services)
     if not is_allowed(origin_of(scope), caller, services.base.origin):
-        raise Refused(WRONG_ORIGIN)
+        raise SocketRefused(WRONG_ORIGIN)
     await count(caller, services)
     credential = hello.get("token") or hello.get("key") or ""
     connection = Connection(sink, caller, credential, expiry(credential) if isinstance(caller, UserCaller) else None)
     try:
         await services.realtime.join(connection)
     except TooManySockets as error:
-        raise Refused(LIMITED, error.detail) from None
+        raise SocketRefused(LIMITED, error.detail) from None
     except ServiceError:
-        raise Refused(UNAVAILABLE) from None
+        raise SocketRefused(UNAVAILABLE) from None
     return connection
 
 
@@ -58,9 +58,9 @@ async def find_caller(hello: Hello, scope: Scope, services: Services) -> Project
             caller = await services.sessions.tokens.verify(hello["token"])
             await services.access.require_user(caller)
     except ServiceError as error:
-        raise Refused(UNAUTHENTIC if error.status < 500 else UNAVAILABLE) from None
+        raise SocketRefused(UNAUTHENTIC if error.status < 500 else UNAVAILABLE) from None
     if hello.get("project", caller.project.id) != caller.project.id:
-        raise Refused(UNAUTHENTIC)
+        raise SocketRefused(UNAUTHENTIC)
     return caller
 
 
@@ -83,9 +83,9 @@ async def count(caller: ProjectCaller, services: Services) -> None:
     try:
         quotas = await services.limits.count(caller.project, DAILY, "")
     except ServiceError:
-        raise Refused(UNAVAILABLE) from None
+        raise SocketRefused(UNAVAILABLE) from None
     if quotas and quotas[-1].exceeded:
-        raise Refused(LIMITED, DAY_USED_UP)
+        raise SocketRefused(LIMITED, DAY_USED_UP)
 
 
 def origin_of(scope: Scope) -> str | None:

@@ -18,7 +18,7 @@ from service.errors import Invalid, LimitExceeded
 from service.schema.values import write_time
 from service.services import Services
 from service.web.realtime.bucket import Bucket
-from service.web.realtime.greeting import LIMITED, UNAUTHENTIC, Refused, count, expiry, find_caller, greet
+from service.web.realtime.greeting import LIMITED, UNAUTHENTIC, SocketRefused, count, expiry, find_caller, greet
 from service.web.realtime.messages import (
     count_where_bytes,
     find_refusal,
@@ -42,7 +42,7 @@ DISCONNECTED = "websocket.disconnect"
 Message = dict[str, Any]
 
 
-class Session:
+class SocketSession:
     """The socket of `scope`. `run` returns when it has ended. It raises nothing: errors go to the client."""
 
     def __init__(self, scope: Scope, receive: Receive, sink: Sink, services: Services) -> None:
@@ -56,7 +56,7 @@ class Session:
     async def run(self) -> None:
         try:
             connection = await self._greet()
-        except Refused as refused:
+        except SocketRefused as refused:
             self._sink.close(refused.code, refused.reason)
             return
         if connection is None:
@@ -67,7 +67,7 @@ class Session:
                 # A client that does not read its answers gets no more of them.
                 await connection.room()
                 await self._read(connection, message)
-        except Refused as refused:
+        except SocketRefused as refused:
             connection.close(refused.code, refused.reason)
         except Exception:
             log.exception("socket_failed")
@@ -81,7 +81,7 @@ class Session:
             async with asyncio.timeout(HELLO_SECONDS):
                 message = await self._next()
         except TimeoutError:
-            raise Refused(UNAUTHENTIC) from None
+            raise SocketRefused(UNAUTHENTIC) from None
         if message is None:
             return None
         try:
@@ -89,7 +89,7 @@ class Session:
         except Invalid:
             hello = None
         if hello is None:
-            raise Refused(UNAUTHENTIC)
+            raise SocketRefused(UNAUTHENTIC)
         return await greet(hello, self._scope, self._sink, self._services)
 
     async def _next(self) -> str | None:
@@ -98,7 +98,7 @@ class Session:
         if event["type"] == DISCONNECTED:
             return None
         if not self._bucket.take():
-            raise Refused(LIMITED, TOO_MANY_MESSAGES)
+            raise SocketRefused(LIMITED, TOO_MANY_MESSAGES)
         text: str | None = event.get("text")
         return text if text is not None else ""
 
@@ -118,7 +118,7 @@ class Session:
     def _refuse(self, connection: Connection, detail: str, id_: str | None = None) -> None:
         self._errors += 1
         if self._errors > MAX_MESSAGE_ERRORS:
-            raise Refused(WRONG)
+            raise SocketRefused(WRONG)
         connection.write(write_error(detail, id_))
 
     def _write_ready(self, connection: Connection) -> None:
@@ -169,7 +169,7 @@ class Session:
         """True if the day's limit has room for it; otherwise a frame reports the limit."""
         try:
             await count(connection.caller, self._services)
-        except Refused as refused:
+        except SocketRefused as refused:
             if refused.code != LIMITED:
                 raise
             limit = LimitExceeded(f"The limit of {DAILY.what} is reached{describe_settings(DAILY)}")
@@ -190,30 +190,30 @@ class Session:
         connection.write(frame("pong"))
 
     async def _hello(self, _connection: Connection, _message: Message) -> None:
-        raise Refused(UNAUTHENTIC)
+        raise SocketRefused(UNAUTHENTIC)
 
     async def _token(self, connection: Connection, message: Message) -> None:
         """Another token of the same user. Raises Refused."""
         token, caller = message.get("token"), connection.caller
         if not isinstance(token, str) or not isinstance(caller, UserCaller):
-            raise Refused(UNAUTHENTIC)
+            raise SocketRefused(UNAUTHENTIC)
         found = await find_caller({"token": token}, self._scope, self._services)
         if not isinstance(found, UserCaller) or found.user_id != caller.user_id:
-            raise Refused(UNAUTHENTIC)
+            raise SocketRefused(UNAUTHENTIC)
         if found.project.id != caller.project.id:
-            raise Refused(UNAUTHENTIC)
+            raise SocketRefused(UNAUTHENTIC)
         connection.caller, connection.credential = found, token
         connection.expires_at = expiry(token)
         self._write_ready(connection)
 
 
-Handle = Callable[[Session, Connection, Message], Awaitable[None]]
+Handle = Callable[[SocketSession, Connection, Message], Awaitable[None]]
 # fmt: off
 HANDLERS: dict[str, Handle] = {
-    "hello": Session._hello,  # noqa: SLF001
-    "subscribe": Session._subscribe,  # noqa: SLF001
-    "unsubscribe": Session._unsubscribe,  # noqa: SLF001
-    "token": Session._token,  # noqa: SLF001
-    "ping": Session._ping,  # noqa: SLF001
+    "hello": SocketSession._hello,  # noqa: SLF001
+    "subscribe": SocketSession._subscribe,  # noqa: SLF001
+    "unsubscribe": SocketSession._unsubscribe,  # noqa: SLF001
+    "token": SocketSession._token,  # noqa: SLF001
+    "ping": SocketSession._ping,  # noqa: SLF001
 }
 # fmt: on

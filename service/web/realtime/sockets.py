@@ -13,7 +13,7 @@ from service.domain.realtime.connections import Sink
 from service.errors import Busy, NotFound, ServiceError, Unauthorized, Unavailable
 from service.services import Services
 from service.web.asgi.deadlines import STOPPING
-from service.web.realtime.session import Session
+from service.web.realtime.session import SocketSession
 
 PATH = "/realtime"
 # The scope extension by which the server passes the socket to the application, which writes to it without a queue.
@@ -72,7 +72,7 @@ class SocketDispatch:
             return
         socket.accept()
         with self._sockets.count():
-            await Session(scope, receive, socket, cast(Services, scope["app"].services)).run()
+            await SocketSession(scope, receive, socket, cast(Services, scope["app"].services)).run()
 
     def _find_refusal(self, scope: Scope) -> ServiceError | None:
         if scope["path"] != PATH:

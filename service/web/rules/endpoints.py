@@ -8,9 +8,9 @@ from starlette.requests import Request
 from typing_extensions import TypedDict
 
 from service.bounds import MAX_ROLES
-from service.domain.access.administration import SavedRules as Saved
+from service.domain.access.administration import RulesState as Saved
 from service.domain.access.caller import SecretKeyCaller
-from service.domain.access.explain import Explanation as Verdict
+from service.domain.access.explain import ExplainedDecision as Verdict
 from service.domain.access.explain import Question
 from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access

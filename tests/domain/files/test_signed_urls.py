@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from service.domain.files.signed_urls import FilePlace, Link, UrlSigner
+from service.domain.files.signed_urls import FileLink, FilePlace, UrlSigner
 from service.domain.projects.secrets import derive_key
 
 KEY = b"k" * 32
@@ -17,8 +17,8 @@ def signer(at: float = 10_000.0, key: bytes = KEY, window: int = 3_600) -> UrlSi
     return UrlSigner(key, window=window, clock=lambda: at)
 
 
-def link_of(query: str) -> Link:
-    return Link(**dict(parse_qsl(query.removeprefix("?"))))
+def link_of(query: str) -> FileLink:
+    return FileLink(**dict(parse_qsl(query.removeprefix("?"))))
 
 
 def test_a_signature_has_one_form() -> None:
@@ -63,7 +63,7 @@ def test_an_end_that_is_no_plain_number_is_no_end(expires: str) -> None:
     genuine = link_of(signer().sign(PLACE))
     if expires.isascii():
         signature = signer()._signature(PLACE, expires)  # noqa: SLF001 - even with a right signature
-        assert signer().seconds_left(PLACE, Link(expires, signature)) == 0
+        assert signer().seconds_left(PLACE, FileLink(expires, signature)) == 0
     else:
         assert signer().seconds_left(PLACE, replace(genuine, expires=expires)) == 0
 

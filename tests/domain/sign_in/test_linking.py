@@ -4,26 +4,26 @@ from typing import Any
 
 import pytest
 
-from service.domain.sign_in.linking import Create, UseExisting, decide, verified_email
+from service.domain.sign_in.linking import CreateUser, UseExisting, decide, verified_email
 from service.errors import SignInFailed
-from service.providers import Profile
+from service.providers import ProviderProfile
 from service.storage.identities import ExistingUser
 
-ADA = Profile("sub-ada", "Ada@Example.com", True, "Ada Lovelace")
+ADA = ProviderProfile("sub-ada", "Ada@Example.com", True, "Ada Lovelace")
 ADA_USER = ExistingUser("1", "sub-ada")
 OTHER_SUBJECT = ExistingUser("2", "sub-other")
 PASSWORD_USER = ExistingUser("3", None)
-NEW_ADA = Create("ada@example.com", "sub-ada", "Ada Lovelace")
+NEW_ADA = CreateUser("ada@example.com", "sub-ada", "Ada Lovelace")
 
 
-def profile(**changes: Any) -> Profile:
+def profile(**changes: Any) -> ProviderProfile:
     values = {"subject": "sub-ada", "email": "ada@example.com", "email_verified": True, "name": None}
-    return Profile(**{**values, **changes})
+    return ProviderProfile(**{**values, **changes})
 
 
 ALLOWED = [
     ("new", ADA, None, None, NEW_ADA),
-    ("new, without a name", profile(), None, None, Create("ada@example.com", "sub-ada", None)),
+    ("new, without a name", profile(), None, None, CreateUser("ada@example.com", "sub-ada", None)),
     ("known by both", ADA, ADA_USER, ADA_USER, UseExisting(ADA_USER)),
     ("known, with a new address", ADA, ADA_USER, None, UseExisting(ADA_USER)),
     ("known, with the address of a password user", ADA, ADA_USER, PASSWORD_USER, UseExisting(ADA_USER)),
@@ -35,7 +35,10 @@ ALLOWED = [
     ("who", "by_subject", "by_email", "decision"), [row[1:] for row in ALLOWED], ids=[row[0] for row in ALLOWED]
 )
 def test_decide(
-    who: Profile, by_subject: ExistingUser | None, by_email: ExistingUser | None, decision: UseExisting | Create
+    who: ProviderProfile,
+    by_subject: ExistingUser | None,
+    by_email: ExistingUser | None,
+    decision: UseExisting | CreateUser,
 ) -> None:
     assert decide(who, verified_email(who), by_subject=by_subject, by_email=by_email) == decision
 
@@ -47,7 +50,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("who", "by_email", "code"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_decide_refuses(who: Profile, by_email: ExistingUser, code: str) -> None:
+def test_decide_refuses(who: ProviderProfile, by_email: ExistingUser, code: str) -> None:
     with pytest.raises(SignInFailed) as caught:
         decide(who, verified_email(who), by_subject=None, by_email=by_email)
     assert caught.value.code == code
@@ -70,7 +73,9 @@ UNFIT = [
 
 @pytest.mark.parametrize("by_subject", [None, ADA_USER], ids=["unknown", "known"])
 @pytest.mark.parametrize(("who", "code"), [row[1:] for row in UNFIT], ids=[row[0] for row in UNFIT])
-def test_decide_refuses_a_profile_whoever_it_is(who: Profile, code: str, by_subject: ExistingUser | None) -> None:
+def test_decide_refuses_a_profile_whoever_it_is(
+    who: ProviderProfile, code: str, by_subject: ExistingUser | None
+) -> None:
     with pytest.raises(SignInFailed) as caught:
         decide(who, verified_email(who), by_subject=by_subject, by_email=by_subject)
     assert caught.value.code == code

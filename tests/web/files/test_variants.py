@@ -12,7 +12,7 @@ from PIL import Image
 from faults.samples import FORM_TYPE, SVG, data_part, file_part, form, picture, stored
 from service.domain.collections.catalog import Catalogs
 from service.domain.files import variants
-from service.domain.files.signed_urls import Link
+from service.domain.files.signed_urls import FileLink
 from service.domain.files.variants import FileVariants
 from service.errors import FileNotFound
 from service.images.process import ImageProcess
@@ -91,7 +91,7 @@ async def test_100_first_requests_draw_once(photos: Api, services: Services, dra
     url = (await create(photos))["data"]["image"]
     other, name = FileVariants(services.files, Catalogs()), url.rpartition("/")[2]
     asked = [get(photos, url) for _ in range(50)]
-    also = [other.find_readable(name, Link(variant="thumb")) for _ in range(50)]
+    also = [other.find_readable(name, FileLink(variant="thumb")) for _ in range(50)]
     answers, found = await asyncio.gather(asyncio.gather(*asked), asyncio.gather(*also))
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1

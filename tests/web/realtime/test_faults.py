@@ -16,7 +16,7 @@ from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import FULL_REPLIES, Floods
 from service.domain.realtime.subscriptions import State
 from service.services import Services
-from service.storage.change_feed import Change, ChangeStream, HistoryLost, Moment, Namespace
+from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, RecordChange
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, merge
 from tests.web.realtime.live import SECONDS, Live, opened, serving
@@ -107,7 +107,7 @@ def test_what_is_held_back_is_told_again_after_a_while() -> None:
     notes, users = ("p", "c_notes"), ("p", "users")
 
     def full(namespace: Namespace) -> list[bool]:
-        moment = Moment(1, [Change(namespace, "x", None, None)])
+        moment = Moment(1, [RecordChange(namespace, "x", None, None)])
         return [floods.note([moment], is_full=True) for _ in range(FULL_REPLIES)]
 
     assert full(users) == [False] * FULL_REPLIES

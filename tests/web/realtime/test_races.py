@@ -21,7 +21,7 @@ from service.domain.realtime.floods import Floods
 from service.errors import Unavailable
 from service.services import Services
 from service.storage import snapshots
-from service.storage.change_feed import Change, ChangeStream, HistoryLost, Moment
+from service.storage.change_feed import ChangeStream, HistoryLost, Moment, RecordChange
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, put_rules, sign_up
 from tests.web.realtime.live import SECONDS, Live
@@ -69,10 +69,10 @@ async def test_w10_who_is_bound_anew_while_missed_changes_are_read_is_told_once(
     between, has_between = asyncio.Event(), asyncio.Event()
     reading, gates = list[int](), [asyncio.Event(), asyncio.Event()]
 
-    async def read_between(*_: Any, **__: Any) -> AsyncGenerator[Change, None]:
+    async def read_between(*_: Any, **__: Any) -> AsyncGenerator[RecordChange, None]:
         between.set()
         await has_between.wait()
-        for change in list[Change]():
+        for change in list[RecordChange]():
             yield change
 
     async def find_at(*arguments: Any, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from service.services import Services
 from service.storage import change_feed
-from service.storage.change_feed import Change, HistoryLost
+from service.storage.change_feed import HistoryLost, RecordChange
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, merge, put_rules, sign_up
 from tests.web.realtime.live import SECONDS, Live
@@ -88,7 +88,7 @@ async def test_w10_many_who_come_back_at_once_are_told_once(
     await live.expect("changes")
     read_between, has_read = change_feed.read_between, asyncio.Event()
 
-    async def reading(*arguments: Any, **options: Any) -> AsyncGenerator[Change, None]:
+    async def reading(*arguments: Any, **options: Any) -> AsyncGenerator[RecordChange, None]:
         async for change in read_between(*arguments, **options):
             yield change
         await has_read.wait()
@@ -170,8 +170,8 @@ async def test_w6_a_cursor_of_last_week_is_a_snapshot(
     (connection,) = [each for each in services.realtime.connections if "m" in each.subscriptions]
     cursor = connection.subscriptions["m"].sign(services.realtime.feed.position - (7 * 86_400 << 32))
 
-    async def forgotten(*_: object, **__: object) -> AsyncGenerator[Change, None]:
-        for change in list[Change]():
+    async def forgotten(*_: object, **__: object) -> AsyncGenerator[RecordChange, None]:
+        for change in list[RecordChange]():
             yield change
         raise HistoryLost
 

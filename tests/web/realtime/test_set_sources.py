@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from service.domain.access.caller import ProjectCaller, UserCaller
-from service.domain.realtime.binding import Binder, Bound, Parse
+from service.domain.realtime.binding import Binder, BoundSubscription, Parse
 from tests.conftest import Api
 from tests.web.realtime.conftest import Open, create, delete, put_rules, sign_up
 
@@ -29,7 +29,7 @@ async def test_w5_a_membership_that_ends_concerns_its_user_alone(
     bound: Counter[str] = Counter()
     bind = Binder.bind
 
-    async def counting(self: Binder, caller: ProjectCaller, name: str, parse: Parse) -> Bound:
+    async def counting(self: Binder, caller: ProjectCaller, name: str, parse: Parse) -> BoundSubscription:
         bound[caller.user_id if isinstance(caller, UserCaller) else ""] += 1
         return await bind(self, caller, name, parse)
 
