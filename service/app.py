@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Lifespan
 
 from service.observe.logging import configure_logging
 from service.process import turn_on_collector
@@ -46,9 +46,18 @@ def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Appli
         finally:
             await services.close()
 
+    app = assemble(lifespan, deadlines)
+    app.admin_networks, app.trusted_proxies = settings.admin_networks, settings.trusted_proxies
+    return app
+
+
+def assemble(
+    lifespan: "Lifespan[Application] | None" = None,
+    deadlines: Deadlines = Deadlines(),  # noqa: B008 - frozen
+) -> "Application":
+    """The application with all its rows; without a lifespan, a command gives it its services."""
     app = Application(routes=[*ROUTES, *ADMIN_ROUTES], lifespan=lifespan)
     app.deadlines, app.streams, app.sockets = deadlines, Streams(), OpenSockets()
-    app.admin_networks, app.trusted_proxies = settings.admin_networks, settings.trusted_proxies
     app.router.default = UnknownPaths(app.router.default)
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.
     app.router.redirect_slashes = False

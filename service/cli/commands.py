@@ -60,6 +60,7 @@ def serve(
 ) -> None:
     """Serve HTTP. Without MONGODB_URI, a MongoDB under DATA_DIR is started and stopped with the service."""
     from service.cli.demo import describe_demo, ensure_demo
+    from service.cli.first_owner import describe_console
     from service.cli.running import announce_beginning, refuse_data
     from service.embedded.local import keep_address, with_database
     from service.observe.logging import configure_logging
@@ -82,7 +83,10 @@ def serve(
             # The keys are shown once, so also where the server then cannot start.
             typer.echo("\n".join(describe_demo(located.base_url, ensure_demo(located))))
         embedded = settings.data_dir if settings.mongodb_uri is None else None
-        announce = partial(typer.echo, _describe_address(host, port, located.base_url))
+        lines = [_describe_address(host, port, located.base_url)]
+        if console := describe_console(located, is_embedded=embedded is not None):
+            lines.append(console)
+        announce = partial(typer.echo, "\n".join(lines))
         serve_http(located, host=host, port=port, workers=workers, announce=announce, mongod_folder=embedded)
 
 

@@ -31,6 +31,10 @@ COMMANDS = {
     "mongodb-uri": "Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs.",
 }
 CONTRACTS = {"types": "Write types of a project's records for TypeScript or Python."}
+ADMIN = {
+    "admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout.",
+    "openapi": "Print the OpenAPI document of the service, or that of the Admin API.",
+}
 GROUPS = {
     "project": ("projects:project_app", "Create and change projects."),
     "key": ("keys:key_app", "Create, list and revoke API keys."),
@@ -39,6 +43,7 @@ GROUPS = {
     "schema": ("schema:schema_app", "Compare and save schemas of collections."),
     "audit": ("audit:audit_app", "Look at the audit log."),
     "mail": ("mails:mail_app", "Look at mails, and test the mail server."),
+    "operator": ("operators:operator_app", "Invite, list, change and remove operators."),
     "user": ("users:user_app", "List, show, disable and delete the users of a project."),
 }
 
@@ -81,6 +86,7 @@ app = make_group(
     [
         *(LazyCommand(name, "service.cli.commands:app", text, member=True) for name, text in COMMANDS.items()),
         *(LazyCommand(name, "service.cli.contracts:app", text) for name, text in CONTRACTS.items()),
+        *(LazyCommand(name, "service.cli.admin:app", text, member=True) for name, text in ADMIN.items()),
         *(LazyCommand(name, f"service.cli.{path}", text) for name, (path, text) in GROUPS.items()),
     ],
 )

@@ -11,4 +11,4 @@ PURPOSE = "operators"
 
 def build_operators(base: Foundation, limits: Limits, passwords: Passwords, rules: OperatorRules) -> Operators:
     key = base.secret_box.derive_key(PURPOSE)
-    return Operators(base.databases, limits, passwords, base.secret_box, rules, key=key)
+    return Operators(base.databases, limits, passwords, base.secret_box, base.audit, rules, key=key)

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.bounds import MAX_OPERATORS
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Audit
 from service.domain.operators.invitations import require_projects
 from service.domain.operators.operator import Operator, read_operator
 from service.domain.operators.sessions import end_all
+from service.domain.operators.trail import act_on
 from service.domain.permissions import EVERY, Role
 from service.errors import LastOwner, OperatorNotFound
 from service.storage.client import Document
@@ -28,8 +31,9 @@ class OperatorChange:
 class OperatorAdministration:
     """Lists, changes and removes operators."""
 
-    def __init__(self, database: OperatorDatabase) -> None:
+    def __init__(self, database: OperatorDatabase, audit: Audit) -> None:
         self._database = database
+        self._audit = audit
 
     async def list(self) -> Sequence[Operator]:
         """All operators, oldest first."""
@@ -66,6 +70,9 @@ class OperatorAdministration:
                 await database.sessions.update_many(
                     {"operator_id": operator_id}, {"$set": {"version": after["version"]}}
                 )
+            old = {name: getattr(before, name) for name in changes}
+            act = act_on(Action.OPERATOR_CHANGED, before.id, before.email, old, changes)
+            await self._audit.record(database.session, act)
             return read_operator(after)
 
         await self._database.in_transaction(write)
@@ -82,6 +89,9 @@ class OperatorAdministration:
             await end_all(database, operator_id)
             await database.tokens.delete_many({"operator_id": operator_id})
             await database.invitations.delete_many({"operator_id": operator_id})
+            old = {"email": before.email, "name": before.name, "roles": before.roles}
+            act = act_on(Action.OPERATOR_REMOVED, before.id, before.email, old)
+            await self._audit.record(database.session, act)
 
         await self._database.in_transaction(write)
 

@@ -8,9 +8,12 @@ from typing import Any
 from service.domain.accounts import totp
 from service.domain.accounts.factor_proofs import RecoveryCode, TotpCode
 from service.domain.accounts.recovery_codes import hash_code, hash_codes, new_codes
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Audit
 from service.domain.operators.limits import OperatorLimits
 from service.domain.operators.operator import ENROL, SessionCaller
 from service.domain.operators.sessions import NewSession, Opened, OperatorSessions
+from service.domain.operators.trail import act_on
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.sessions import Client
 from service.errors import ConfirmationRequired, FactorMandatory, InvalidFactor, NoFactor, OperatorRequired
@@ -42,6 +45,7 @@ class Factors:
         sessions: OperatorSessions,
         limits: OperatorLimits,
         secret_box: SecretBox,
+        audit: Audit,
         *,
         is_required: bool,
     ) -> None:
@@ -49,6 +53,7 @@ class Factors:
         self._sessions = sessions
         self._limits = limits
         self._box = secret_box
+        self._audit = audit
         self.is_required = is_required
 
     def judge(self, operator: Document, proof: Proof) -> Spend:
@@ -109,6 +114,9 @@ class Factors:
                 changes = {"$set": {"totp": factor, "recovery": hash_codes(codes)}, "$unset": {"new_totp": ""}}
                 if not await database.operators.update_one(match, changes):
                     raise InvalidFactor
+                enrols = caller.session.stage == ENROL
+                for action in (Action.OPERATOR_FACTOR_ADDED, *((Action.OPERATOR_SIGNED_IN,) if enrols else ())):
+                    await self._audit.record(database.session, act_on(action, operator.id, operator.email))
 
             new = NewSession(operator.id, operator.version, FULL, client, caller.session.hash, must_replace=True)
             return await self._sessions.open(new, write), codes
@@ -124,7 +132,14 @@ class Factors:
         if self.is_required:
             raise FactorMandatory
         removed = {"totp": "", "new_totp": "", "recovery": ""}
-        await self._database.operators.update_one({"_id": caller.operator_id}, {"$unset": removed})
+        match = {"_id": caller.operator_id, "totp": {"$exists": True}}
+
+        async def write(database: OperatorDatabase) -> None:
+            if await database.operators.update_one(match, {"$unset": removed}):
+                act = act_on(Action.OPERATOR_FACTOR_REMOVED, caller.operator.id, caller.operator.email)
+                await self._audit.record(database.session, act)
+
+        await self._database.in_transaction(write)
 
     async def renew_codes(self, caller: SessionCaller) -> list[str]:
         """Ten new recovery codes in the place of those before. Raises NoFactor."""

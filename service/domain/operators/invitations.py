@@ -13,11 +13,14 @@ from typing import Any, Literal
 
 from service.bounds import MAX_INVITATIONS, MAX_OPERATORS
 from service.domain.accounts.passwords import Passwords
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Audit
 from service.domain.operators.factors import Factors, next_stage
 from service.domain.operators.limits import OWNER
 from service.domain.operators.operator import FACTOR
 from service.domain.operators.sessions import ID, NewSession, Opened, OperatorSessions, end_all, hash_secret
 from service.domain.operators.sign_in import check_operator_password
+from service.domain.operators.trail import act_on, speak_as
 from service.domain.permissions import EVERY, Role
 from service.domain.sessions.sessions import Client
 from service.errors import (
@@ -64,6 +67,17 @@ class Acceptance:
     email: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NewInvitation:
+    """An invitation to make, which lives so many seconds; `operator_id` is that of an account that begins again."""
+
+    kind: Kind
+    email: str | None
+    roles: Mapping[str, Role]
+    seconds: int
+    operator_id: str | None = None
+
+
 class Invitations:
     """Makes, lists, revokes and accepts invitations. Links begin with `console`, the address of the console."""
 
@@ -73,6 +87,7 @@ class Invitations:
         sessions: OperatorSessions,
         factors: Factors,
         passwords: Passwords,
+        audit: Audit,
         *,
         console: str,
     ) -> None:
@@ -80,18 +95,8 @@ class Invitations:
         self._sessions = sessions
         self._factors = factors
         self._passwords = passwords
+        self._audit = audit
         self._console = console
-
-    async def begin(self) -> OperatorInvitation | None:
-        """The bootstrap invitation, which replaces the one before; None where there are operators."""
-
-        async def write(database: OperatorDatabase) -> OperatorInvitation | None:
-            if await database.exist():
-                return None
-            await database.invitations.delete_many({"kind": "bootstrap"})
-            return await self._make(database, "bootstrap", None, FIRST_OWNER, BOOTSTRAP_SECONDS)
-
-        return await self._database.in_transaction(write)
 
     async def invite(self, email: str, roles: Mapping[str, Role], hours: int) -> OperatorInvitation:
         """Replaces an open invitation of that address. Raises OperatorExists, OperatorLimit, Invalid."""
@@ -104,7 +109,12 @@ class Invitations:
             if await database.count_others({}) >= MAX_OPERATORS:
                 raise OperatorLimit(MAX_OPERATORS)
             await database.invitations.delete_many({"kind": "invite", "email": email})
-            return await self._make(database, "invite", email, roles, hours * HOUR_SECONDS)
+            new = NewInvitation("invite", email, roles, hours * HOUR_SECONDS)
+            made = await _make(database, new, self._console)
+            invited = {"email": email, "roles": roles}
+            act = act_on(Action.OPERATOR_INVITED, made.id, email, after=invited)
+            await self._audit.record(database.session, act)
+            return made
 
         return await self._database.in_transaction(write)
 
@@ -117,29 +127,14 @@ class Invitations:
                 raise OperatorNotFound
             await database.lock_owners()
             await database.invitations.delete_many({"kind": "reset", "operator_id": operator["_id"]})
-            also = {"operator_id": operator["_id"]}
             seconds = hours * HOUR_SECONDS
-            return await self._make(database, "reset", operator["email"], operator["roles"], seconds, also)
+            new = NewInvitation("reset", operator["email"], operator["roles"], seconds, operator["_id"])
+            made = await _make(database, new, self._console)
+            act = act_on(Action.OPERATOR_RESET, operator["_id"], operator["email"])
+            await self._audit.record(database.session, act)
+            return made
 
         return await self._database.in_transaction(write)
-
-    async def _make(
-        self,
-        database: OperatorDatabase,
-        kind: Kind,
-        email: str | None,
-        roles: Mapping[str, Role],
-        seconds: int,
-        also: Mapping[str, Any] = {},
-    ) -> OperatorInvitation:
-        """Raises OperatorLimit."""
-        rows = await database.invitations.aggregate([{"$match": IN_FORCE}, {"$count": "number"}], size=1)
-        if rows and rows[0]["number"] >= MAX_INVITATIONS:
-            raise OperatorLimit(MAX_INVITATIONS, "open invitations of operators")
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        record = {"_id": hash_secret(token), "kind": kind, "email": email, "roles": dict(roles), **also}
-        stored = await database.invitations.create({"_id": record["_id"]}, created(record, lives_ms=seconds * 1_000))
-        return _read(stored, f"{self._console}#/join/{token}")
 
     async def list(self) -> Sequence[OperatorInvitation]:
         """The open invitations, oldest first."""
@@ -196,11 +191,41 @@ class Invitations:
             await database.lock_owners()
             if record["kind"] == "reset":
                 await _begin_again(database, operator_id, account, version)
+                act = act_on(Action.OPERATOR_PASSWORD_CHANGED, operator_id, email)
             else:
                 await _begin(database, {"_id": operator_id, "email": email, "roles": record["roles"], **account})
+                joined = {"email": email, "name": given.name, "roles": record["roles"]}
+                act = act_on(Action.OPERATOR_JOINED, operator_id, email, after=joined)
+            await self._audit.record(database.session, act)
 
+        speak_as(operator_id, given.name)
         stage = next_stage({}, is_required=self._factors.is_required, factor=FACTOR)
         return await self._sessions.open(NewSession(operator_id, version, stage, client), write)
+
+
+async def make_bootstrap(database: OperatorDatabase, console: str) -> OperatorInvitation | None:
+    """The first owner's invitation, which replaces the one before; None where there are operators."""
+
+    async def write(bound: OperatorDatabase) -> OperatorInvitation | None:
+        if await bound.exist():
+            return None
+        await bound.invitations.delete_many({"kind": "bootstrap"})
+        return await _make(bound, NewInvitation("bootstrap", None, FIRST_OWNER, BOOTSTRAP_SECONDS), console)
+
+    return await database.in_transaction(write)
+
+
+async def _make(database: OperatorDatabase, new: NewInvitation, console: str) -> OperatorInvitation:
+    """Raises OperatorLimit."""
+    rows = await database.invitations.aggregate([{"$match": IN_FORCE}, {"$count": "number"}], size=1)
+    if rows and rows[0]["number"] >= MAX_INVITATIONS:
+        raise OperatorLimit(MAX_INVITATIONS, "open invitations of operators")
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    record: Document = {"_id": hash_secret(token), "kind": new.kind, "email": new.email, "roles": dict(new.roles)}
+    if new.operator_id is not None:
+        record["operator_id"] = new.operator_id
+    stored = await database.invitations.create({"_id": record["_id"]}, created(record, lives_ms=new.seconds * 1_000))
+    return _read(stored, f"{console}#/join/{token}")
 
 
 async def _begin(database: OperatorDatabase, operator: Document) -> None:

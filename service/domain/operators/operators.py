@@ -6,6 +6,7 @@ from ipaddress import IPv4Network, IPv6Network
 
 from service.domain.access.caller import AdminCaller
 from service.domain.accounts.passwords import Passwords
+from service.domain.audit.audit import Audit
 from service.domain.audit.origin import Actor
 from service.domain.limits.limiter import Limits
 from service.domain.operators.administration import OperatorAdministration
@@ -50,6 +51,7 @@ class Operators:
         limits: Limits,
         passwords: Passwords,
         secret_box: SecretBox,
+        audit: Audit,
         rules: OperatorRules,
         *,
         key: bytes,
@@ -59,15 +61,15 @@ class Operators:
         self._deployment_id = ""
         self.uses = Uses(databases)
         self.limits = OperatorLimits(limits, key, rules.limit)
-        self.sessions = OperatorSessions(self._database, self.uses, idle=rules.idle, lifetime=rules.lifetime)
+        self.sessions = OperatorSessions(self._database, self.uses, audit, idle=rules.idle, lifetime=rules.lifetime)
         self.factors = Factors(
-            self._database, self.sessions, self.limits, secret_box, is_required=rules.requires_factor
+            self._database, self.sessions, self.limits, secret_box, audit, is_required=rules.requires_factor
         )
-        self.sign_in = OperatorSignIn(self._database, self.sessions, self.factors, self.limits, passwords)
+        self.sign_in = OperatorSignIn(self._database, self.sessions, self.factors, self.limits, passwords, audit)
         console = f"{rules.base_url}/console/"
-        self.invitations = Invitations(self._database, self.sessions, self.factors, passwords, console=console)
-        self.tokens = OperatorTokens(self._database, self.uses)
-        self.administration = OperatorAdministration(self._database)
+        self.invitations = Invitations(self._database, self.sessions, self.factors, passwords, audit, console=console)
+        self.tokens = OperatorTokens(self._database, self.uses, audit)
+        self.administration = OperatorAdministration(self._database, audit)
 
     async def deployment_id(self) -> str:
         """Eight hex digits that keep the cookies of two deployments on one host apart."""

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Audit
 from service.domain.audit.origin import Actor
 from service.domain.operators.operator import (
     OperatorSession,
@@ -14,6 +16,7 @@ from service.domain.operators.operator import (
     read_operator,
     read_session,
 )
+from service.domain.operators.trail import act_on
 from service.domain.operators.uses import Uses
 from service.domain.permissions import Rights
 from service.domain.sessions.sessions import Client
@@ -63,9 +66,10 @@ def hash_secret(text: str) -> str:
 class OperatorSessions:
     """Opens, finds, lists and ends sessions. `idle` and `lifetime` are in seconds."""
 
-    def __init__(self, database: OperatorDatabase, uses: Uses, *, idle: int, lifetime: int) -> None:
+    def __init__(self, database: OperatorDatabase, uses: Uses, audit: Audit, *, idle: int, lifetime: int) -> None:
         self._database = database
         self._uses = uses
+        self._audit = audit
         self.idle, self.lifetime = timedelta(seconds=idle), timedelta(seconds=lifetime)
         self._idle_ms, self._lifetime_ms = idle * 1_000, lifetime * 1_000
 
@@ -134,7 +138,14 @@ class OperatorSessions:
             raise SessionNotFound
 
     async def sign_out(self, caller: SessionCaller) -> None:
-        await self._database.sessions.delete({"_id": caller.session.hash})
+        operator = caller.operator
+
+        async def write(database: OperatorDatabase) -> None:
+            if await database.sessions.delete({"_id": caller.session.hash}):
+                act = act_on(Action.OPERATOR_SIGNED_OUT, operator.id, operator.email)
+                await self._audit.record(database.session, act)
+
+        await self._database.in_transaction(write)
 
 
 async def end_all(database: OperatorDatabase, operator_id: str, *, but: str | None = None) -> None:

@@ -1,11 +1,17 @@
 """Signing in as an operator: the password, then the factor; confirming a session; another password."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from service.domain.accounts.password_rules import COMMON, check_length, is_common
 from service.domain.accounts.passwords import Passwords
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Audit
 from service.domain.operators.factors import Factors, Proof, has_factor, next_stage
 from service.domain.operators.limits import OWNER, OperatorLimits
 from service.domain.operators.operator import FACTOR, SessionCaller
-from service.domain.operators.sessions import NewSession, Opened, OperatorSessions, end_all
+from service.domain.operators.sessions import NewSession, Opened, OperatorSessions, Work, end_all
+from service.domain.operators.trail import act_on, speak_as
 from service.domain.sessions.sessions import Client
 from service.errors import (
     AccountDisabled,
@@ -33,12 +39,14 @@ class OperatorSignIn:
         factors: Factors,
         limits: OperatorLimits,
         passwords: Passwords,
+        audit: Audit,
     ) -> None:
         self._database = database
         self._sessions = sessions
         self._factors = factors
         self._limits = limits
         self._passwords = passwords
+        self._audit = audit
 
     async def sign_in(self, email: str, password: str, client: Client, replaces: str | None) -> Opened:
         """A session, whose stage says what is still to come. Raises WrongCredentials, AccountDisabled."""
@@ -47,14 +55,41 @@ class OperatorSignIn:
             if operator.get("disabled"):
                 raise AccountDisabled
         stage = next_stage(operator, is_required=self._factors.is_required, factor=FACTOR)
-        return await self._sessions.open(_new(operator, stage, client, replaces))
+        speak_as(operator["_id"], operator["name"])
+        work = self._noting(operator) if stage == FULL else None
+        return await self._sessions.open(_new(operator, stage, client, replaces), work)
 
     async def _judge(self, operator: Document | None, password: str) -> Document:
-        """An unknown address takes as long. Raises WrongCredentials."""
+        """An unknown address takes as long, and leaves no entry: it could be a password. Raises WrongCredentials."""
         is_right = await self._passwords.verify(password, operator["password"] if operator else "", OWNER)
-        if operator is None or not is_right:
+        if operator is None:
+            raise WrongCredentials
+        if not is_right:
+            await self._note_failure(operator)
             raise WrongCredentials
         return operator
+
+    async def _note_failure(self, operator: Document) -> None:
+        await self._audit.note(act_on(Action.OPERATOR_SIGN_IN_FAILED, operator["_id"], operator["email"]))
+
+    @asynccontextmanager
+    async def _noting_failure(self, operator: Document) -> AsyncIterator[None]:
+        try:
+            yield
+        except InvalidFactor:
+            await self._note_failure(operator)
+            raise
+
+    def _noting(self, operator: Document, work: Work | None = None) -> Work:
+        """`work`, with the entry that the operator has signed in."""
+
+        async def write(database: OperatorDatabase) -> None:
+            if work is not None:
+                await work(database)
+            act = act_on(Action.OPERATOR_SIGNED_IN, operator["_id"], operator["email"])
+            await self._audit.record(database.session, act)
+
+        return write
 
     async def prove_factor(self, caller: SessionCaller, proof: Proof, client: Client) -> Opened:
         """The session of full stage after the second factor. Raises InvalidFactor, OperatorRequired."""
@@ -62,17 +97,19 @@ class OperatorSignIn:
             raise OperatorRequired(stage=caller.session.stage)
         async with self._limits.judge(caller.operator.email):
             operator = await self._find(caller)
-            spend = self._factors.judge(operator, proof)
-            return await self._sessions.open(_after(operator, caller, client), spend)
+            async with self._noting_failure(operator):
+                spend = self._factors.judge(operator, proof)
+                return await self._sessions.open(_after(operator, caller, client), self._noting(operator, spend))
 
     async def confirm(self, caller: SessionCaller, password: str, proof: Proof | None, client: Client) -> Opened:
         """A session in the place of this one, confirmed for 10 minutes. Raises WrongCredentials, InvalidFactor."""
         async with self._limits.judge(caller.operator.email):
             operator = await self._judge(await self._find(caller), password)
-            if has_factor(operator) and proof is None:
-                raise InvalidFactor
-            spend = self._factors.judge(operator, proof) if proof is not None and has_factor(operator) else None
-            return await self._sessions.open(_after(operator, caller, client), spend)
+            async with self._noting_failure(operator):
+                if has_factor(operator) and proof is None:
+                    raise InvalidFactor
+                spend = self._factors.judge(operator, proof) if proof is not None and has_factor(operator) else None
+                return await self._sessions.open(_after(operator, caller, client), spend)
 
     async def change_password(self, caller: SessionCaller, current: str, password: str, client: Client) -> Opened:
         """A session in the place of all others. Raises WrongPassword, Invalid."""
@@ -80,6 +117,7 @@ class OperatorSignIn:
         async with self._limits.judge(caller.operator.email):
             operator = await self._find(caller)
             if not await self._passwords.verify(current, operator["password"], OWNER):
+                await self._note_failure(operator)
                 raise WrongPassword
         hashed, version = await self._passwords.hash(password, OWNER), operator["version"]
 
@@ -88,6 +126,8 @@ class OperatorSignIn:
             if await database.change(caller.operator_id, changes, version=version) is None:
                 raise OperatorRequired(has_operators=True)
             await end_all(database, caller.operator_id)
+            act = act_on(Action.OPERATOR_PASSWORD_CHANGED, operator["_id"], operator["email"])
+            await self._audit.record(database.session, act)
 
         confirmed = caller.session.confirmed_at
         kept: Document = {} if confirmed is None else {"confirmed_at": confirmed}

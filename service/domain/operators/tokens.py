@@ -12,6 +12,9 @@ from typing import Any
 
 from service.bounds import MAX_OPERATOR_TOKENS
 from service.domain.access.caller import AdminCaller
+from service.domain.audit.actions import Action
+from service.domain.audit.audit import Act, Audit, Target
+from service.domain.audit.changes import compare
 from service.domain.audit.origin import Actor
 from service.domain.operators.operator import read_operator
 from service.domain.operators.sessions import ID, hash_secret
@@ -48,9 +51,10 @@ class OperatorToken:
 class OperatorTokens:
     """Makes, finds, lists and revokes tokens."""
 
-    def __init__(self, database: OperatorDatabase, uses: Uses) -> None:
+    def __init__(self, database: OperatorDatabase, uses: Uses, audit: Audit) -> None:
         self._database = database
         self._uses = uses
+        self._audit = audit
 
     async def find(self, token: str) -> AdminCaller | None:
         """The operator of a token, narrowed to its scopes; None for one that is unknown, revoked or expired."""
@@ -85,7 +89,11 @@ class OperatorTokens:
             record: Document = {"_id": hash_secret(token), "operator_id": operator_id, "name": name}
             purge = {"purge_at": {"$add": ["$$NOW", (days + KEPT_DAYS) * DAY_MS]}}
             changes = created(record | {"scopes": list(scopes)}, lives_ms=days * DAY_MS, also=purge)
-            return _read(await database.tokens.create({"_id": record["_id"]}, changes), token)
+            made = _read(await database.tokens.create({"_id": record["_id"]}, changes), token)
+            found = compare({}, {"name": name, "scopes": list(scopes), "days": days})
+            act = Act(Action.TOKEN_CREATED, Target("token", made.id, name), changes=found, is_new=True)
+            await self._audit.record(database.session, act)
+            return made
 
         return await self._database.in_transaction(write)
 
@@ -102,8 +110,18 @@ class OperatorTokens:
         """The token is refused from the next request on. Raises TokenNotFound."""
         match: Document = {**beginning(token_id), "operator_id": operator_id, "$expr": IN_FORCE}
         ends = {"expires_at": "$$NOW", "purge_at": {"$add": ["$$NOW", KEPT_DAYS * DAY_MS]}}
-        if not ID.fullmatch(token_id) or not await self._database.tokens.update_one(match, [{"$set": ends}]):
+
+        async def write(database: OperatorDatabase) -> None:
+            ended = await database.tokens.update(match, [{"$set": ends}])
+            if ended is None:
+                raise TokenNotFound
+            await self._audit.record(
+                database.session, Act(Action.TOKEN_REVOKED, Target("token", token_id, ended["name"]))
+            )
+
+        if not ID.fullmatch(token_id):
             raise TokenNotFound
+        await self._database.in_transaction(write)
 
 
 async def _require_held(database: OperatorDatabase, rights: Rights, texts: Sequence[str]) -> None:

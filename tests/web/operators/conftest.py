@@ -8,7 +8,9 @@ import httpx2
 import pytest
 from starlette.applications import Starlette
 
+from service.domain.operators.invitations import make_bootstrap
 from service.services import Services
+from service.storage.operator_records import OperatorDatabase
 from tests.conftest import BASE_URL
 
 ORIGIN = "https://service.test"
@@ -73,7 +75,7 @@ async def browse(running_app: Starlette, emptied: None) -> AsyncIterator[Browse]
 @pytest.fixture
 async def owner(browse: Browse, services: Services) -> Console:
     """The first owner, signed in and confirmed."""
-    invitation = await services.operators.invitations.begin()
+    invitation = await make_bootstrap(OperatorDatabase(services.base.databases), f"{ORIGIN}/console/")
     assert invitation is not None
     console = browse()
     body = {"token": token_of(invitation.link or ""), "name": "Olga", "password": PASSWORD}
