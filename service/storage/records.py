@@ -226,11 +226,6 @@ class Records:
         found: Document | None = reply["value"]
         return found
 
-    async def update_and_return_old(self, match: Document, changes: Document) -> Document | None:
-        """As `update`, but returns the whole record as it was before."""
-        with translated("change a record"):
-            return await self.collection.find_one_and_update(match, changes, **self._options)
-
     async def update_one(self, match: Document, changes: Document | list[Document]) -> bool:
         """Returns False if no record matches."""
         with translated("change a record"):

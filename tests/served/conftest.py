@@ -4,6 +4,7 @@ import base64
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from service.cli.running import run_on
 from service.settings import Settings
 from tests.chromium import launched
 from tests.served.browser import EXAMPLES, Site, file_server
+from tests.served.walkthrough import Walkthrough, follow
 
 PROJECT_ID = "served"
 METRICS_TOKEN = "a token for metrics, and for nothing else"
@@ -129,6 +131,33 @@ def make_site(served: Served, served_settings: dict[str, str], pages: str) -> Ma
         return Site(f"{pages}/{path}?{query}", served.base_url, keys.publishable, keys.secret)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands of a page run."""
+    return tmp_path_factory.mktemp("guide")
+
+
+@pytest.fixture(scope="module")
+def origin(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
+    """The reader's file server of the module's `SITE`."""
+    with file_server(folder / request.module.SITE) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def guide(
+    request: pytest.FixtureRequest, folder: Path, origin: str, served: Served, served_settings: dict[str, str]
+) -> Walkthrough:
+    """The module's `PAGE`, followed from top to bottom."""
+    return follow(request.module.PAGE, folder, served.base_url, served_settings, origin)
+
+
+@pytest.fixture(scope="module")
+def guide_browser(guide: Walkthrough) -> Iterator[Browser]:
+    with launched() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tests.served.walkthrough import COMMANDS, ROOT, Walkthrough, follow
 def teams(
     tmp_path_factory: pytest.TempPathFactory, served: Served, served_settings: dict[str, str], pages: str
 ) -> Walkthrough:
-    return follow("guides/teams.md", tmp_path_factory.mktemp("teams"), served, served_settings, pages)
+    return follow("guides/teams.md", tmp_path_factory.mktemp("teams"), served.base_url, served_settings, pages)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_an_invitation_is_for_those_who_have_proven_its_address(teams: Walkthrou
 def test_deleting_a_user(
     tmp_path: Path, served: Served, served_settings: dict[str, str], mongo: MongoClient[Any]
 ) -> None:
-    walk = follow("guides/delete-user.md", tmp_path, served, served_settings, "")
+    walk = follow("guides/delete-user.md", tmp_path, served.base_url, served_settings, "")
     assert "comments author_id\nnotes owner_id\n" in walk.output
     assert '"email":"ann@example.com"' in (tmp_path / "people/user.json").read_text()
     assert (tmp_path / "people/notes.ndjson").read_text().count('"text"') == 2
@@ -106,7 +106,7 @@ def test_a_backup_of_a_folder_is_put_back(tmp_path: Path) -> None:
 
 
 def test_a_project_is_kept_by_ci(tmp_path: Path, served_settings: dict[str, str], served: Served) -> None:
-    walk = follow("guides/ci.md", tmp_path, served, served_settings, "")
+    walk = follow("guides/ci.md", tmp_path, served.base_url, served_settings, "")
     assert walk.output.count("products: 2 created") == 3
     manifest, jobs = tmp_path / "shop/shop.yaml", yaml.safe_load((tmp_path / "shop/ci/workflow.yml").read_text())
     scripts = [step["run"] for step in jobs["jobs"]["try"]["steps"] if step.get("run", "").startswith("sh ")]

@@ -2,46 +2,22 @@
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
-import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.chromium import launched, needs_chromium
-from tests.served.browser import PATIENCE_MS, file_server, shoot, window
-from tests.served.conftest import Served
-from tests.served.walkthrough import Walkthrough, follow
+from tests.chromium import needs_chromium
+from tests.served.browser import PATIENCE_MS, shoot, window
+from tests.served.walkthrough import Walkthrough
 
 pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
 # More than two pages of the list, with the one that the commands make.
 PHOTOS = 27
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("wall")
-
-
-@pytest.fixture(scope="module")
-def origin(folder: Path) -> Iterator[str]:
-    """The reader's file server of `wall/site`."""
-    with file_server(folder / "wall" / "site") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def wall(folder: Path, origin: str, served: Served, served_settings: dict[str, str]) -> Walkthrough:
-    return follow("guides/photo-wall.md", folder, served, served_settings, origin)
-
-
-@pytest.fixture(scope="module")
-def browser(wall: Walkthrough) -> Iterator[Browser]:
-    with launched() as running:
-        yield running
+# The page, and the folder of the site that it makes, for the fixtures `guide` and `origin`.
+PAGE, SITE = "guides/photo-wall.md", "wall/site"
 
 
 def picture(color: str) -> bytes:
@@ -58,15 +34,15 @@ def titles(page: Page) -> list[str]:
     return page.get_by_role("listitem").all_inner_texts()
 
 
-def test_the_commands_answer_as_the_page_says(wall: Walkthrough, folder: Path) -> None:
+def test_the_commands_answer_as_the_page_says(guide: Walkthrough, folder: Path) -> None:
     with Image.open(folder / "wall/thumb.webp") as thumb:
         assert thumb.format == "WEBP"
-    assert '"title":"Valjean"' in wall.output
-    assert '"next":null' in wall.output
+    assert '"title":"Valjean"' in guide.output
+    assert '"next":null' in guide.output
 
 
-def test_a_picture_is_seen_before_and_after_it_is_sent(wall: Walkthrough, origin: str, browser: Browser) -> None:
-    with window(browser) as page:
+def test_a_picture_is_seen_before_and_after_it_is_sent(guide: Walkthrough, origin: str, guide_browser: Browser) -> None:
+    with window(guide_browser) as page:
         page.goto(origin)
         page.get_by_label("E-mail").fill("ann@example.com")
         page.get_by_label("Password").fill("correct horse")
@@ -89,13 +65,13 @@ def test_a_picture_is_seen_before_and_after_it_is_sent(wall: Walkthrough, origin
         assert titles(page) == ["Red", "Valjean"]
 
 
-def test_the_list_goes_on_while_it_is_scrolled(wall: Walkthrough, origin: str, browser: Browser) -> None:
-    photos = f"{wall.environment['URL']}/api/collections/photos/documents"
-    with httpx2.Client(headers={"authorization": f"Bearer {wall.environment['TOKEN']}"}) as ann:
+def test_the_list_goes_on_while_it_is_scrolled(guide: Walkthrough, origin: str, guide_browser: Browser) -> None:
+    photos = f"{guide.environment['URL']}/api/collections/photos/documents"
+    with httpx2.Client(headers={"authorization": f"Bearer {guide.environment['TOKEN']}"}) as ann:
         while (count := ann.get(photos, params={"limit": 1}).json()["total"]) < PHOTOS:
             form = {"data": json.dumps({"title": f"Photo {count}"})}
             ann.post(photos, data=form, files={"image": ("a.png", picture("green"))}).raise_for_status()
-    with window(browser, width=360) as page:
+    with window(guide_browser, width=360) as page:
         page.goto(origin)
         expect(page.get_by_role("listitem")).to_have_count(12)
         page.mouse.wheel(0, 5_000)

@@ -1,43 +1,18 @@
 """The page docs/start.md: its commands and files make a board that two members see change in two browsers."""
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx2
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.chromium import launched, needs_chromium
-from tests.served.browser import PATIENCE_MS, file_server, shoot, window
-from tests.served.conftest import Served
-from tests.served.walkthrough import Walkthrough, follow
+from tests.chromium import needs_chromium
+from tests.served.browser import PATIENCE_MS, shoot, window
+from tests.served.walkthrough import Walkthrough
 
 pytestmark = needs_chromium
 expect.set_options(timeout=PATIENCE_MS)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("start")
-
-
-@pytest.fixture(scope="module")
-def origin(folder: Path) -> Iterator[str]:
-    """The reader's file server of `team-board`."""
-    with file_server(folder / "team-board") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def start(folder: Path, origin: str, served: Served, served_settings: dict[str, str]) -> Walkthrough:
-    return follow("start.md", folder, served, served_settings, origin)
-
-
-@pytest.fixture(scope="module")
-def browser(start: Walkthrough) -> Iterator[Browser]:
-    with launched() as running:
-        yield running
+# The page, and the folder of the site that it makes, for the fixtures `guide` and `origin`.
+PAGE, SITE = "start.md", "team-board"
 
 
 def sign_in(page: Page, origin: str, email: str) -> None:
@@ -47,20 +22,20 @@ def sign_in(page: Page, origin: str, email: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_the_commands_answer_as_the_page_says(start: Walkthrough) -> None:
+def test_the_commands_answer_as_the_page_says(guide: Walkthrough) -> None:
     for printed in (
         "Dry run: nothing was changed",
         "cards: 1 created",
         '"text":"Polish the silver"',
         '"allowed":false',
     ):
-        assert printed in start.output
-    assert "collections: 1 updated\ncards: 1 unchanged\nrules: 1 unchanged\n" in start.output
+        assert printed in guide.output
+    assert "collections: 1 updated\ncards: 1 unchanged\nrules: 1 unchanged\n" in guide.output
 
 
-def test_cards_have_a_date_within_five_seconds_of_the_migration(start: Walkthrough) -> None:
-    cards = f"{start.environment['URL']}/api/collections/cards/documents"
-    with httpx2.Client(headers={"authorization": f"Bearer {start.environment['TOKEN']}"}) as ann:
+def test_cards_have_a_date_within_five_seconds_of_the_migration(guide: Walkthrough) -> None:
+    cards = f"{guide.environment['URL']}/api/collections/cards/documents"
+    with httpx2.Client(headers={"authorization": f"Bearer {guide.environment['TOKEN']}"}) as ann:
         deadline = time.monotonic() + PATIENCE_MS / 1_000
         while (answer := ann.post(cards, json={"data": {"text": "Trim the wicks", "due": "2026-12-24"}})).is_error:
             assert time.monotonic() < deadline, answer.text
@@ -69,8 +44,8 @@ def test_cards_have_a_date_within_five_seconds_of_the_migration(start: Walkthrou
         assert ann.delete(f"{cards}/{answer.json()['id']}").status_code == 204
 
 
-def test_two_members_see_the_board_change(start: Walkthrough, origin: str, browser: Browser) -> None:
-    with window(browser) as ann, window(browser) as ben:
+def test_two_members_see_the_board_change(guide: Walkthrough, origin: str, guide_browser: Browser) -> None:
+    with window(guide_browser) as ann, window(guide_browser) as ben:
         sign_in(ann, origin, "ann@example.com")
         sign_in(ben, origin, "ben@example.com")
         for page in (ann, ben):
@@ -88,8 +63,8 @@ def test_two_members_see_the_board_change(start: Walkthrough, origin: str, brows
         expect(ben.get_by_text("Light the candles")).to_have_count(0)
 
 
-def test_signing_out_and_a_wrong_password(start: Walkthrough, origin: str, browser: Browser) -> None:
-    with window(browser) as page:
+def test_signing_out_and_a_wrong_password(guide: Walkthrough, origin: str, guide_browser: Browser) -> None:
+    with window(guide_browser) as page:
         sign_in(page, origin, "ann@example.com")
         expect(page.get_by_role("status")).to_have_text("live")
         page.get_by_role("button", name="Sign out").click()

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 
-from tests.served.conftest import Served
-
 ROOT = Path(__file__).parents[2]
 # A paragraph that ends with a path and a colon, and the block below it.
 FILE = re.compile(r"`([\w-]+/[\w./-]+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -83,10 +81,10 @@ class Walkthrough:
         self.environment |= {names[key[1]]: key[0] for key in PRINTED_KEY.finditer(ran.stdout)}
 
 
-def follow(page: str, folder: Path, served: Served, settings: dict[str, str], pages: str) -> Walkthrough:
+def follow(page: str, folder: Path, base_url: str, settings: dict[str, str], pages: str) -> Walkthrough:
     """The page, followed against a running service. `pages` is the origin of the reader's own file server."""
-    environment = {"PATH": os.environ["PATH"], "URL": served.base_url, **settings, "BASE_URL": served.base_url}
-    addresses = {"http://127.0.0.1:8080": pages, "http://127.0.0.1:8000": served.base_url}
+    environment = {"PATH": os.environ["PATH"], "URL": base_url, **settings, "BASE_URL": base_url}
+    addresses = {"http://127.0.0.1:8080": pages, "http://127.0.0.1:8000": base_url}
     walk = Walkthrough(page, folder, environment, addresses)
     walk.follow()
     return walk

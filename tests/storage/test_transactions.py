@@ -33,7 +33,7 @@ async def test_every_call_of_records_is_part_of_the_transaction(project: Project
         await things.insert_many([{"_id": "2"}, {"_id": "3"}])
         assert await things.insert_each([{"_id": "4"}]) == {}
         assert await users.update({"_id": "ann"}, spend(1)) == {"_id": "ann", "data": {"coins": 9}}
-        assert await users.update_and_return_old({"_id": "ann"}, spend(1)) == {"_id": "ann", "data": {"coins": 9}}
+        assert await users.update({"_id": "ann"}, spend(1)) == {"_id": "ann", "data": {"coins": 8}}
         assert await users.update_one({"_id": "ann"}, spend(1))
         assert await things.delete({"_id": "2"})
         assert await users.find({"_id": "ann"}) == {"_id": "ann", "data": {"coins": 7}}
