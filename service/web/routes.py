@@ -8,6 +8,7 @@ from service.web.accounts import endpoints as accounts
 from service.web.accounts import signup, users
 from service.web.administration import endpoints as administration
 from service.web.aggregations import endpoints as aggregations
+from service.web.audit import endpoints as audit
 from service.web.auth.authenticate import OF_OPERATORS
 from service.web.batches import endpoints as batches
 from service.web.collections import endpoints as collections
@@ -28,6 +29,10 @@ from service.web.operators import endpoints as operators
 from service.web.operators import me
 from service.web.operators import sign_in as operator_sign_in
 from service.web.projects import endpoints as projects
+from service.web.projects import keys as project_keys
+from service.web.projects import mail as project_mail
+from service.web.projects import providers as project_providers
+from service.web.projects import settings as project_settings
 from service.web.realtime import endpoints as realtime
 from service.web.rules import endpoints as rules
 from service.web.sessions import endpoints as sessions
@@ -177,7 +182,18 @@ GET    /docs/{asset}
 """
 
 # The rows of the Admin API that are its own. Those of the page above that declare an `operator` follow them.
-ADMIN_MODULES = (docs, me, operator_sign_in, operators, projects)
+ADMIN_MODULES = (
+    audit,
+    docs,
+    me,
+    operator_sign_in,
+    operators,
+    project_keys,
+    project_mail,
+    project_providers,
+    project_settings,
+    projects,
+)
 ADMIN_PAGE = """
 POST   /admin/v1/session
 GET    /admin/v1/session
@@ -210,6 +226,25 @@ POST   /admin/v1/projects
 GET    /admin/v1/projects/{project_id}
 PATCH  /admin/v1/projects/{project_id}
 POST   /admin/v1/projects/{project_id}/deletion
+GET    /admin/v1/settings-schema
+GET    /admin/v1/projects/{project_id}/settings
+PATCH  /admin/v1/projects/{project_id}/settings
+GET    /admin/v1/projects/{project_id}/keys
+POST   /admin/v1/projects/{project_id}/keys
+POST   /admin/v1/projects/{project_id}/keys/rotate
+DELETE /admin/v1/projects/{project_id}/keys/{id}
+POST   /admin/v1/projects/{project_id}/signing-key/rotate
+GET    /admin/v1/provider-presets
+GET    /admin/v1/projects/{project_id}/providers
+GET    /admin/v1/projects/{project_id}/providers/{name}
+PUT    /admin/v1/projects/{project_id}/providers/{name}
+DELETE /admin/v1/projects/{project_id}/providers/{name}
+POST   /admin/v1/projects/{project_id}/providers/{name}/check
+POST   /admin/v1/projects/{project_id}/smtp-test
+GET    /admin/v1/projects/{project_id}/mailbox
+GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
+GET    /admin/v1/audit
+GET    /admin/v1/projects/{project_id}/audit
 GET    /admin/v1/openapi.json
 """
 

@@ -57,7 +57,7 @@ class KeyEntry:
     """A key, as a list shows it."""
 
     id: str
-    kind: str
+    kind: Kind
     name: str
     created_at: datetime
     last_used_at: datetime | None = None
@@ -152,9 +152,10 @@ def _entry(record: Document) -> KeyEntry:
     )
 
 
-def _kind(record: Document) -> str:
+def _kind(record: Document) -> Kind:
     """A key from before there were kinds is a secret one."""
-    return str(record.get("kind", SECRET))
+    kind: Kind = record.get("kind", SECRET)
+    return kind
 
 
 def _name(record: Document) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.bounds import MAX_PROVIDERS
+from service.bounds import MAX_PROVIDERS, MAX_VIOLATIONS
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.changes import NO_CHANGES, compare
@@ -60,6 +60,15 @@ class ProviderAdministration:
         self._secret_box = secret_box
         self._projects = projects
         self._base_url = base_url
+
+    async def replace(
+        self, project_id: str, name: str, preset: str | None, settings: Mapping[str, str | None]
+    ) -> ProviderEntry:
+        """As `set`, for all settings of the provider: one that is left out goes, but a secret stays."""
+        gone = dict.fromkeys(
+            name.upper() for name in ProviderSettings.model_fields if name.upper() not in PROVIDER_SECRETS
+        )
+        return await self.set(project_id, name, preset, {**gone, **settings})
 
     async def set(
         self, project_id: str, name: str, preset: str | None, changes: Mapping[str, str | None]
@@ -152,7 +161,7 @@ def _check_names(names: Mapping[str, Any]) -> None:
     if unknown := sorted(names.keys() - known):
         raise InvalidConfiguration(
             Violation(("body", "settings", name), f"{name} is not a setting of a provider", "extra_forbidden")
-            for name in unknown
+            for name in unknown[:MAX_VIOLATIONS]
         )
 
 

@@ -9,7 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 
-from service.domain.projects.settings import IN_CAPITALS, ProfileClaims, ProviderUrl, list_faults, split_list
+from service.domain.projects.settings import (
+    IN_CAPITALS,
+    ProfileClaims,
+    ProviderUrl,
+    leave_out_most_unknown,
+    list_faults,
+    split_list,
+)
 from service.errors import InvalidConfiguration, Violation
 from service.providers.openid import TENANT_ID
 from service.providers.registration import Preset, presets
@@ -105,7 +112,9 @@ def read_provider(name: str, preset: str, values: Mapping[str, Any]) -> Provider
             ("body", "preset"), f"There is no preset {preset}; --preset is one of {', '.join(presets())}"
         )
     try:
-        return Provider(name, presets()[preset], ProviderSettings.model_validate(values))
+        return Provider(
+            name, presets()[preset], ProviderSettings.model_validate(leave_out_most_unknown(ProviderSettings, values))
+        )
     except ValidationError as error:
         raise InvalidConfiguration(list_faults(error, "a setting of a provider")) from None
 

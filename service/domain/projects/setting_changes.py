@@ -14,6 +14,7 @@ from service.domain.projects.setting_forms import NEEDS, settings_schema
 from service.domain.projects.settings import SECRET_SETTINGS, ProjectSettings, read_project_settings, stored
 from service.errors import InvalidConfiguration, ProjectNotFound, VersionConflict, Violation
 from service.query.shapes import USERS
+from service.schema.versions import Versions, is_one_of, version_tag
 from service.storage.client import ClientSession, Document
 from service.storage.images import keep_images
 from service.storage.projects import ProjectStore
@@ -73,22 +74,22 @@ class SettingChanges:
         project_id: str,
         values: Mapping[str, Any],
         *,
-        if_match: int | None = None,
+        if_match: Versions = None,
         dry_run: bool = False,
         allow: Allow = allow_all,
     ) -> SettingsChange:
         """Sets each named setting; None is its default again. A dry run changes nothing.
 
         `allow` is given the names of the settings that change, and raises for those that the caller may not change. Raises
-        InvalidConfiguration, VersionConflict where the version is not `if_match`, ProjectNotFound.
+        InvalidConfiguration, VersionConflict where the version is none of `if_match`, ProjectNotFound.
         """
         values = {**values, "TIER": values["TIER"] or self._default_tier} if "TIER" in values else values
         outcomes = list[SettingsChange]()
 
         async def decide(session: ClientSession, record: Document) -> Document | None:
             version, before = _version(record), self._projects.opened(record).settings
-            if if_match not in (None, version):
-                raise VersionConflict(f'"v{version}"')
+            if not is_one_of(version, if_match):
+                raise VersionConflict(version_tag(version))
             after = merge_settings(before, values)
             kept = _compare(before, after, allow)
             is_change = kept != NO_CHANGES

@@ -109,7 +109,7 @@ def _properties() -> Iterator[tuple[str, JsonSchema]]:
     made = ProjectSettings.model_json_schema(by_alias=True)["properties"]
     for group, forms in GROUPS.items():
         for order, (name, form) in enumerate(forms.items()):
-            yield name, _plain(made[name]) | _describe(form) | {"x-group": group, "x-order": order}
+            yield name, plain_schema(made[name]) | _describe(form) | {"x-group": group, "x-order": order}
 
 
 def _describe(form: SettingForm) -> JsonSchema:
@@ -117,7 +117,7 @@ def _describe(form: SettingForm) -> JsonSchema:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def _plain(made: JsonSchema) -> JsonSchema:
+def plain_schema(made: JsonSchema) -> JsonSchema:
     """Pydantic's schema of a field without its null and its items; no default stands for an empty one."""
     kinds = [kind for kind in made.get("anyOf", [made]) if kind.get("type") != "null"]
     values = {

@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
+from service.bounds import MAX_VIOLATIONS
 from service.errors import InvalidConfiguration, Violation
 from service.mail.servers import read_sender, read_server
 from service.mail.texts import MailText, read_texts
@@ -259,9 +261,16 @@ def read_project_settings(values: Mapping[str, Any]) -> ProjectSettings:
     Raises InvalidConfiguration with the path of each bad one in a body, and one line that names all.
     """
     try:
-        return ProjectSettings.model_validate(values)
+        return ProjectSettings.model_validate(leave_out_most_unknown(ProjectSettings, values))
     except ValidationError as error:
         raise InvalidConfiguration(list_faults(error, "a project setting")) from None
+
+
+def leave_out_most_unknown(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with known names, and as many others as a refusal lists: each costs pydantic an error."""
+    known = {name.upper() for name in model.model_fields}
+    unknown = islice((name for name in values if name not in known), MAX_VIOLATIONS)
+    return {name: values[name] for name in (*(known & values.keys()), *unknown)}
 
 
 def list_faults(error: ValidationError, what: str) -> list[Violation]:

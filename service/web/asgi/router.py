@@ -58,6 +58,7 @@ def make_endpoint(row: Demands) -> Endpoint:
     authenticate, policy = AUTHENTICATE[row.credential], row.policy
     seconds, refuses_query = row.answer_seconds, row.refuses_query
     is_write, statuses = row.is_write, row.statuses
+    is_noted = is_write or row.credential in OF_OPERATORS
     refuses_headers = row.refuses_key or row.refuses_if_match
     others = _policies(policy) if policy is not None else {}
 
@@ -69,7 +70,7 @@ def make_endpoint(row: Demands) -> Endpoint:
         if is_write and services.base.versions.is_newer:
             raise NewerData("the system's database")
         caller = await authenticate(request, services)
-        if is_write:
+        if is_noted:
             ORIGIN.set(partial(read_origin, request, caller, services, statuses))
         if policy is not None:
             counted = others.get(type(caller), policy)

@@ -93,14 +93,14 @@ async def test_a_dry_run_says_the_same_and_changes_nothing(api: Api, changes: Se
 
 
 async def test_another_version_is_refused(api: Api, changes: SettingChanges) -> None:
-    await changes.change(api.project.id, {"EVENT_DAYS": 30}, if_match=1)
+    await changes.change(api.project.id, {"EVENT_DAYS": 30}, if_match=(1,))
     with pytest.raises(VersionConflict) as caught:
-        await changes.change(api.project.id, {"EVENT_DAYS": 31}, if_match=1)
+        await changes.change(api.project.id, {"EVENT_DAYS": 31}, if_match=(1,))
     assert caught.value.headers == {"etag": '"v2"'}
 
 
 async def test_c21_of_two_changes_of_one_version_at_once_one_is_made(api: Api, changes: SettingChanges) -> None:
-    both = (changes.change(api.project.id, {"EVENT_DAYS": days}, if_match=1) for days in (30, 31))
+    both = (changes.change(api.project.id, {"EVENT_DAYS": days}, if_match=(1,)) for days in (30, 31))
     results = await asyncio.gather(*both, return_exceptions=True)
     assert sum(isinstance(each, VersionConflict) for each in results) == 1
     assert (await changes.read(api.project.id)).version == 2

@@ -32,8 +32,6 @@ UNSENT = {
     "ConfigurationError",
     "RejectedByValidator",
     # Sent to commands and operators only.
-    "KeyNotFound",
-    "KeyLimit",
     "InvalidConfiguration",
 }
 
