@@ -8,7 +8,7 @@ import type { Call, CallOptions } from "./transport.js";
 type Json = Record<string, any>;
 type Saving = { dry_run?: boolean; if_match?: number | string } & CallOptions;
 
-export function admin(client: Client<AnySchema>) {
+export function admin<S extends AnySchema>(client: Client<S>) {
   const { send } = coreOf(client);
   const ask = async (method: string, path: string, options: CallOptions = {}, more: Partial<Call> = {}): Promise<any> => {
     const safety = method === "PUT" || method === "DELETE" ? "same" : undefined;

@@ -79,7 +79,8 @@ export type FieldPath<S extends AnySchema, C extends string> = "id" | Field<S, C
 type SortName<S extends AnySchema, C extends string> = Field<S, C> | "id" | "created_at" | "updated_at" | `data.${string}`;
 export type Sort<S extends AnySchema, C extends string> = SortName<S, C> | `-${SortName<S, C>}`;
 type Narrow<R, F extends string> = R extends Related<infer D> ? Related<Pick<D, F & keyof D>> : R;
-export type Chosen<S extends AnySchema, C extends string, P extends string, F extends string> = [F] extends [never] ? Filled<S, C, P> : Simplify<
+export type Chosen<S extends AnySchema, C extends string, P extends string, F extends string> = ByName<S, Loose, [F] extends [never] ? Filled<S, C, P> : Picked<S, C, P, F>>;
+type Picked<S extends AnySchema, C extends string, P extends string, F extends string> = Simplify<
   Pick<Filled<S, C, P>, (F | Extract<F, `data.${string}`> extends never ? never : F & keyof Filled<S, C, P>)> & {
     [R in Head<P> & keyof Filled<S, C, P>]: Tail<F, R & string> extends never ? Filled<S, C, P>[R] : Narrow<Filled<S, C, P>[R], Tail<F, R & string>>;
   }>;
