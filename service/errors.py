@@ -25,7 +25,6 @@ ServiceError
 └── ConfigurationError (the command line and the start) ── InvalidConfiguration 422
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -589,15 +588,17 @@ class SchemaConflict(Conflict):
     """Documents that are there break a new schema. `conflicts` counts them and names the first, without their values:
 
     {"total": int, "documents": [{"id", "errors": [{loc, msg, type}]}]}
+
+    `removal` is a sentence on the write that removes the values of removed fields, or empty.
     """
 
     code = "schema_conflict"
 
-    def __init__(self, conflicts: Mapping[str, Any]) -> None:
+    def __init__(self, conflicts: Mapping[str, Any], removal: str = "") -> None:
         self.conflicts = conflicts
         count = conflicts["total"]
         broken = f"{count} document{' breaks' if count == 1 else 's break'} the new schema; nothing was changed"
-        super().__init__(broken + _describe_removal(_list_undeclared(conflicts)))
+        super().__init__(f"{broken}. {removal}" if removal else broken)
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "conflicts": self.conflicts}
@@ -615,21 +616,6 @@ class RuleTestsFailed(Conflict):
 
     def body(self) -> dict[str, Any]:
         return {**super().body(), "failed": self.failed}
-
-
-def _list_undeclared(conflicts: Mapping[str, Any]) -> list[str]:
-    """The fields of the first documents that the new schema lacks."""
-    errors = (error for document in conflicts["documents"] for error in document["errors"])
-    return sorted(
-        {error["loc"][1] for error in errors if error["type"] == "extra_forbidden" and len(error["loc"]) == 2}
-    )
-
-
-def _describe_removal(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    fields = json.dumps(names[:MAX_NAMED], ensure_ascii=False)
-    return f'. First remove the values: POST /api/collections/{{name}}/update {{"where": {{}}, "unset": {fields}}}'
 
 
 class RuleConflict(Conflict):

@@ -10,7 +10,7 @@ from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, list_differences, print_differences, print_json
 from service.cli.runtime import run_command
-from service.errors import Invalid, SchemaConflict, ServiceError
+from service.errors import Invalid, ServiceError
 
 if TYPE_CHECKING:
     from service.domain.projects.lookup import Project
@@ -113,7 +113,7 @@ async def _preview(seeder: "SchemaSeeder", project: "Project", outcome: Outcome,
         outcome.error = error
     else:
         outcome.repairs = findings.repairs
-        outcome.error = SchemaConflict(findings.conflicts) if findings.total else None
+        outcome.error = findings.error
 
 
 def _seeder(services: "Services") -> "SchemaSeeder":

@@ -120,11 +120,11 @@ class SchemaSeeder:
             return made
         if not self.migrate:
             raise ConfigurationError(
-                "differs from the one in force; change it with `seed --migrate` or PATCH /api/collections/{name} first"
+                "differs from the one in force; change it with `seed --migrate` or `schema push` first"
             )
         findings = await self.preview(project, declared, coming)
-        if findings.total:
-            raise SchemaConflict(findings.conflicts)
+        if findings.error:
+            raise findings.error
         changed = replace(declared.collection, schema=part.declared, fields=parse(part.declared))
         found = changed if self.report.dry_run else await self.bring(project, declared)
         note = f"repairs {findings.repairs:,} documents" if findings.repairs else ""

@@ -187,6 +187,10 @@ class CollectionStore:
             stages += [{"$set": {"data": fill}}, *stages]
         return await self._counted(name, stages)
 
+    async def count(self, name: str) -> int:
+        with translated():
+            return await self._collection(name).count_documents({})
+
     async def clashes(self, name: str, index: Index) -> tuple[int, list[str]]:
         """The number of documents that share their value of a unique field with another, and the first ids."""
         path = f"data.{index.field}"

@@ -235,7 +235,7 @@ async def test_a_schema_that_differs_is_refused(run: Run) -> None:
     report = await run(BOOKS.replace("max_length: 20", "max_length: 30"))
     assert report.refusals["collections"] == [
         "! collections.books.schema: differs from the one in force; "
-        "change it with `seed --migrate` or PATCH /api/collections/{name} first"
+        "change it with `seed --migrate` or `schema push` first"
     ]
 
 

@@ -1,7 +1,8 @@
 """Conflicts of a schema's change: documents that would break the new one, after defaults were filled in."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ from service.bounds import MAX_LIVE_BYTES
 from service.domain.collections.catalog import DeclaredCollection
 from service.domain.collections.pattern_judge import PatternJudge
 from service.domain.projects.lookup import Project
-from service.errors import Unavailable, Violation
+from service.errors import MAX_NAMED, SchemaConflict, Unavailable, Violation
 from service.schema.conformance import find_broken_rules
 from service.schema.fields import Fields
 from service.schema.indexes import Index, indexes
@@ -27,16 +28,21 @@ TOO_LONG = "To look at every document takes longer than a change may; nothing wa
 @dataclass(frozen=True, slots=True)
 class Findings:
     """The findings before a change: documents it would repair, and `conflicts` {total, documents: [{id, errors}]} or
-    None.
+    None. `removal` is a sentence on the write that removes the values of removed fields, or empty.
     """
 
     repairs: int = 0
     total: int = 0
     documents: list[dict[str, Any]] = field(default_factory=list)
+    removal: str = ""
 
     @property
     def conflicts(self) -> dict[str, Any]:
         return {"total": self.total, "documents": self.documents}
+
+    @property
+    def error(self) -> SchemaConflict | None:
+        return SchemaConflict(self.conflicts, self.removal) if self.total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +74,21 @@ class Examination:
         mismatches = await self._find_mismatches(filled=bool(broken.repairs or broken.total))
         if broken.total or mismatches.total:
             documents = sorted([*broken.documents, *mismatches.documents], key=_by_id)
-            return Findings(broken.repairs, broken.total + mismatches.total, documents[:SHOWN])
+            removal = await self._describe_removal(list_undeclared(documents))
+            return Findings(broken.repairs, broken.total + mismatches.total, documents[:SHOWN], removal)
         clashes = await self.find_clashes(self.new_indexes)
         return Findings(broken.repairs, clashes.total, clashes.documents)
+
+    async def _describe_removal(self, names: Sequence[str]) -> str:
+        """The sentence with the bulk write that removes the values of these fields from all documents."""
+        if not names:
+            return ""
+        body = {"where": {}, "unset": names, "expect": await self._store.count(self.collection.name)}
+        request = f"POST /api/collections/{self.collection.name}/update {json.dumps(body, ensure_ascii=False)}"
+        kept = json.dumps(list_kept(names, self.collection.schema), ensure_ascii=False)
+        # An unset is refused for a required field, and sets a default again.
+        first = "First" if kept == "[]" else f"First declare {kept} without required and default. Then"
+        return f"{first} remove the values: {request}"
 
     async def find_clashes(self, wanted: Iterable[Index]) -> Findings:
         total, documents = 0, list[dict[str, Any]]()
@@ -118,6 +136,19 @@ class Examination:
         except TimeoutError:
             raise Unavailable(TOO_LONG) from None
         return Findings(0, total, documents)
+
+
+def list_undeclared(documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The fields of these reported documents that the new schema lacks; at most as many as a message names."""
+    errors = (error for document in documents for error in document["errors"])
+    names = {error["loc"][1] for error in errors if error["type"] == "extra_forbidden" and len(error["loc"]) == 2}
+    return sorted(names)[:MAX_NAMED]
+
+
+def list_kept(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:
+    """The fields among `names` whose values an unset does not remove: `schema` requires them, or gives a default."""
+    definitions = {name: schema.get(name, {}) for name in names}
+    return [name for name, each in definitions.items() if each.get("required") or "default" in each]
 
 
 def changed_patterns(before: Fields, after: Fields) -> Fields:

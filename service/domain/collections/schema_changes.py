@@ -27,7 +27,7 @@ from service.domain.collections.reconcile import reconcile
 from service.domain.collections.validation import validate_schema
 from service.domain.limits.made_files import count_indexes
 from service.domain.projects.lookup import Project
-from service.errors import DuplicateValue, Invalid, SchemaChanging, SchemaConflict, Violation
+from service.errors import DuplicateValue, Invalid, SchemaChanging, Violation
 from service.schema.fields import LOC
 from service.schema.indexes import indexes
 from service.schema.json_schema import both
@@ -164,8 +164,8 @@ def _refuse_lost_files(collection: DeclaredCollection, schema: Mapping[str, Any]
 
 
 def _refuse_conflicts(findings: Findings) -> None:
-    if findings.total:
-        raise SchemaConflict(findings.conflicts)
+    if findings.error:
+        raise findings.error
 
 
 def _refuse_stale(collection: DeclaredCollection, schema: Mapping[str, Any]) -> None:

@@ -47,21 +47,38 @@ def assert_everything_conforms(api: Api) -> None:
     assert [name for name in api.database.list_collection_names() if name.startswith(("scratch", "closed"))] == []
 
 
-async def test_the_conflict_of_a_removed_field_names_the_write_that_empties_it(api: Api) -> None:
-    await declare(api, {"a": TEXT, "b": TEXT, 'say "c"': TEXT})
-    for _ in range(2):
-        await added(api, {"a": "x", "b": "x", 'say "c"': "x"})
-    refused = await change(api, {"b": None, 'say "c"': None})
+async def send_printed_write(api: Api, refused: httpx2.Response) -> httpx2.Response:
+    """Sends the request that the message of a 409 names, as it is printed there."""
     assert (refused.status_code, refused.json()["code"]) == (409, "schema_conflict")
+    method, path, body = refused.json()["detail"].rpartition("remove the values: ")[2].split(" ", 2)
+    return await api.request(method, path, content=body, headers={"content-type": "application/json"})
+
+
+async def test_the_conflict_of_a_removed_field_prints_the_write_that_empties_it(api: Api) -> None:
+    await declare(api, {"a": TEXT, "b": TEXT, 'say "c"': TEXT})
+    for data in ({"a": "x"}, *[{"a": "x", "b": "x", 'say "c"': "x"}] * 2):
+        await added(api, data)
+    refused = await change(api, {"b": None, 'say "c"': None})
     assert refused.json()["detail"] == (
         "2 documents break the new schema; nothing was changed. First remove the values: "
-        'POST /api/collections/{name}/update {"where": {}, "unset": ["b", "say \\"c\\""]}'
+        'POST /api/collections/things/update {"where": {}, "unset": ["b", "say \\"c\\""], "expect": 3}'
     )
-    body = {"where": {}, "unset": ["b", 'say "c"'], "expect": 2}
-    assert (await api.request("POST", "/api/collections/things/update", json=body)).status_code == 200
+    assert (await send_printed_write(api, refused)).json()["matched"] == 3
     assert (await change(api, {"b": None, 'say "c"': None})).status_code == 200
     other = (await change(api, {"a": {"type": "integer"}})).json()["detail"]
-    assert other == "2 documents break the new schema; nothing was changed"
+    assert other == "3 documents break the new schema; nothing was changed"
+    assert_everything_conforms(api)
+
+
+async def test_the_conflict_of_a_removed_field_that_an_unset_leaves_says_what_to_declare_first(api: Api) -> None:
+    fields = {"needed": {**TEXT, "required": True}, "given": {**TEXT, "default": "x"}}
+    await declare(api, fields | {"a": TEXT})
+    await added(api, {"needed": "x", "a": "x"})
+    refused = await change(api, dict.fromkeys(fields))
+    assert 'First declare ["given", "needed"] without required and default. Then remove' in refused.json()["detail"]
+    assert (await change(api, dict.fromkeys(fields, TEXT))).status_code == 200
+    assert (await send_printed_write(api, refused)).status_code == 200
+    assert (await change(api, dict.fromkeys(fields))).status_code == 200
     assert_everything_conforms(api)
 
 
