@@ -36,7 +36,8 @@ SCOPE = re.compile(
 class Access:
     """The permission that a row needs: `level` in `area`, or in `other`.
 
-    `confirm`: the session was confirmed within the last 10 minutes. Without `by_token` no token will do.
+    `confirm`: the session was confirmed within the last 10 minutes. Without `by_token` no token will do. An `audited` read
+    leaves an entry in the audit log, as a write of data does.
     """
 
     area: Reach
@@ -44,6 +45,12 @@ class Access:
     confirm: bool = False
     other: Area | None = None
     by_token: bool = True
+    audited: bool = False
+
+    @property
+    def is_noted(self) -> bool:
+        """True if each call has an entry of its own; configuration is recorded by the domain, with its changes."""
+        return self.audited or (self.level == "write" and self.area in ("data", "users"))
 
     @property
     def areas(self) -> tuple[Area, ...]:

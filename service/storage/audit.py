@@ -2,7 +2,7 @@
 omitted, request_id, ip, user_agent, reason, expires_at}.
 
 `changes` is JSON text, for its paths have names that MongoDB's are not. No call of the service changes an entry, but for
-the status of one that begins before its write. The TTL index cleans up.
+the outcome of one that begins before its write. The TTL index cleans up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,10 +76,10 @@ class AuditStore:
         with translated("store an audit entry"):
             await self._audit.insert_one(entry, session=session)
 
-    async def finish(self, entry_id: str, status: int) -> None:
-        """Gives a begun entry its status."""
+    async def finish(self, entry_id: str, outcome: Document) -> None:
+        """Gives a begun entry its status and its changes, once."""
         with translated("store an audit entry"):
-            await self._audit.update_one({"_id": entry_id, "status": BEGUN}, {"$set": {"status": status}})
+            await self._audit.update_one({"_id": entry_id, "status": BEGUN}, {"$set": outcome})
 
     async def page(self, wanted: AuditFilter, *, after: Place | None, limit: int) -> Sequence[Mapping[str, Any]]:
         """At most `limit` entries, the newest first. Raises QueryTooSlow."""

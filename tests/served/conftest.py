@@ -135,7 +135,7 @@ def make_site(served: Served, served_settings: dict[str, str], pages: str) -> Ma
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the commands of a page run."""
+    """The folder in which the commands of a page run."""
     return tmp_path_factory.mktemp("guide")
 
 

@@ -73,9 +73,9 @@ class Audit:
         await self._store.insert(entry, None)
         return str(entry["_id"])
 
-    async def finish(self, entry_id: str, status: int) -> None:
-        """The write of a begun entry was answered with `status`."""
-        await self._store.finish(entry_id, status)
+    async def finish(self, entry_id: str, status: int, changes: KeptChanges = NO_CHANGES) -> None:
+        """The write of a begun entry was answered with `status`, and wrote `changes`."""
+        await self._store.finish(entry_id, {"status": status, "changes": changes.text, "omitted": changes.omitted})
 
     async def list(self, wanted: AuditFilter, *, after: Place | None = None, limit: int = 50) -> AuditPage:
         """One page. Raises QueryTooSlow."""

@@ -49,7 +49,7 @@ by_server = partial(endpoint, credential=Credential.API_KEY, policy=DAILY, tag=T
 
 @by_server(
     "GET /api/collections/{name}/export",
-    operator=Access("data", "read"),
+    operator=Access("data", "read", audited=True),
     description="All documents that the filters find, as they were at one moment, in the order of their ids: NDJSON, one "
     "document a line, or CSV, a column for each field of the schema. An answer that ends before its last chunk is not whole.",
     parameters=(

@@ -20,6 +20,10 @@ Headers = Mapping[bytes, bytes]
 Body = TypeVar("Body")
 
 
+# The key of the request's state under which bodies are noted, where an entry of the audit log names their fields.
+NOTED = "noted bodies"
+
+
 class RequestWith(Request, Generic[Body]):
     """A request whose body has the form `Body`: a handler that takes `RequestWith[Login]` reads a Login.
 
@@ -35,12 +39,20 @@ async def read_form(request: RequestWith[Model]) -> Model:
     route, raw = request.scope["route"], await read_bytes(request)
     sent = load_object(raw, "The body", max_values=MAX_VALUES) if raw or route.operation.needs_body else {}
     form: type[Model] = route.form
+    _note(request, sent)
     return validated(form, sent)
 
 
 async def read_object(request: Request) -> dict[str, Any]:
     """The JSON object in the body, of at most the bytes that its route allows. Raises UnsupportedMedia, TooLarge, Invalid."""
-    return load_object(await read_bytes(request), "The body", max_values=MAX_VALUES)
+    sent = load_object(await read_bytes(request), "The body", max_values=MAX_VALUES)
+    _note(request, sent)
+    return sent
+
+
+def _note(request: Request, sent: dict[str, Any]) -> None:
+    if (noted := request.scope["state"].get(NOTED)) is not None:
+        noted.append(sent)
 
 
 async def read_bytes(request: Request) -> bytes:

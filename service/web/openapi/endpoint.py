@@ -22,6 +22,7 @@ from service.domain.access.caller import SecretKeyCaller
 from service.domain.limits.policies import Policy
 from service.domain.permissions import Access
 from service.errors import ListNotLive, TooManySubscriptions
+from service.web.asgi.audited import audited
 from service.web.asgi.router import Handler, make_endpoint
 from service.web.auth.authenticate import OF_OPERATORS, Credential
 from service.web.openapi.declaration import (
@@ -201,10 +202,11 @@ def mirror(routes: Iterable[ApiRoute]) -> list[ApiRoute]:
 def _in_project(route: ApiRoute) -> ApiRoute:
     if not takes_caller(route.handler, SecretKeyCaller):
         raise TypeError(f"{route.operation.id}: operators come in the place of a secret key, which this takes not")
+    is_noted = route.operator is not None and route.operator.is_noted
     return ApiRoute(
         route.method,
         IN_PROJECT + route.path,
-        route.handler,
+        audited(route.handler, f"data.{route.operation.id}") if is_noted else route.handler,
         Credential.OPERATOR_IN_PROJECT,
         None,
         replace(route.operation, id=f"{route.operation.id}InProject"),
