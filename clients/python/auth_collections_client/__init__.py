@@ -2,8 +2,12 @@
 
 from auth_collections_client._async.client import AsyncClient
 from auth_collections_client._async.collection import AsyncCollection
+from auth_collections_client._async.live import AsyncLive
+from auth_collections_client._async.verifier import AsyncTokenVerifier
 from auth_collections_client._sync.client import Client
 from auth_collections_client._sync.collection import Collection
+from auth_collections_client._sync.live import Live
+from auth_collections_client._sync.verifier import TokenVerifier
 from auth_collections_client.calls import VERSION
 from auth_collections_client.errors import (
     ConfigurationError,
@@ -53,6 +57,8 @@ __version__ = VERSION
 __all__ = [
     "AsyncClient",
     "AsyncCollection",
+    "AsyncLive",
+    "AsyncTokenVerifier",
     "Change",
     "Client",
     "Collection",
@@ -67,6 +73,7 @@ __all__ = [
     "FileUrl",
     "ForbiddenError",
     "Id",
+    "Live",
     "MailSent",
     "NotFoundError",
     "Page",
@@ -83,6 +90,7 @@ __all__ = [
     "Time",
     "TimeInput",
     "TokenError",
+    "TokenVerifier",
     "TransportError",
     "UnavailableError",
     "Upload",

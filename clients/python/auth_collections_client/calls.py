@@ -10,8 +10,8 @@ from auth_collections_client.forms import Form
 
 # safe: the call ends alike however often it is sent; keyed: under an `Idempotency-Key`; once: never sent again blindly.
 Repeat = Literal["safe", "keyed", "once"]
-# caller: the user's token, else the key; key: the key alone; both: the key, and the token if there is one.
-Credential = Literal["caller", "key", "both", "none"]
+# caller: the user's token, else the key; both: the key, and the token if there is one; the others are one or nothing.
+Credential = Literal["caller", "key", "both", "token", "none"]
 VERSION = "0.1.0"
 # Streams and forms may take so long, in seconds, where no timeout is given.
 STREAM_SECONDS = 600.0

@@ -41,7 +41,19 @@ class Form:
         return sum(len(part.head) + part.length + 2 for part in self.parts) + len(self.boundary) + 6
 
     def chunks(self) -> Iterator[bytes]:
-        """Yields the form's bytes. Raises ConfigurationError where a file is shorter than when the call began."""
+        """Yields the form's bytes, a small form as one chunk: an early refusal must not meet an unfinished body.
+
+        Raises ConfigurationError where a file is shorter than when the call began.
+        """
+        gathered = bytearray()
+        for piece in self._pieces():
+            gathered += piece
+            if len(gathered) >= CHUNK:
+                yield bytes(gathered)
+                gathered.clear()
+        yield bytes(gathered)
+
+    def _pieces(self) -> Iterator[bytes]:
         for part in self.parts:
             yield part.head
             yield from _content(part)

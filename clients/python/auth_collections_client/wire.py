@@ -17,7 +17,7 @@ logger = logging.getLogger("auth_collections_client")
 
 def headers_of(call: Call, settings: Settings, token: str | None) -> dict[str, str]:
     """Returns the headers of a call. A secret key does not go with a user's token: the service would judge by the key."""
-    bears = token is not None and call.credential in {"caller", "both"}
+    bears = token is not None and call.credential in {"caller", "both", "token"}
     keys = call.credential in {"key", "both"} or (
         call.credential == "caller" and not (bears and settings.has_secret_key)
     )

@@ -119,9 +119,11 @@ class AsyncAccount(AsyncSignIns, Generic[U]):
     async def remove_factor(self, id: str, **options: Unpack[Options]) -> None:
         await self._transport.send(Call("DELETE", f"{FACTORS}/{segment(id)}", repeat="safe", options=options))
 
-    async def recovery_codes(self, **options: Unpack[Options]) -> dict[str, Any]:
-        """Makes `{"recovery_codes": [...]}`, which are shown once; older ones are void."""
-        return await self._object(Call("POST", f"{USER}/recovery-codes", options=options))
+    async def recovery_codes(self, **options: Unpack[Options]) -> list[str]:
+        """Makes recovery codes, which are shown once; older ones are void."""
+        made = await self._json(Call("POST", f"{USER}/recovery-codes", options=options))
+        codes: list[str] = made["recovery_codes"]
+        return codes
 
     async def identities(self, **options: Unpack[Options]) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (await self._json(read(IDENTITIES, options=options)))["identities"]

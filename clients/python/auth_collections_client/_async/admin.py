@@ -1,12 +1,11 @@
 """`client.admin`: what a project's servers do with the secret key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 from auth_collections_client._async.transport import AsyncTransport
-from auth_collections_client.calls import Call, Options, if_match, post, present, query_of, read
+from auth_collections_client.calls import Call, Options, if_match, post, query_of, read
 from auth_collections_client.encoding import segment
-from auth_collections_client.results import UserRecord, read_user
 from auth_collections_client.writes import Fields, Version, collection_path
 
 USERS = "/auth-collections/users"
@@ -41,24 +40,17 @@ class AsyncCollections(AsyncPart):
         found: dict[str, Any] = await self._read(collection_path(name), None, options)
         return found
 
-    async def create(
-        self, name: str, schema: Fields, *, realtime: bool | None = None, **options: Unpack[Options]
-    ) -> dict[str, Any]:
-        body = present({"name": name, "schema": schema, "realtime": realtime})
-        made: dict[str, Any] = await self._send("POST", "/api/collections", body, options)
+    async def create(self, definition: Fields, **options: Unpack[Options]) -> dict[str, Any]:
+        """Declares a collection: `{"name", "schema", "realtime"}`."""
+        made: dict[str, Any] = await self._send("POST", "/api/collections", definition, options)
         return made
 
     async def change(
-        self,
-        name: str,
-        *,
-        schema: Fields | None = None,
-        realtime: bool | None = None,
-        dry_run: bool | None = None,
-        **options: Unpack[Options],
+        self, name: str, changes: Fields, *, dry_run: bool | None = None, **options: Unpack[Options]
     ) -> dict[str, Any]:
-        body, query = present({"schema": schema, "realtime": realtime}), query_of({"dry_run": dry_run})
-        changed: dict[str, Any] = await self._send("PATCH", collection_path(name), body, options, query=query)
+        """Changes the `schema` of a collection, or whether it is `realtime`."""
+        query = query_of({"dry_run": dry_run})
+        changed: dict[str, Any] = await self._send("PATCH", collection_path(name), changes, options, query=query)
         return changed
 
     async def drop(self, name: str, **options: Unpack[Options]) -> None:
@@ -136,13 +128,15 @@ class AsyncProfile(AsyncPart):
 class AsyncUserAdmin(AsyncPart):
     """Users, made and changed by a server."""
 
-    async def create(self, email: str, *, data: Fields | None = None, **fields: Any) -> UserRecord[Any]:
-        """Makes a user; `fields` are `password`, `claims`, `roles`, `email_verified`, `disabled`, `invite` and others."""
-        return read_user(await self._send("POST", USERS, present({"email": email, "data": data, **fields}), {}))
+    async def create(self, user: Fields, **options: Unpack[Options]) -> dict[str, Any]:
+        """Makes a user of an `email` and, where they are there, `password`, `data`, `claims`, `roles` and others."""
+        made: dict[str, Any] = await self._send("POST", USERS, user, options)
+        return made
 
-    async def change(self, id: str, **fields: Any) -> UserRecord[Any]:
+    async def change(self, id: str, changes: Fields, **options: Unpack[Options]) -> dict[str, Any]:
         """Changes `email`, `data`, `claims`, `roles`, `email_verified` or `disabled`."""
-        return read_user(await self._send("PATCH", f"{USERS}/{segment(id)}", fields, {}))
+        changed: dict[str, Any] = await self._send("PATCH", f"{USERS}/{segment(id)}", changes, options)
+        return changed
 
     async def delete(self, id: str, **options: Unpack[Options]) -> None:
         await self._delete(f"{USERS}/{segment(id)}", options)
@@ -150,10 +144,9 @@ class AsyncUserAdmin(AsyncPart):
     async def set_password(self, id: str, password: str, **options: Unpack[Options]) -> None:
         await self._send("PUT", f"{USERS}/{segment(id)}/password", {"password": password}, options)
 
-    async def sessions(self, id: str, **options: Unpack[Options]) -> Sequence[dict[str, Any]]:
-        found = await self._read(f"{USERS}/{segment(id)}/sessions", None, options)
-        listed: Sequence[dict[str, Any]] = found["sessions"]
-        return listed
+    async def sessions(self, id: str, **options: Unpack[Options]) -> dict[str, Any]:
+        found: dict[str, Any] = await self._read(f"{USERS}/{segment(id)}/sessions", None, options)
+        return found
 
     async def end_sessions(self, id: str, **options: Unpack[Options]) -> None:
         await self._delete(f"{USERS}/{segment(id)}/sessions", options)
@@ -161,17 +154,9 @@ class AsyncUserAdmin(AsyncPart):
     async def remove_factors(self, id: str, **options: Unpack[Options]) -> None:
         await self._delete(f"{USERS}/{segment(id)}/factors", options)
 
-    async def make_link(
-        self,
-        id: str,
-        purpose: str,
-        *,
-        redirect_to: str | None = None,
-        **options: Unpack[Options],
-    ) -> dict[str, Any]:
-        """Returns `{"url", "code", "flow_id", "expires_at"}` for a mail that the project sends itself."""
-        body = present({"purpose": purpose, "redirect_to": redirect_to})
-        made: dict[str, Any] = await self._send("POST", f"{USERS}/{segment(id)}/links", body, options)
+    async def make_link(self, id: str, link: Fields, **options: Unpack[Options]) -> dict[str, Any]:
+        """Returns `{"url", "code", "flow_id", "expires_at"}` for a `purpose`, for a mail that the project sends itself."""
+        made: dict[str, Any] = await self._send("POST", f"{USERS}/{segment(id)}/links", link, options)
         return made
 
 

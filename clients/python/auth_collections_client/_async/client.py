@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Generic, Self, Unpack, overload
+from typing import Any, Generic, Literal, Self, Unpack, overload
 from urllib.parse import parse_qsl
 
 from auth_collections_client._async.admin import AsyncAdmin
@@ -10,15 +10,21 @@ from auth_collections_client._async.auth import AsyncAuth
 from auth_collections_client._async.batch import AsyncBatch
 from auth_collections_client._async.collection import AsyncCollection
 from auth_collections_client._async.keeper import AsyncKeeper
+from auth_collections_client._async.line import AsyncLine
+from auth_collections_client._async.live import AsyncLive
 from auth_collections_client._async.seam import HttpClient
 from auth_collections_client._async.transport import AsyncTransport
 from auth_collections_client._async.users import AsyncUsers
-from auth_collections_client._generics import D2, N2, UN, UW, W2, M, U
-from auth_collections_client.calls import Call, LogRecord, Options, Settings, post, query_of, read
-from auth_collections_client.encoding import json_bytes, segment
+from auth_collections_client._generics import D2, MISSING, N2, UN, UW, W2, M, U
+from auth_collections_client.calls import Call, LogRecord, Options, Settings, post, present, query_of, read
+from auth_collections_client.encoding import json_bytes, plain, segment
 from auth_collections_client.errors import ConfigurationError
+from auth_collections_client.feeds import Feed
+from auth_collections_client.queries import flatten
 from auth_collections_client.sessions import Store, fixed
 from auth_collections_client.values import CollectionRef
+
+SortOrder = Literal["asc", "desc"]
 
 
 class AsyncClient(Generic[U, UN, UW]):
@@ -54,6 +60,7 @@ class AsyncClient(Generic[U, UN, UW]):
         self.auth: AsyncAuth[U] = AsyncAuth(transport)
         self.users: AsyncUsers[U, UW] = AsyncUsers(transport)
         self.admin = AsyncAdmin(transport)
+        self._line: AsyncLine | None = None
 
     def with_token(self, token: str) -> "AsyncClient[U, UN, UW]":
         """Returns a client that acts as the token's user, for one request of a server. It shares the connections."""
@@ -78,6 +85,36 @@ class AsyncClient(Generic[U, UN, UW]):
     def collection(self, ref: Any, *, model: Any = None) -> Any:
         """Returns a collection by its typed reference or its name; a pydantic `model` is made of each row."""
         return AsyncCollection(self._transport, ref if isinstance(ref, str) else ref.name, model)
+
+    @overload
+    def live(
+        self,
+        ref: CollectionRef[D2, N2, W2],
+        *,
+        where: W2 = MISSING,
+        sort_by: str | None = None,
+        sort_order: SortOrder | None = None,
+        limit: int | None = None,
+    ) -> AsyncLive[D2]: ...
+
+    @overload
+    def live(
+        self,
+        ref: str,
+        *,
+        where: Mapping[str, Any] | None = None,
+        sort_by: str | None = None,
+        sort_order: SortOrder | None = None,
+        limit: int | None = None,
+    ) -> AsyncLive[dict[str, Any]]: ...
+
+    def live(self, ref: Any, *, where: Any = None, **query: Any) -> Any:
+        """Follows a query: an iterator of `Snapshot` and `Change`, which is also a context."""
+        if self._line is None:
+            self._line = AsyncLine(self._transport)
+        named = {"collection": ref if isinstance(ref, str) else ref.name, **present(query)}
+        asked = named if where is None else {**named, "where": plain(flatten(where))}
+        return AsyncLive(self._line, Feed(asked, lambda data: data))
 
     def batch(self, *, atomic: bool = True, **options: Unpack[Options]) -> AsyncBatch:
         """Returns a batch, to be used as a context: it is sent when the block ends."""
@@ -124,7 +161,9 @@ class AsyncClient(Generic[U, UN, UW]):
         return (await self._transport.send(call)).body
 
     async def aclose(self) -> None:
-        """Closes the connections, unless the HTTP client was given."""
+        """Closes the socket of live queries, and the connections unless the HTTP client was given."""
+        if self._line is not None:
+            await self._line.aclose()
         await self._transport.aclose()
 
     async def __aenter__(self) -> Self:

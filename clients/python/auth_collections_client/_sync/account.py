@@ -120,9 +120,11 @@ class Account(SignIns, Generic[U]):
     def remove_factor(self, id: str, **options: Unpack[Options]) -> None:
         self._transport.send(Call("DELETE", f"{FACTORS}/{segment(id)}", repeat="safe", options=options))
 
-    def recovery_codes(self, **options: Unpack[Options]) -> dict[str, Any]:
-        """Makes `{"recovery_codes": [...]}`, which are shown once; older ones are void."""
-        return self._object(Call("POST", f"{USER}/recovery-codes", options=options))
+    def recovery_codes(self, **options: Unpack[Options]) -> list[str]:
+        """Makes recovery codes, which are shown once; older ones are void."""
+        made = self._json(Call("POST", f"{USER}/recovery-codes", options=options))
+        codes: list[str] = made["recovery_codes"]
+        return codes
 
     def identities(self, **options: Unpack[Options]) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = (self._json(read(IDENTITIES, options=options)))["identities"]

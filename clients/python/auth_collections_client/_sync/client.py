@@ -3,23 +3,29 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Generic, Self, Unpack, overload
+from typing import Any, Generic, Literal, Self, Unpack, overload
 from urllib.parse import parse_qsl
 
-from auth_collections_client._generics import D2, N2, UN, UW, W2, M, U
+from auth_collections_client._generics import D2, MISSING, N2, UN, UW, W2, M, U
 from auth_collections_client._sync.admin import Admin
 from auth_collections_client._sync.auth import Auth
 from auth_collections_client._sync.batch import Batch
 from auth_collections_client._sync.collection import Collection
 from auth_collections_client._sync.keeper import Keeper
+from auth_collections_client._sync.line import Line
+from auth_collections_client._sync.live import Live
 from auth_collections_client._sync.seam import HttpClient
 from auth_collections_client._sync.transport import Transport
 from auth_collections_client._sync.users import Users
-from auth_collections_client.calls import Call, LogRecord, Options, Settings, post, query_of, read
-from auth_collections_client.encoding import json_bytes, segment
+from auth_collections_client.calls import Call, LogRecord, Options, Settings, post, present, query_of, read
+from auth_collections_client.encoding import json_bytes, plain, segment
 from auth_collections_client.errors import ConfigurationError
+from auth_collections_client.feeds import Feed
+from auth_collections_client.queries import flatten
 from auth_collections_client.sessions import Store, fixed
 from auth_collections_client.values import CollectionRef
+
+SortOrder = Literal["asc", "desc"]
 
 
 class Client(Generic[U, UN, UW]):
@@ -55,6 +61,7 @@ class Client(Generic[U, UN, UW]):
         self.auth: Auth[U] = Auth(transport)
         self.users: Users[U, UW] = Users(transport)
         self.admin = Admin(transport)
+        self._line: Line | None = None
 
     def with_token(self, token: str) -> "Client[U, UN, UW]":
         """Returns a client that acts as the token's user, for one request of a server. It shares the connections."""
@@ -77,6 +84,36 @@ class Client(Generic[U, UN, UW]):
     def collection(self, ref: Any, *, model: Any = None) -> Any:
         """Returns a collection by its typed reference or its name; a pydantic `model` is made of each row."""
         return Collection(self._transport, ref if isinstance(ref, str) else ref.name, model)
+
+    @overload
+    def live(
+        self,
+        ref: CollectionRef[D2, N2, W2],
+        *,
+        where: W2 = MISSING,
+        sort_by: str | None = None,
+        sort_order: SortOrder | None = None,
+        limit: int | None = None,
+    ) -> Live[D2]: ...
+
+    @overload
+    def live(
+        self,
+        ref: str,
+        *,
+        where: Mapping[str, Any] | None = None,
+        sort_by: str | None = None,
+        sort_order: SortOrder | None = None,
+        limit: int | None = None,
+    ) -> Live[dict[str, Any]]: ...
+
+    def live(self, ref: Any, *, where: Any = None, **query: Any) -> Any:
+        """Follows a query: an iterator of `Snapshot` and `Change`, which is also a context."""
+        if self._line is None:
+            self._line = Line(self._transport)
+        named = {"collection": ref if isinstance(ref, str) else ref.name, **present(query)}
+        asked = named if where is None else {**named, "where": plain(flatten(where))}
+        return Live(self._line, Feed(asked, lambda data: data))
 
     def batch(self, *, atomic: bool = True, **options: Unpack[Options]) -> Batch:
         """Returns a batch, to be used as a context: it is sent when the block ends."""
@@ -123,7 +160,9 @@ class Client(Generic[U, UN, UW]):
         return (self._transport.send(call)).body
 
     def close(self) -> None:
-        """Closes the connections, unless the HTTP client was given."""
+        """Closes the socket of live queries, and the connections unless the HTTP client was given."""
+        if self._line is not None:
+            self._line.close()
         self._transport.close()
 
     def __enter__(self) -> Self:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import httpx2
 
 from auth_collections_client.errors import ConfigurationError
+from auth_collections_client.feeds import CLOSE_SECONDS, FRAME_BYTES, NO_WEBSOCKETS, Lost, closed_by
 
 T = TypeVar("T")
 HttpClient = httpx2.Client
@@ -47,3 +48,53 @@ def pump(chunks: Callable[[], Iterator[bytes]], tell: Callable[[int], None]) -> 
         yield chunk
         done += len(chunk)
         tell(done)
+
+
+Event = threading.Event
+
+
+def rest(event: threading.Event, seconds: float) -> bool:
+    """Waits until the event is set, at most so many seconds; returns True if it is."""
+    return event.wait(seconds)
+
+
+def connect(url: str, agent: str) -> Any:
+    """Opens a WebSocket. Raises ConfigurationError without the package `websockets`, Lost where it is refused."""
+    try:
+        from websockets.exceptions import WebSocketException
+        from websockets.sync.client import connect as open_socket
+    except ImportError as error:
+        raise ConfigurationError(NO_WEBSOCKETS) from error
+    try:
+        return open_socket(url, user_agent_header=agent, max_size=FRAME_BYTES, close_timeout=CLOSE_SECONDS, legacy=True)
+    except (OSError, WebSocketException) as error:
+        raise Lost(1006, "") from error
+
+
+def receive(socket: Any, seconds: float) -> str:
+    """Returns the next message. Raises TimeoutError after so many seconds, Lost where the socket is closed."""
+    from websockets.exceptions import ConnectionClosed
+
+    try:
+        return str(socket.recv(timeout=seconds))
+    except ConnectionClosed as error:
+        raise closed_by(error) from error
+
+
+def say(socket: Any, message: str) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    try:
+        socket.send(message)
+    except ConnectionClosed as error:
+        raise closed_by(error) from error
+
+
+def close(socket: Any) -> None:
+    """Ends a socket with a goodbye, or at once where the other side does not answer."""
+    socket.close()
+
+
+def cut(socket: Any) -> None:
+    """Ends a socket at once."""
+    socket.close_socket()

@@ -31,9 +31,14 @@ class Awaited:
     ) -> None:
         await asyncio.to_thread(self._target.__exit__, kind, error, trace)
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        async for each in stepping(iter(self._target)):
-            yield each
+    def __aiter__(self) -> "Awaited":
+        return self
+
+    async def __anext__(self) -> Any:
+        end = object()
+        if (value := await asyncio.to_thread(next, self._target, end)) is end:
+            raise StopAsyncIteration
+        return value
 
 
 def twin_of(kind: type) -> type:

@@ -49,7 +49,7 @@ def project(served: Served, served_settings: dict[str, str]) -> Project:
     settings = Settings(**{name.lower(): value for name, value in served_settings.items()})  # type: ignore[arg-type]
     _, keys = run_on(settings, lambda services: services.base.admin.create("Python", "python", SETTINGS))
     with Client(served.base_url, keys.secret) as client:
-        client.admin.collections.create("books", BOOKS, realtime=True)
+        client.admin.collections.create({"name": "books", "schema": BOOKS, "realtime": True})
         client.admin.rules.put(RULES)
     return Project(served.base_url, "python", keys.secret, keys.publishable)
 

@@ -85,7 +85,7 @@ async def test_a_mail_signs_in_and_resets_a_password(make: Make, name: str, proj
     def made(purpose: str) -> dict[str, str]:
         """The proof that a mail for the purpose would carry."""
         with Client(project.url, project.secret) as server:
-            link = server.admin.users.make_link(user_id, purpose)
+            link = server.admin.users.make_link(user_id, {"purpose": purpose})
         return {"flow_id": link["flow_id"], "code": link["code"]}
 
     for ask in (user.auth.verify_email, user.auth.forgot_password, user.auth.login_by_mail, user.auth.change_email):
@@ -224,15 +224,16 @@ async def test_an_enrolment_that_is_needed_is_a_result(make: Make) -> None:
 
 async def test_servers_make_users_and_read_their_events(make: Make, name: str) -> None:
     server = make()
-    made = await server.admin.users.create(f"{name}@example.com", data={"city": "Paris"}, password=PASSWORD)
-    assert (await server.users.set_roles(made.id, ["editor"])).roles == ["editor"]
+    user = {"email": f"{name}@example.com", "data": {"city": "Paris"}, "password": PASSWORD}
+    user_id = (await server.admin.users.create(user))["id"]
+    assert (await server.users.set_roles(user_id, ["editor"])).roles == ["editor"]
     found = await server.users.list(where={"email_eq": f"{name}@example.com"}, fields=["city"])
     assert (found.total, found.users[0].data, found.users[0].roles) == (1, {"city": "Paris"}, ["editor"])
-    assert (await server.users.get(made.id)).email == f"{name}@example.com"
-    assert [each.id async for each in server.users.each(where={"id_eq": made.id})] == [made.id]
-    link = await server.admin.users.make_link(made.id, "reset_password")
+    assert (await server.users.get(user_id)).email == f"{name}@example.com"
+    assert [each.id async for each in server.users.each(where={"id_eq": user_id})] == [user_id]
+    link = await server.admin.users.make_link(user_id, {"purpose": "reset_password"})
     assert {"url", "code", "flow_id"} <= link.keys()
-    assert (await server.admin.users.change(made.id, disabled=True)).disabled is True
-    await server.admin.users.delete(made.id)
-    types = {each["type"] for each in (await server.admin.events(user_id=made.id))["events"]}
+    assert (await server.admin.users.change(user_id, {"disabled": True}))["disabled"] is True
+    await server.admin.users.delete(user_id)
+    types = {each["type"] for each in (await server.admin.events(user_id=user_id))["events"]}
     assert {"user_created", "user_disabled", "user_deleted"} <= types
