@@ -46,6 +46,8 @@ from service.observe import metrics
 from service.server.refusals import REFUSALS
 from service.settings import Settings
 from service.web.http.render import HTTP_CODES
+from service.web.openapi.endpoint import IN_PROJECT
+from service.web.routes import ADMIN_ROUTES
 
 ROOT = Path(__file__).parents[1]
 TABLE = re.compile(r"(<!-- table: ([a-z-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -234,6 +236,16 @@ def scripts() -> Iterator[Row]:
             yield f"`scripts/{path.name}`", path.read_text().splitlines()[1].removeprefix("# ")
 
 
+def operator_rows() -> Iterator[Row]:
+    """The rows of the Admin API, and the permission that each needs."""
+    yield "request", "area", "level", "confirmed"
+    for route in ADMIN_ROUTES:
+        if (access := route.operator) is not None:
+            areas = f"{access.area} or {access.other}" if access.other else access.area
+            place = route.path.replace(IN_PROJECT, "P", 1)
+            yield f"`{route.method} {place}`", areas, access.level, "yes" if access.confirm else ""
+
+
 TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "project-settings": project_settings,
     "provider-settings": provider_settings,
@@ -245,6 +257,7 @@ TABLES: dict[str, Callable[[], Iterable[Row]]] = {
     "metrics": metric_names,
     "commands": commands,
     "scripts": scripts,
+    "operator-rows": operator_rows,
 }
 
 

@@ -10,6 +10,12 @@ MEMORY_OF_SETS = "of many users one after the other: row V3"
 
 REASONS: Mapping[str, str] = {
     "MAX_IN_FLIGHT": MANY,
+    "MAX_OPERATORS": ADDED_UP,
+    "MAX_OPERATOR_SESSIONS": ADDED_UP,
+    "MAX_OPERATOR_TOKENS": ADDED_UP,
+    "MAX_INVITATIONS": ADDED_UP,
+    "MAX_OPERATOR_ROLES": "of a few kilobytes, which an owner sends",
+    "MAX_SCOPES": "of a few hundred bytes, which an operator sends",
     "MAX_ORIGIN_LOOKUPS": MANY,
     "MAX_ADDRESS_CONNECTIONS": "of connections: `tests/threats/test_connection_attacks.py`",
     "MAX_BOUNDARY": "nothing grows with it but the search for it, see the bytes of a file",

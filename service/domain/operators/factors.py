@@ -16,7 +16,7 @@ from service.domain.operators.sessions import NewSession, Opened, OperatorSessio
 from service.domain.operators.trail import act_on
 from service.domain.projects.secrets import SecretBox
 from service.domain.sessions.sessions import Client
-from service.errors import ConfirmationRequired, FactorMandatory, InvalidFactor, NoFactor, OperatorRequired
+from service.errors import FactorMandatory, InvalidFactor, NoFactor
 from service.schema.values import now
 from service.storage.client import Document
 from service.storage.operator_records import OperatorDatabase
@@ -86,8 +86,7 @@ class Factors:
         return spend
 
     async def begin(self, caller: SessionCaller) -> NewTotp:
-        """A secret that is good for 10 minutes. Raises ConfirmationRequired."""
-        _require_enrolling(caller)
+        """A secret that is good for 10 minutes."""
         operator, secret = caller.operator, totp.new_secret()
         sealed = self._box.seal(secret, _place(operator.id))
         waiting = {"sealed": {"$literal": sealed}, "expires_at": {"$add": ["$$NOW", ENROLMENT_MS]}}
@@ -97,9 +96,8 @@ class Factors:
     async def confirm(self, caller: SessionCaller, code: str, client: Client) -> tuple[Opened, list[str]]:
         """The new secret becomes the factor, by one of its codes: a session of full stage, and recovery codes.
 
-        Other sessions go on. Raises InvalidFactor, ConfirmationRequired, OperatorRequired, LimitExceeded.
+        Other sessions go on. Raises InvalidFactor, OperatorRequired, LimitExceeded.
         """
-        _require_enrolling(caller)
         operator, codes = caller.operator, new_codes()
         async with self._limits.judge(operator.email):
             sealed = await self._find_new(operator.id)
@@ -151,15 +149,6 @@ class Factors:
 
     def _find_step(self, operator_id: str, sealed: str, code: str) -> int | None:
         return totp.find_step(self._box.open(sealed, _place(operator_id)), code, time.time())
-
-
-def _require_enrolling(caller: SessionCaller) -> None:
-    """Raises OperatorRequired, ConfirmationRequired."""
-    stage = caller.session.stage
-    if stage not in (ENROL, FULL):
-        raise OperatorRequired(stage=stage)
-    if stage == FULL and not caller.is_confirmed:
-        raise ConfirmationRequired
 
 
 def _place(operator_id: str) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 from starlette.requests import Request
 
 from service.domain.access.caller import AdminCaller, OperatorCaller, ServiceCaller
-from service.domain.operators.operator import SessionCaller
+from service.domain.operators.operator import FACTOR, SessionCaller
 from service.domain.permissions import EVERY, Access
 from service.errors import (
     ConfirmationRequired,
@@ -88,8 +88,11 @@ async def authenticate_in_console(request: Request, services: Services) -> Sessi
 async def authenticate_in_stage(request: Request, services: Services) -> SessionCaller:
     """An operator with a session, whose sign-in may be incomplete. Raises as `_find_session` and `_permit`."""
     caller = await _find_session(request, services)
-    # A session that enrols cannot be confirmed: its handlers ask for the one or the other.
-    await _permit(request, services, caller, EVERY, confirms=False)
+    stage = caller.session.stage
+    if stage == FACTOR and _access(request).confirm:
+        raise OperatorRequired(stage=stage)
+    # A session that enrols was opened by the password just now, and cannot be confirmed.
+    await _permit(request, services, caller, EVERY, confirms=stage == FULL)
     return caller
 
 

@@ -57,8 +57,11 @@ Browse = Callable[[], Console]
 
 
 @pytest.fixture
-async def browse(running_app: Starlette, emptied: None) -> AsyncIterator[Browse]:
+async def browse(running_app: Starlette, emptied: None, services: Services) -> AsyncIterator[Browse]:
     """Makes browsers, which are closed after the test. Nothing of operators is left then."""
+    # The test before removed the deployment's id, which this process remembers and another one would make again.
+    database, known = OperatorDatabase(services.base.databases), await services.operators.deployment_id()
+    await database.find_deployment_id(known)
     clients: list[httpx2.AsyncClient] = []
 
     def make() -> Console:
