@@ -261,6 +261,10 @@ MAX_SCHEMA_DEPTH = Bound(10, "definitions inside one another", protects=MONGODB,
 MAX_CONTRACT_BYTES = Bound(
     16_777_216, "bytes of a project's contract, or of its types", protects=MEMORY, past="413 too_large"
 )
+MAX_CONTRACT_COLLECTIONS = Bound(50, "names in `collections` of a project's document", protects=LOOP, past=INVALID)
+MAX_TYPED_FILTERS = Bound(
+    100_000, "names of filters in a project's document", protects=MEMORY, past="patterns of names stand in their place"
+)
 MAX_CONTRACTS_WAITING = Bound(
     8, "contracts that wait while a worker makes another", protects="the worker's CPU", past="503 busy"
 )

@@ -209,6 +209,7 @@ def schemas(site: Site) -> Iterator[Input]:
         yield Input(f"schema, {bound}", bound, "POST", "/api/collections", key, body)
         types = "/api/types?language=python"
         yield Input(f"its types, {bound}", "MAX_CONTRACT_BYTES", "GET", types, site.hostile.key)
+        yield Input(f"its document, {bound}", "MAX_TYPED_FILTERS", "GET", "/api/openapi.json", site.hostile.key)
         yield Input(f"remove it, {bound}", bound, "DELETE", f"/api/collections/{name}", site.hostile.key, status=(204,))
 
 

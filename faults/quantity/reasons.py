@@ -55,6 +55,7 @@ REASONS: Mapping[str, str] = {
     "MAX_KEYS": COMMAND,
     "MAX_PATTERN_WAITING": MANY,
     "MAX_CONTRACTS_WAITING": MANY,
+    "MAX_CONTRACT_COLLECTIONS": "fewer names make less of the document, see the row below",
     "MAX_SET_VALUES": ADDED_UP,
     "MAX_SET_BYTES": MEMORY_OF_SETS,
     "MAX_SET_READS": ADDED_UP,

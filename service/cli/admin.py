@@ -1,8 +1,8 @@
-"""`auth-collections admin` and `openapi`: any row of the Admin API in this process, and the document that lists them."""
+"""`auth-collections admin`: any row of the Admin API in this process."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
@@ -62,15 +62,3 @@ def _read_body(data: str | None) -> bytes | None:
     except orjson.JSONDecodeError as error:
         raise TyperException(f"--data is no JSON: {error}") from None
     return body
-
-
-@app.command()
-def openapi(
-    of_admin: Annotated[bool, typer.Option("--admin", help="That of the Admin API.")] = False,
-) -> None:
-    """Print the OpenAPI document of the service, or that of the Admin API."""
-    from service.web.openapi.document import ADMIN, PUBLIC, build_document
-    from service.web.routes import ADMIN_ROUTES, ROUTES
-
-    document: dict[str, Any] = build_document(ADMIN_ROUTES, ADMIN) if of_admin else build_document(ROUTES, PUBLIC)
-    typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())

@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 from typer.exceptions import TyperException
 
@@ -72,19 +73,54 @@ def types(
         raise typer.Exit(DIFFERENT)
 
 
+@app.command()
+def openapi(
+    project_id: Annotated[str, typer.Argument(metavar="[PROJECT]", help="The project's id.")] = "",
+    of_admin: Annotated[bool, typer.Option("--admin", help="That of the Admin API.")] = False,
+    view: ViewOption = View.SERVER,
+    out: Out = None,
+) -> None:
+    """Write the OpenAPI document of a project, of the service, or of the Admin API."""
+    if of_admin and project_id:
+        raise TyperException("--admin is the document of no project")
+    text = _write_document(project_id, view) if project_id else _own_document(of_admin=of_admin)
+    if out is None:
+        typer.echo(text.decode())
+    else:
+        _replace(out, text)
+
+
+def _own_document(*, of_admin: bool) -> bytes:
+    from service.web.openapi.document import ADMIN, build_document
+    from service.web.routes import ADMIN_ROUTES, ROUTES
+
+    document = build_document(ADMIN_ROUTES, ADMIN) if of_admin else build_document(ROUTES)
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2)
+
+
+def _write_document(project_id: str, view: View) -> bytes:
+    from service.contract.document import Base, write_document
+    from service.web.openapi.document import build_document
+    from service.web.routes import ROUTES
+
+    contract, url = _read_contract(project_id, view)
+    return write_document(contract, Base(build_document(ROUTES), url), view)
+
+
 def _write_types(project_id: str, language: Language, view: View) -> "Written":
     from service.contract.python import write_python
     from service.contract.typescript import write_typescript
 
     write = write_typescript if language is Language.TYPESCRIPT else write_python
-    return write(_read_contract(project_id, view))
+    return write(_read_contract(project_id, view)[0])
 
 
-def _read_contract(project_id: str, view: View) -> "Contract":
-    """Every failure ends the command with status 2: 1 says that a file differs."""
+def _read_contract(project_id: str, view: View) -> "tuple[Contract, str]":
+    """The contract, and the address of the service. Every failure ends the command with status 2, for 1 is a difference."""
 
-    async def read(services: "Services") -> "Contract":
-        return await services.contracts.read(await services.base.admin.find(project_id), view)
+    async def read(services: "Services") -> "tuple[Contract, str]":
+        project = await services.base.admin.find(project_id)
+        return await services.contracts.read(project, view), services.base.base_url
 
     try:
         return run_command(read, only_reads=True)

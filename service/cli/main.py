@@ -30,11 +30,11 @@ COMMANDS = {
     "check": "Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong.",
     "mongodb-uri": "Print the URI of the MongoDB, with its password. The embedded one answers there while a `serve` runs.",
 }
-CONTRACTS = {"types": "Write types of a project's records for TypeScript or Python."}
-ADMIN = {
-    "admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout.",
-    "openapi": "Print the OpenAPI document of the service, or that of the Admin API.",
+CONTRACTS = {
+    "types": "Write types of a project's records for TypeScript or Python.",
+    "openapi": "Write the OpenAPI document of a project, of the service, or of the Admin API.",
 }
+ADMIN = {"admin": "Do what a request to the Admin API does, as an owner; the answer's body goes to stdout."}
 GROUPS = {
     "project": ("projects:project_app", "Create and change projects."),
     "key": ("keys:key_app", "Create, list and revoke API keys."),
@@ -85,8 +85,8 @@ app = make_group(
     HELP,
     [
         *(LazyCommand(name, "service.cli.commands:app", text, member=True) for name, text in COMMANDS.items()),
-        *(LazyCommand(name, "service.cli.contracts:app", text) for name, text in CONTRACTS.items()),
-        *(LazyCommand(name, "service.cli.admin:app", text, member=True) for name, text in ADMIN.items()),
+        *(LazyCommand(name, "service.cli.contracts:app", text, member=True) for name, text in CONTRACTS.items()),
+        *(LazyCommand(name, "service.cli.admin:app", text) for name, text in ADMIN.items()),
         *(LazyCommand(name, f"service.cli.{path}", text) for name, (path, text) in GROUPS.items()),
     ],
 )

@@ -10,6 +10,8 @@ from service.schema.values import Kind
 # The record's own names, which a declared field does not hide: `data.id` is the one inside `data`.
 OWN_NAMES = frozenset({"id", "created_at", "updated_at"})
 
+EQUAL, ORDERED, SEARCHED = ("eq", "ne"), ("gt", "gte", "lt", "lte"), ("contains", "icontains", "startswith")
+
 
 class Group(Enum):
     """Paths that take the same operators."""
@@ -70,3 +72,18 @@ def _keys(path: str, inner: str, field: Field, *, many: bool) -> Iterator[Key]:
             yield from _keys(f"{inner}.{name}", f"{inner}.{name}", each, many=many)
     else:
         yield Key(path, inner, Group.VALUE if field.enum is not None else GROUPS[field.kind], field, many)
+
+
+def operators_of(key: Key) -> Iterator[str]:
+    """The operators of typed conditions, in their order."""
+    if key.group is Group.ANY:
+        yield from (*EQUAL, *ORDERED, *SEARCHED, "in", "hasall", "isnull")
+        return
+    if key.group is not Group.NULL:
+        yield from EQUAL
+        yield from ORDERED if key.group in {Group.NUMBER, Group.TIME} else ()
+        yield from SEARCHED if key.group is Group.TEXT else ()
+        yield "in"
+    yield "isnull"
+    if key.many and key.group is not Group.NULL:
+        yield "hasall"

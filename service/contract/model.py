@@ -97,12 +97,13 @@ class Entity:
 class Contract:
     """The users and the collections of a project that a view has, by name. `made` has the name of each one's type.
 
-    `shows_users`: other users than one's own can be read.
+    `shows_users`: other users than one's own can be read. `gives_roles`: some caller can give roles to others.
     """
 
     users: Entity
     collections: tuple[Entity, ...] = ()
     shows_users: bool = True
+    gives_roles: bool = True
     made: Mapping[str, str] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+SUFFIXES = ("Keys", "Where", "Ref")
 WORD = re.compile(r"[A-Za-z0-9]+")
 # Names that the generated texts import, define or need of their language, in lower case.
 TAKEN = frozenset(
@@ -29,15 +30,20 @@ TAKEN = frozenset(
 )
 
 
-def make_names(collections: Iterable[str]) -> dict[str, str]:
-    """The name of each collection's type.
+def make_names(
+    collections: Iterable[str], *, suffixes: Iterable[str] = (), taken: Iterable[str] = ()
+) -> dict[str, str]:
+    """The name of each collection's type; further names are made of it with `suffixes`, and some are `taken` besides.
 
     If two of all names that are made of them are equal in lower case, or one is taken, the names of all collections
     concerned end in six digits of a hash.
     """
     plain = {name: join_words(name) for name in collections}
-    uses = Counter(made for base in plain.values() for made in _made_of(base))
-    return {name: f"{base}_{_hash(name)}" if _collides(base, uses) else base for name, base in plain.items()}
+    made = {base: _made_of(base, suffixes) for base in plain.values()}
+    uses = Counter(each for base in plain.values() for each in made[base])
+    refused = TAKEN.union(each.lower() for each in taken)
+    collides = {base: any(uses[each] > 1 or each in refused for each in names) for base, names in made.items()}
+    return {name: f"{base}_{_hash(name)}" if collides[base] else base for name, base in plain.items()}
 
 
 def join_words(name: str) -> str:
@@ -58,13 +64,9 @@ def _separate(names: Mapping[str, str], others: Mapping[str, str], refused: set[
     return ((key, others[key] if uses[name] > 1 or name in refused else name) for key, name in names.items())
 
 
-def _made_of(base: str) -> tuple[str, ...]:
+def _made_of(base: str, suffixes: Iterable[str]) -> list[str]:
     low = base.lower()
-    return low, f"new{low}", f"{low}keys", f"{low}where", f"{low}ref"
-
-
-def _collides(base: str, uses: Mapping[str, int]) -> bool:
-    return any(uses[made] > 1 or made in TAKEN for made in _made_of(base))
+    return [low, f"new{low}", *(f"{low}{each.lower()}" for each in (*SUFFIXES, *suffixes))]
 
 
 def _hash(name: str) -> str:

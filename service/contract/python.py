@@ -4,7 +4,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from service.contract.filters import Group, Key, keys_of
+from service.contract.filters import EQUAL, ORDERED, SEARCHED, Group, Key, keys_of, operators_of
 from service.contract.model import Contract, Entity, Member, is_demanded, is_kept
 from service.contract.names import name_parts
 from service.contract.written import Room, Written
@@ -15,7 +15,6 @@ HEADER = "# auth-collections types 1. Generated: change the schema, not this fil
 TYPING = frozenset({"TYPE_CHECKING", "Any", "Literal", "NotRequired", "TypedDict"})
 SEQUENCE = "Sequence"
 PLAIN = {Kind.STRING: "str", Kind.INTEGER: "int", Kind.NUMBER: "float", Kind.BOOLEAN: "bool"}
-EQUAL, ORDERED, SEARCHED = ("eq", "ne"), ("gt", "gte", "lt", "lte"), ("contains", "icontains", "startswith")
 BOUND = "float | TimeInput"
 OWN = ("created_at", "updated_at")
 # They yield the types of objects that stand before what they return.
@@ -143,7 +142,7 @@ class _Writer:
         for name in OWN:
             yield self._write(name, (*EQUAL, *ORDERED, "in", "isnull"), self._use("TimeInput"))
         for key in keys_of(entity.readable):
-            yield self._write(key.path, _operators(key), self._values(key))
+            yield self._write(key.path, operators_of(key), self._values(key))
 
     def _write(self, path: str, operators: Iterable[str], values: str) -> str:
         found = (f"{_text(f'{path}_{each}')}: {self._operand(each, values)}" for each in operators)
@@ -194,20 +193,6 @@ class _Writer:
     def _use(self, name: str) -> str:
         self.used.add(name)
         return name
-
-
-def _operators(key: Key) -> Iterator[str]:
-    if key.group is Group.ANY:
-        yield from (*EQUAL, *ORDERED, *SEARCHED, "in", "hasall", "isnull")
-        return
-    if key.group is not Group.NULL:
-        yield from EQUAL
-        yield from ORDERED if key.group in {Group.NUMBER, Group.TIME} else ()
-        yield from SEARCHED if key.group is Group.TEXT else ()
-        yield "in"
-    yield "isnull"
-    if key.many and key.group is not Group.NULL:
-        yield "hasall"
 
 
 def _has_object(declared: Field) -> bool:

@@ -5,6 +5,7 @@ values and sets are unknown; guests have none, so a condition on one is false. T
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from service.contract.model import EVERY_ACTION, Action, Contract, Entity, Member, View, find_relations
 from service.contract.names import make_names
@@ -41,24 +42,19 @@ def make_contract(
         name: _members(_without_absent(collections[name], actions), rules.collections[name], each, judge)
         for name, each in actions.items()
     }
-    return _assemble(_profile_members(profile, rules), members, actions, open_to, additional=additional)
+    found = _assemble(_profile_members(profile, rules), members, actions, open_to, additional=additional)
+    return replace(found, gives_roles=any(judge(each) is not False for each in rules.assign.values()))
 
 
 def pick(contract: Contract, names: frozenset[str]) -> Contract:
     """The part of a contract that is about these collections; relations to others are left out."""
     present = names | {USERS}
     kept = [
-        Entity(
-            each.name,
-            each.made,
-            each.members,
-            {name: target for name, target in each.relations.items() if target in present},
-            each.actions,
-        )
+        replace(each, relations={name: target for name, target in each.relations.items() if target in present})
         for each in contract.collections
         if each.name in names
     ]
-    return Contract(contract.users, tuple(kept), contract.shows_users)
+    return replace(contract, collections=tuple(kept))
 
 
 def _assemble(

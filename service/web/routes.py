@@ -163,6 +163,7 @@ GET    /api/aggregations/{name}
 DELETE /api/aggregations/{name}
 POST   /api/batch
 GET    /realtime
+GET    /api/openapi.json
 GET    /api/types
 GET    /api/rules
 PUT    /api/rules
@@ -184,6 +185,7 @@ GET    /docs/{asset}
 # The rows of the Admin API that are its own. Those of the page above that declare an `operator` follow them.
 ADMIN_MODULES = (
     audit,
+    contracts,
     docs,
     me,
     operator_sign_in,
@@ -245,6 +247,8 @@ GET    /admin/v1/projects/{project_id}/mailbox
 GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
 GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
+GET    /admin/v1/projects/{project_id}/openapi.json
+GET    /admin/v1/projects/{project_id}/types
 GET    /admin/v1/openapi.json
 """
 

@@ -75,6 +75,16 @@ def test_check_names_a_collection_that_is_gone(project: Shell, tmp_path: Path) -
     assert "authors" in found["differs"]
 
 
+def test_the_document_is_printed_or_written_into_a_file(project: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "openapi.json"
+    printed = json.loads(run(project, "openapi", "p", "--view", "anyone").stdout)
+    assert "/api/collections/books/documents" in printed["paths"]
+    assert "/api/collections/authors/documents" not in printed["paths"]
+    run(project, "openapi", "p", "--out", str(out))
+    assert "/api/collections/authors/documents" in json.loads(out.read_text())["paths"]
+    run(project, "openapi", "q", status=2)
+
+
 def test_json_describes_the_text_without_having_it(project: Shell, tmp_path: Path) -> None:
     out = tmp_path / "schema.ts"
     found = json.loads(run(project, *TYPES, "--out", str(out), "--json").stdout)

@@ -13,7 +13,7 @@ from typing import Any
 
 from service.bounds import MAX_CONTRACT_BYTES, MAX_CONTRACTS_WAITING, MAX_KNOWN_CONTRACTS
 from service.contract.model import Contract, View
-from service.contract.views import make_contract, pick
+from service.contract.views import make_contract
 from service.contract.written import TOO_LARGE
 from service.domain.access.control import AccessControl
 from service.domain.background import background_threads
@@ -21,7 +21,7 @@ from service.domain.cache import Cache
 from service.domain.collections.catalog import Catalogs
 from service.domain.projects.lookup import Project
 from service.domain.shares import Turns
-from service.errors import CollectionNotFound, TooLarge, Unavailable
+from service.errors import TooLarge, Unavailable
 from service.rules.ruleset import Rules
 from service.schema.fields import build
 from service.storage.definitions import Definitions
@@ -46,15 +46,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A text that is asked for: its `kind`, for a view, and how it is written.
-
-    `collections`, where they are given, are the only ones in it.
-    """
+    """A text that is asked for: `kind` distinguishes what `write` makes of the contract of a view."""
 
     kind: str
     view: View
     write: Writer
-    collections: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +72,11 @@ class Contracts:
         self._texts: Cache[Text] = Cache(MAX_KNOWN_CONTRACTS, KEPT_SECONDS, _weigh)
 
     async def find(self, project: Project, wanted: Wanted) -> Text:
-        """Raises CollectionNotFound for a collection that the view does not have, TooLarge, Busy."""
+        """Raises TooLarge, Busy, and what the writer raises."""
         database = project.database.outside
         stamps, revision = await asyncio.gather(Definitions(database).stamps(), find_revision(database))
-        names = ",".join(sorted(wanted.collections or ()))
         state = hashlib.sha256(repr((stamps, revision)).encode()).hexdigest()
-        key = f"{project.id}/{wanted.kind}/{wanted.view.value}/{names}/{state}"
+        key = f"{project.id}/{wanted.kind}/{wanted.view.value}/{state}"
         return await self._texts.get_or_load(key, partial(self._make, project, wanted))
 
     async def read(self, project: Project, view: View) -> Contract:
@@ -114,13 +109,8 @@ def _contract_of(state: State, view: View) -> Contract:
 
 
 def write_text(state: State, wanted: Wanted) -> Text:
-    """Raises CollectionNotFound, TooLarge."""
-    contract = _contract_of(state, wanted.view)
-    if wanted.collections is not None:
-        if missing := wanted.collections - {each.name for each in contract.collections}:
-            raise CollectionNotFound(f"There is no collection {min(missing)}")
-        contract = pick(contract, wanted.collections)
-    plain = wanted.write(contract)
+    """The text of a state. Raises TooLarge, and what the writer raises."""
+    plain = wanted.write(_contract_of(state, wanted.view))
     if len(plain) > MAX_CONTRACT_BYTES:
         raise TooLarge(TOO_LARGE)
     return Text(plain, gzip.compress(plain, 6, mtime=0), f'"{hashlib.sha256(plain).hexdigest()}"')

@@ -1,22 +1,28 @@
-"""A project's contract over HTTP: the types of its records."""
+"""A project's contract over HTTP: its OpenAPI document, and the types of its records."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from service.bounds import MAX_CONTRACT_COLLECTIONS
+from service.contract.document import Base, write_document
 from service.contract.model import Contract
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
 from service.domain.contracts.contracts import Wanted
 from service.domain.limits.policies import DAILY
-from service.errors import Invalid, SecretKeyRequired, TooLarge
+from service.domain.permissions import Access
+from service.errors import CollectionNotFound, Invalid, SecretKeyRequired, TooLarge
 from service.services import Services
-from service.web.auth.authenticate import Credential
-from service.web.contracts.query import VIEWS, KeyCaller, choose_view, read_query
+from service.web.auth.authenticate import OF_OPERATORS, Credential
+from service.web.contracts.query import VIEWS, KeyCaller, choose_view, read_names, read_query
 from service.web.http.packed import answer_kept
 from service.web.openapi.declaration import NOT_MODIFIED, TEXT, Content, Parameter, Success, Tag
-from service.web.openapi.endpoint import endpoint
+from service.web.openapi.document import build_document
+from service.web.openapi.endpoint import IN_PROJECT, endpoint
 
 LANGUAGES = {"typescript": (write_typescript, "schema.ts"), "python": (write_python, "schema.py")}
 KNOWN = {"ETag": "The SHA-256 of the bytes before they are packed, for If-None-Match"}
@@ -32,12 +38,69 @@ IF_NONE_MATCH = Parameter(
     description="The `ETag` of the text that the client has: 304 without a body where it is still the same.",
     schema={"type": "string"},
 )
-of_contract = partial(endpoint, credential=Credential.ANY_KEY, policy=DAILY, tag=Tag.CONTRACT)
+with_key = partial(endpoint, credential=Credential.ANY_KEY, policy=DAILY, tag=Tag.CONTRACT)
+by_operator = partial(
+    endpoint, credential=Credential.OPERATOR_IN_PROJECT, operator=Access("schema", "read"), tag=Tag.CONTRACT
+)
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+def of_contract(name: str, operation_id: str, **columns: Any) -> Callable[[H], H]:
+    """Declares the handler below it for the keys of a project, and for the operators that may read its schemas."""
+
+    def declare(handler: H) -> H:
+        with_key(f"GET /api/{name}", operation_id=operation_id, **columns)(handler)
+        by_operator(f"GET {IN_PROJECT}/{name}", operation_id=f"{operation_id}InProject", **columns)(handler)
+        return handler
+
+    return declare
 
 
 @of_contract(
-    "GET /api/types",
-    operation_id="generatedTypes",
+    "openapi.json",
+    "projectDocument",
+    description="The service's own document, less what the callers of the view cannot call, with typed operations for each "
+    "collection.",
+    parameters=(
+        VIEW,
+        Parameter(
+            name="collections",
+            description=f"At most {MAX_CONTRACT_COLLECTIONS} names, separated by commas: the document has these alone.",
+            schema={"type": "string", "minLength": 1},
+        ),
+        IF_NONE_MATCH,
+    ),
+    answer=(Success("An OpenAPI 3.1 document", headers=KNOWN, content=(Content(type=dict[str, Any]),)), NOT_MODIFIED),
+    errors=(SecretKeyRequired, CollectionNotFound, TooLarge),
+)
+async def project_document(request: Request, caller: KeyCaller, services: Services) -> Response:
+    """The OpenAPI document of the project."""
+    sent = read_query(request, {"view": VIEWS}, free=("collections",))
+    view, names = choose_view(caller, sent), read_names(sent)
+    base = Base(find_document(request), services.base.base_url)
+
+    def write(contract: Contract) -> bytes:
+        return write_document(contract, base, view, names)
+
+    kind = f"openapi/{','.join(sorted(names or ()))}"
+    text = await services.contracts.find(caller.project, Wanted(kind, view, write))
+    return answer_kept(request, text, {"content-type": "application/json"})
+
+
+def find_document(request: Request) -> dict[str, Any]:
+    """The service's own document, which is built once."""
+    state = request.app.state
+    document = getattr(state, "document", None)
+    if document is None:
+        routes = (route for route in request.app.routes if route.credential not in OF_OPERATORS)
+        document = state.document = build_document(routes)
+    found: dict[str, Any] = document
+    return found
+
+
+@of_contract(
+    "types",
+    "generatedTypes",
     description="The text depends on the schemas, on the rules and on the format alone: two projects with equal ones have "
     "equal bytes.",
     parameters=(

@@ -2,12 +2,12 @@
 
 import sys
 
-from auth_collections_client import AuthenticatedClient
-from auth_collections_client.api.accounts import login, read_profile, signup
-from auth_collections_client.api.collections import create_collection
-from auth_collections_client.api.documents import create_document, list_documents
-from auth_collections_client.api.users import list_users
-from auth_collections_client.models import (
+from made_client import AuthenticatedClient
+from made_client.api.accounts import login, read_profile, signup
+from made_client.api.collections import create_collection
+from made_client.api.documents import create_document, list_documents
+from made_client.api.users import list_users
+from made_client.models import (
     Collection,
     DocumentForm,
     DocumentFormData,
@@ -23,7 +23,7 @@ from auth_collections_client.models import (
     UserList,
     WrittenDocument,
 )
-from auth_collections_client.types import Unset
+from made_client.types import Unset
 
 URL, API_KEY = sys.argv[1:]
 EMAIL, PASSWORD = "generated-python@example.com", "correct horse"

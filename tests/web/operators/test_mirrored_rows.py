@@ -24,3 +24,11 @@ async def test_a_refusal_names_the_missing_permission(join: Join, owner: Console
     assert refused.status_code == 403
     assert refused.json()["needs"] == f"{api.project.id}:data:write"
     assert (await viewer.get(f"{place(api)}/api/collections/notes/documents")).json()["total"] == 0
+
+
+async def test_a_viewer_reads_the_contract_of_a_project(join: Join, api: Api) -> None:
+    viewer = await join("viewer@example.com", **{api.project.id: "viewer"})
+    for name in ("openapi.json", "types?language=python"):
+        by_operator, by_key = await viewer.get(f"{place(api)}/{name}"), await api.request("GET", f"/api/{name}")
+        assert by_operator.status_code == 200
+        assert by_operator.text == by_key.text
