@@ -1,6 +1,7 @@
 """The commands of `auth-collections` that belong to no group."""
 
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -62,7 +63,7 @@ def serve(
     from service.cli.demo import describe_demo, ensure_demo
     from service.cli.first_owner import describe_console
     from service.cli.running import announce_beginning, refuse_data
-    from service.embedded.local import keep_address, with_database
+    from service.embedded.local import serving_at, with_database
     from service.observe.logging import configure_logging
     from service.process import turn_on_collector
     from service.server.run import check_address, serve_http
@@ -75,10 +76,8 @@ def serve(
     configure_logging(settings.log_level, settings.log_format)
     check_address(host, port)
     announce_beginning(settings)
-    with with_database(settings) as located:
+    with with_database(settings) as located, serving_at(settings) if settings.mongodb_uri is None else nullcontext():
         refuse_data(located)
-        if settings.mongodb_uri is None:
-            keep_address(located)
         if demo:
             # The keys are shown once, so also where the server then cannot start.
             typer.echo("\n".join(describe_demo(located.base_url, ensure_demo(located))))

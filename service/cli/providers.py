@@ -44,7 +44,7 @@ def set_provider(
 
     entry, project = run_on_foundation(change)
     print_values(_described(entry), as_json=as_json)
-    _warn_of_address()
+    _warn_of_address(entry)
     _warn_of_page(project, name)
 
 
@@ -61,8 +61,9 @@ def list_providers(project_id: Project, as_json: AsJson = False) -> None:
 @provider_app.command()
 def show(project_id: Project, name: Name, as_json: AsJson = False) -> None:
     """Show a provider and the redirect URL to register there; secrets are masked."""
-    print_values(_described(run_on_foundation(lambda base: base.providers.find(project_id, name))), as_json=as_json)
-    _warn_of_address()
+    entry = run_on_foundation(lambda base: base.providers.find(project_id, name))
+    print_values(_described(entry), as_json=as_json)
+    _warn_of_address(entry)
 
 
 @provider_app.command()
@@ -88,15 +89,15 @@ def _summary(entry: "ProviderEntry") -> dict[str, str | None]:
     return {"id": entry.name, "name": entry.title, "preset": entry.preset, "redirect_url": entry.redirect_url}
 
 
-def _warn_of_address() -> None:
-    """Warns if the redirect URL is a guess: no BASE_URL is set, and no server of this folder has kept its address."""
-    from service.embedded.local import knows_address
+def _warn_of_address(entry: "ProviderEntry") -> None:
+    """Warns if the redirect URL is a guess: no BASE_URL is set, and not exactly one server of this folder runs."""
+    from service.embedded.local import describe_guess
     from service.settings import read_settings
 
-    settings = read_settings()
-    if "base_url" not in settings.model_fields_set and not knows_address(settings):
+    if guess := describe_guess(read_settings()):
+        begin = entry.redirect_url.partition("/auth-collections/")[0]
         typer.echo(
-            f"BASE_URL is not set, so redirect_url begins with {settings.base_url}; "
+            f"{guess}, so redirect_url begins with {begin}; "
             "set BASE_URL to the address of the service before you register it",
             err=True,
         )

@@ -9,19 +9,17 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from service.embedded.access import keep_secret
+from service.embedded.addresses import announced_address, list_addresses, read_last_address
 from service.embedded.mongod import embedded_mongodb, find_uri
 from service.errors import ConfigurationError
 from service.settings import SECRET_KEY_BYTES, Settings, is_secret_key
-
-# The file of DATA_DIR with the address at which `serve` last answered.
-ADDRESS = "base_url"
 
 
 @contextmanager
 def with_database(settings: Settings) -> Iterator[Settings]:
     """Settings that name a MongoDB: the given ones, or the embedded server's while the context lasts.
 
-    Without BASE_URL the address is the one at which `serve` last answered for this folder.
+    Without BASE_URL the address is that of the server that runs on this folder, else of the one that ran last.
     """
     if settings.mongodb_uri is not None:
         yield settings
@@ -63,26 +61,37 @@ def show_folder(path: Path) -> str:
     return str(path) if path.is_absolute() else f"./{path}"
 
 
-def keep_address(settings: Settings) -> None:
-    """Later commands on this folder make addresses with the BASE_URL of these settings."""
-    path = settings.data_dir / ADDRESS
-    draft = path.with_name(f"{ADDRESS}.{secrets.token_hex(4)}")
-    try:
-        draft.write_text(settings.base_url)
-        draft.replace(path)
-    except OSError as error:
-        raise _unusable(settings.data_dir, error) from None
+@contextmanager
+def serving_at(settings: Settings) -> Iterator[None]:
+    """Commands on this folder make addresses with the BASE_URL of these settings while the context lasts."""
+    with ExitStack() as running:
+        try:
+            running.enter_context(announced_address(settings.data_dir, settings.base_url))
+        except OSError as error:
+            raise _unusable(settings.data_dir, error) from None
+        yield
 
 
-def knows_address(settings: Settings) -> bool:
-    """True if `serve` has kept its address for these settings."""
-    return settings.mongodb_uri is None and (settings.data_dir / ADDRESS).is_file()
+def describe_guess(settings: Settings) -> str:
+    """The sentence on the address that a command assumes, or an empty text where the address is known."""
+    if "base_url" in settings.model_fields_set:
+        return ""
+    embedded = settings.mongodb_uri is None
+    folder, running = show_folder(settings.data_dir), list_addresses(settings.data_dir) if embedded else []
+    if len(running) == 1:
+        return ""
+    if running:
+        return f"Servers of {folder} answer at {' and '.join(running)}; this is the address of the last one"
+    if embedded and read_last_address(settings.data_dir):
+        return f"No server of {folder} runs; this is the address of the last one"
+    return "BASE_URL is not set"
 
 
 def _with_address(settings: Settings) -> Settings:
-    if "base_url" in settings.model_fields_set or not (settings.data_dir / ADDRESS).is_file():
+    if "base_url" in settings.model_fields_set:
         return settings
-    return settings.model_copy(update={"base_url": (settings.data_dir / ADDRESS).read_text().strip()})
+    address = next(iter(list_addresses(settings.data_dir)), read_last_address(settings.data_dir))
+    return settings.model_copy(update={"base_url": address}) if address else settings
 
 
 def locate(settings: Settings) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import socket
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +70,33 @@ def test_the_database_of_the_environment_is_named_without_its_password(shell: Sh
     assert shell.run("project", "list").stderr == f"MongoDB at {host}\n"
 
 
-def test_a_redirect_url_has_the_port_at_which_the_folder_was_served(shell: Shell, tmp_path: Path) -> None:
-    port, folder = str(free_port()), {"MONGODB_URI": "", "DATA_DIR": str(tmp_path / "new")}
-    arguments = ("provider", "set", "p", "google", "CLIENT_ID=a", "CLIENT_SECRET=b")
+def test_a_redirect_url_has_the_address_of_the_server_that_runs(shell: Shell, tmp_path: Path) -> None:
+    first, second = f"http://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
+    folder = {"MONGODB_URI": "", "DATA_DIR": str(tmp_path / "new")}
     assert shell.run("project", "create", "P", "--id", "p", **folder).returncode == 0
-    before = shell.run(*arguments, **folder)
-    assert "BASE_URL is not set, so redirect_url begins with http://127.0.0.1:8000; set BASE_URL" in before.stderr
-    with serving(shell, "--port", port, **folder):
-        await_ready(f"http://127.0.0.1:{port}")
-    after = shell.run(*arguments, **folder)
-    assert f"redirect_url: http://127.0.0.1:{port}/" in after.stdout
-    assert "BASE_URL" not in after.stderr
+
+    def ask() -> tuple[str, str]:
+        """The address in the redirect URL, and the warning about it without the sentence that all have."""
+        done = shell.run("provider", "set", "p", "google", "CLIENT_ID=a", "CLIENT_SECRET=b", **folder)
+        url = done.stdout.partition("redirect_url: ")[2].partition("/auth-collections/")[0]
+        return url, next((line for line in done.stderr.splitlines() if "so redirect_url" in line), "")
+
+    def serve(address: str) -> AbstractContextManager[object]:
+        return serving(shell, "--port", address.rpartition(":")[2], **folder)
+
+    advice = "set BASE_URL to the address of the service before you register it"
+    default = "http://127.0.0.1:8000"
+    assert ask() == (default, f"BASE_URL is not set, so redirect_url begins with {default}; {advice}")
+    with serve(first):
+        await_ready(first)
+        assert ask() == (first, "")
+        with serve(second):
+            await_ready(second)
+            both = f"Servers of {tmp_path}/new answer at {second} and {first}; this is the address of the last one"
+            assert ask() == (second, f"{both}, so redirect_url begins with {second}; {advice}")
+        assert ask() == (first, "")
+    none = f"No server of {tmp_path}/new runs; this is the address of the last one"
+    assert ask() == (second, f"{none}, so redirect_url begins with {second}; {advice}")
 
 
 def test_serve_prints_where_it_listens(shell: Shell) -> None:
