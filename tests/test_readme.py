@@ -47,6 +47,7 @@ def test_the_examples_run_as_printed(nothing: Shell) -> None:
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert '"name":"Ann","age":33,"city":"Paris"' in ran.stdout
     assert "api_key: ac_my-app_" in ran.stdout
+    assert '"providers":[{"id":"google"' in ran.stdout
     # The seed at the end finds all that the start made.
     for unchanged in (
         "project: 1",
