@@ -71,7 +71,7 @@ async def check_signup(
     """The account, which `sign_up` can store; `email` is normalized. Raises EmailTaken, Invalid."""
     project = caller.project
     violations = check_password(password, project.settings, project.name, email)
-    violations += [*check_profile(data, reserved=RESERVED), *_refuse_wrapped(data)]
+    violations += [*check_profile(data, reserved=RESERVED), *_refuse_wrapped(data, "beside email and password")]
     if isinstance(caller, PublishableKeyCaller):
         violations += await _not_writable(accounts, project, data)
     if violations:
@@ -194,6 +194,7 @@ async def check_update(
     data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
     violations = check_profile(data, reserved=(*RESERVED, "password"))
     violations += await _not_writable(accounts, caller.project, data)
+    violations += await _refuse_new_data(accounts, caller, data)
     if "id" in fields and fields["id"] != caller.user_id:
         violations.append(_unchangeable("id"))
     if violations:
@@ -288,11 +289,17 @@ def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Lo
     ]
 
 
-def _refuse_wrapped(data: Mapping[str, Any]) -> list[Violation]:
-    """An object `data` in the body of a signup would become `data.data`."""
+async def _refuse_new_data(accounts: Accounts, caller: UserCaller, data: Mapping[str, Any]) -> list[Violation]:
+    """As `_refuse_wrapped`, unless the profile has a field `data` already. Raises InvalidToken."""
+    wrapped = _refuse_wrapped(data, "at the top of the body")
+    return [] if wrapped and "data" in (await read_profile(accounts, caller)).data else wrapped
+
+
+def _refuse_wrapped(data: Mapping[str, Any], place: str) -> list[Violation]:
+    """Refuses an object `data` among the fields of a profile: it would become `data.data`."""
     if not isinstance(data.get("data"), dict):
         return []
-    msg = "Put profile fields beside email and password; the service itself keeps them under data"
+    msg = f"Put profile fields {place}; the service itself keeps them under data"
     return [Violation(("body", "data"), msg, "wrapped")]
 
 

@@ -10,6 +10,7 @@ from tests.conftest import Api
 from tests.declared import declare
 from tests.web.rules.conftest import save
 
+USER = "/auth-collections/user"
 PATH, SIGNUP, USERS = "/api/collections/books/documents", "/auth-collections/signup", "/auth-collections/users"
 BOARDS = {"name": {"type": "string"}, "owner_id": {"type": "reference", "collection": "users"}}
 CARDS = {"name": {"type": "string"}, "board_id": {"type": "reference", "collection": "boards"}}
@@ -150,3 +151,20 @@ async def test_f29_a_signup_with_an_object_of_data_is_refused_with_where_fields_
     ]
     assert api.database["users"].count_documents({}) == 0
     assert (await api.request("POST", SIGNUP, json={**body, "data": "text"})).status_code == 201
+
+
+async def test_f29_an_update_with_a_new_object_of_data_is_refused_with_where_fields_stand(api: Api) -> None:
+    token = (await api.signup(data="text")).json()["access_token"]
+    assert (await api.as_user(token, "PUT", USER, json={"data": {"now": "an object"}})).status_code == 200
+    token = (await api.signup("ben@example.com")).json()["access_token"]
+    form = {"data": (None, '{"data": {"name": "Ben"}}')}
+    for refused in (
+        await api.as_user(token, "PUT", USER, json={"data": {"name": "Ben"}, "city": "Bonn"}),
+        await api.as_user(token, "PUT", USER, files=form),
+    ):
+        assert refused.json()["detail"][0]["loc"] == ["body", "data"]
+        assert messages(refused) == [
+            "Put profile fields at the top of the body; the service itself keeps them under data"
+        ]
+    assert (await api.as_user(token, "GET", USER)).json()["data"] == {}
+    assert (await api.as_user(token, "PUT", USER, json={"data": "text"})).json()["data"] == {"data": "text"}
