@@ -3,7 +3,6 @@
 Each capability builds itself, on the foundation and on the capabilities below it. A new one is a field and a line here.
 """
 
-import os
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network
@@ -103,16 +102,10 @@ def build_services(settings: Settings) -> Services:
     access, limits, journal = AccessControl(), Limits(Counters(base.databases)), Journal(base.projects)
     collections = build_collections(access, limits, base.audit)
     files = build_files(base, access, collections.catalogs, Lists(base.presence), window=settings.file_url_window)
-    protection = files.protection
     flows = build_flows(base, limits, smtp_url=_reveal(settings.smtp_url), mail_from=settings.mail_from)
     sessions = build_sessions(base, access, journal)
     accounts = build_accounts(
-        base,
-        sessions,
-        flows,
-        protection,
-        bcrypt_cost=settings.bcrypt_cost,
-        hashing_threads=settings.hashing_threads or os.cpu_count() or 1,
+        base, sessions, flows, files.protection, bcrypt_cost=settings.bcrypt_cost, threads=settings.hashing_threads
     )
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, _operator_rules(settings))
@@ -127,9 +120,9 @@ def build_services(settings: Settings) -> Services:
         files=files,
         variants=FileVariants(files, collections.catalogs),
         documents=documents,
-        aggregations=Aggregations(collections.catalogs, access, protection, base.audit),
+        aggregations=Aggregations(collections.catalogs, access, files.protection, base.audit),
         batches=Batches(documents, accounts),
-        realtime=build_realtime(base, protection, sessions, partial(_connect_feed, settings)),
+        realtime=build_realtime(base, files.protection, sessions, partial(_connect_feed, settings)),
         journal=journal,
         flows=flows,
         sessions=sessions,

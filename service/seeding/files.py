@@ -8,7 +8,7 @@ from typing import Any
 
 from service.domain.access.caller import UserCaller
 from service.domain.accounts import Accounts
-from service.domain.accounts.users import change_profile
+from service.domain.accounts.profile import change_profile
 from service.domain.files import parts
 from service.domain.files.files import Files
 from service.domain.projects.lookup import Project

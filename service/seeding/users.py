@@ -16,7 +16,7 @@ from service.domain.accounts.emails import normalize_email
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
 from service.domain.accounts.passwords import Passwords
-from service.domain.accounts.users import RESERVED, check_profile
+from service.domain.accounts.profile import RESERVED, check_profile
 from service.domain.projects.lookup import Project
 from service.domain.projects.settings import ProjectSettings
 from service.errors import ServiceError

@@ -91,13 +91,17 @@ def serve_http(
     config.mongodb_uri, config.silent_seconds = settings.database_uri, silent_seconds
     with _shared_metrics(workers), suppress(KeyboardInterrupt):
         if workers > 1:
-            listener = config.bind_socket()
-            # A connection that comes before the first worker is there waits for it.
-            listener.listen(config.backlog)
-            announce()
-            Workers(config, [listener]).run()
+            _run_workers(config, announce)
         else:
             _run_alone(config, announce)
+
+
+def _run_workers(config: ServerConfig, announce: Callable[[], object]) -> None:
+    listener = config.bind_socket()
+    # A connection that comes before the first worker is there waits for it.
+    listener.listen(config.backlog)
+    announce()
+    Workers(config, [listener]).run()
 
 
 def _run_alone(config: ServerConfig, announce: Callable[[], object]) -> None:

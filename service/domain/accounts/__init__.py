@@ -1,5 +1,6 @@
 """A project's users and their passwords."""
 
+import os
 from dataclasses import dataclass
 
 from service.domain.access.control import AccessControl
@@ -34,10 +35,11 @@ def build_accounts(
     protection: FileProtection,
     *,
     bcrypt_cost: int,
-    hashing_threads: int,
+    threads: int | None,
 ) -> Accounts:
+    """Passwords are hashed in `threads`, without a number in one for each CPU."""
     return Accounts(
-        passwords=Passwords(bcrypt_cost, hashing_threads),
+        passwords=Passwords(bcrypt_cost, threads or os.cpu_count() or 1),
         passkeys=Passkeys(base.secret_box.derive_key(PURPOSE)),
         sessions=sessions,
         flows=flows,

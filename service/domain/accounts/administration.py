@@ -11,7 +11,7 @@ from service.domain.accounts.changes import SERVER
 from service.domain.accounts.own_factors import NOTICE
 from service.domain.accounts.password_hashes import hash_fault
 from service.domain.accounts.password_rules import check_password
-from service.domain.accounts.users import RESERVED, check_profile
+from service.domain.accounts.profile import RESERVED, check_profile
 from service.domain.limits.policies import MAILS_OF_PROJECT
 from service.domain.mail_flows.purposes import Purpose, choose_redirect
 from service.domain.projects.lookup import Project

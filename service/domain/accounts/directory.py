@@ -1,12 +1,11 @@
 """A project's users as others see them: lists of them, the values of a field, one of them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller
 from service.domain.accounts import Accounts
-from service.domain.files.protection import FileProtection
+from service.domain.accounts.profile import sign_files
 from service.domain.lists import Listing
 from service.domain.projects.lookup import Project
 from service.errors import UserNotFound
@@ -77,11 +76,3 @@ async def show_user(accounts: Accounts, project: Project, user: User) -> Row:
     shown = await sign_files(accounts.protection, project, user)
     times = {"created_at": shown.created_at, "updated_at": shown.updated_at}
     return {"_id": shown.id, "email": shown.email, "data": shown.data, **times}
-
-
-async def sign_files(protection: FileProtection, project: Project, user: User) -> User:
-    """The user with the URLs of protected files signed."""
-    if not user.has_files:
-        return user
-    signed = await protection.sign_user(project, user.id, user.data)
-    return replace(user, has_signed_urls=True) if signed else user

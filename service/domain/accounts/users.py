@@ -1,22 +1,23 @@
-"""A project's users, as each uses the own account: signup, login and the profile; `directory` has them for others."""
+"""Signup and login; `profile` has the fields of a user, `directory` the users as others see them."""
 
 import secrets
 from asyncio import sleep
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from service.domain.access.caller import KeyCaller, PublishableKeyCaller, UserCaller
-from service.domain.access.control import USERS
+from service.domain.access.caller import KeyCaller, PublishableKeyCaller
 from service.domain.accounts import Accounts
-from service.domain.accounts.directory import sign_files
-from service.domain.accounts.guesses import count_guess
 from service.domain.accounts.password_hashes import is_argon2id
 from service.domain.accounts.password_rules import check_length, check_password
+from service.domain.accounts.profile import RESERVED, check_profile, list_not_writable, refuse_wrapped, sign_files
 from service.domain.files.files import Submission
 from service.domain.idempotency import Keep
+from service.domain.mail_flows.codes import name_account
+from service.domain.mail_flows.counts import MISTAKES, uncount
+from service.domain.mail_flows.flows import Flows
 from service.domain.projects.lookup import Project
 from service.domain.sessions.sessions import PASSWORD, Client, Grant
 from service.errors import (
@@ -25,25 +26,20 @@ from service.errors import (
     EmailTaken,
     IdempotencyKeyUsed,
     Invalid,
-    InvalidToken,
-    Location,
     UserNotFound,
-    VersionConflict,
-    Violation,
     WrongCredentials,
     WrongPassword,
 )
 from service.schema.values import check_data
-from service.schema.versions import Versions, version_tag
 from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import find_owner
 from service.storage.files.uploads import Upload
-from service.storage.profiles import ProfileUpdate, update_profile
 from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
 
-# The service's own names, whose meaning beside `data` a field of the same name would hide.
-RESERVED = ("id", "created_at", "updated_at", "oauth_id")
+# By the names of those for codes, so they are the same counters.
+GUESSES = tuple(replace(policy, what=policy.what.replace("codes", "passwords and codes")) for policy in MISTAKES)
+REFUSALS = (UserNotFound, WrongCredentials, WrongPassword)
 # The longest wait of `_blur`.
 BLUR_MICROSECONDS = 20_000
 
@@ -71,9 +67,9 @@ async def check_signup(
     """The account, which `sign_up` can store; `email` is normalized. Raises EmailTaken, Invalid."""
     project = caller.project
     violations = check_password(password, project.settings, project.name, email)
-    violations += [*check_profile(data, reserved=RESERVED), *_refuse_wrapped(data, "beside email and password")]
+    violations += [*check_profile(data, reserved=RESERVED), *refuse_wrapped(data, "beside email and password")]
     if isinstance(caller, PublishableKeyCaller):
-        violations += await _not_writable(accounts, project, data)
+        violations += await list_not_writable(accounts, project, data)
     if violations:
         raise Invalid(violations)
     # The unique index decides; this only saves the hash where the answer is known already.
@@ -129,7 +125,7 @@ async def _check_files(accounts: Accounts, caller: KeyCaller, data: Mapping[str,
     """Checks the fields that files add to a profile that is valid without them. Raises Invalid."""
     violations = check_data(data)
     if isinstance(caller, PublishableKeyCaller):
-        violations += await _not_writable(accounts, caller.project, urls)
+        violations += await list_not_writable(accounts, caller.project, urls)
     if violations:
         raise Invalid(violations)
 
@@ -176,76 +172,6 @@ async def check_present(
             raise refusal
 
 
-async def read_profile(accounts: Accounts, caller: UserCaller) -> User:
-    """The user of `caller`. Raises InvalidToken if the user is gone."""
-    user = await caller.project.users.find_profile(caller.user_id)
-    if user is None or not caller.is_in_force(user):
-        raise InvalidToken
-    return await sign_files(accounts.protection, caller.project, user)
-
-
-async def check_update(
-    accounts: Accounts, caller: UserCaller, revisions: Versions, fields: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The fields of `data` that an update sets. Raises Invalid for all that can be judged without the user.
-
-    VersionConflict comes before that, where the user's record has none of `revisions`.
-    """
-    data = {name: value for name, value in fields.items() if name not in {"id", "email"}}
-    violations = check_profile(data, reserved=(*RESERVED, "password"))
-    violations += await _not_writable(accounts, caller.project, data)
-    violations += await _refuse_new_data(accounts, caller, data)
-    if "id" in fields and fields["id"] != caller.user_id:
-        violations.append(_unchangeable("id"))
-    if violations:
-        await _check_revision(accounts, caller, revisions)
-        raise Invalid(violations)
-    return data
-
-
-async def change_profile(
-    accounts: Accounts,
-    caller: UserCaller,
-    submission: Submission[dict[str, Any]],
-    *,
-    revisions: Versions = None,
-    by_server: bool = False,
-) -> User:
-    """Sets the fields that `check_update` found, leaves the others, returns the user afterwards.
-
-    Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and
-    `email` may be sent back as they were read, which changes nothing. A server may send files for fields that the
-    rules leave to servers.
-    """
-    fields = submission.fields or {}
-    if not by_server and (violations := await _not_writable(accounts, caller.project, submission.urls)):
-        raise Invalid(violations)
-    data = {**(submission.checked or {}), **submission.urls}
-    email = _comparable(fields["email"]) if "email" in fields else None
-    update = ProfileUpdate(caller.user_id, caller.version, data, email, revisions, caller.sid)
-    user = await update_profile(caller.project.database, update, submission.upload)
-    if user is None:
-        await read_profile(accounts, caller)
-        await _check_revision(accounts, caller, revisions)
-        raise Invalid([_unchangeable("email")])
-    await accounts.access.note_write(caller, caller.project.database, USERS)
-    return await sign_files(accounts.protection, caller.project, user)
-
-
-async def _check_revision(accounts: Accounts, caller: UserCaller, revisions: Versions) -> None:
-    """Raises InvalidToken, VersionConflict."""
-    if revisions is not None:
-        user = await read_profile(accounts, caller)
-        if user.revision not in revisions:
-            raise VersionConflict(version_tag(user.revision))
-
-
-async def _not_writable(accounts: Accounts, project: Project, data: Mapping[str, Any]) -> list[Violation]:
-    """The fields in `data` that the project's rules leave to servers."""
-    kept = await accounts.access.server_fields(project)
-    return [Violation(("body", name), f"{name} cannot be set here", "not_writable") for name in data if name in kept]
-
-
 async def sign_in(
     accounts: Accounts,
     project: Project,
@@ -281,37 +207,28 @@ async def _insert_and_keep(project: Project, new: NewUser, upload: Upload | None
     return await (project.database.in_transaction(insert) if upload is None else upload.publish(insert))
 
 
-def check_profile(data: Mapping[str, Any], *, reserved: tuple[str, ...], loc: Location = ("body",)) -> list[Violation]:
-    """The rules that profile fields break: names, depth, and names that are the service's own."""
-    return [
-        *(Violation((*loc, name), f"{name} cannot be set here", "reserved") for name in reserved if name in data),
-        *check_data(data, loc),
-    ]
-
-
-async def _refuse_new_data(accounts: Accounts, caller: UserCaller, data: Mapping[str, Any]) -> list[Violation]:
-    """As `_refuse_wrapped`, unless the profile has a field `data` already. Raises InvalidToken."""
-    wrapped = _refuse_wrapped(data, "at the top of the body")
-    return [] if wrapped and "data" in (await read_profile(accounts, caller)).data else wrapped
-
-
-def _refuse_wrapped(data: Mapping[str, Any], place: str) -> list[Violation]:
-    """Refuses an object `data` among the fields of a profile: it would become `data.data`."""
-    if not isinstance(data.get("data"), dict):
-        return []
-    msg = f"Put profile fields {place}; the service itself keeps them under data"
-    return [Violation(("body", "data"), msg, "wrapped")]
-
-
-def _comparable(email: Any) -> str:
-    """The text to compare with the stored address; anything but text equals none."""
-    return email.strip(" ").lower() if isinstance(email, str) else ""
-
-
 async def _blur() -> None:
     """Waits for up to 20 ms. To find a user and to note the refusal takes 0.15 ms, which a few hundred logins would tell."""
     await sleep(secrets.randbelow(BLUR_MICROSECONDS) / 1_000_000)
 
 
-def _unchangeable(name: str) -> Violation:
-    return Violation(("body", name), f"{name} cannot be changed here; leave it out or send it as it is", "unchangeable")
+@asynccontextmanager
+async def count_guess(flows: Flows, project: Project, email: str) -> AsyncIterator[None]:
+    """Around the judging of one password, which ends with one of REFUSALS if it is wrong. Raises LimitExceeded.
+
+    A try is counted before it is judged, so that no number of concurrent tries passes the limit. It is refunded if
+    the password was right. Tries for an address without an account are counted, too.
+    """
+    if not project.settings.login_failures:
+        yield
+        return
+    account = name_account(flows.key, project.id, email)
+    taken = [await flows.limits.take_one(project, policy, account) for policy in GUESSES]
+    try:
+        yield
+    except REFUSALS:
+        raise
+    except BaseException:
+        await uncount(flows.limits, taken)
+        raise
+    await uncount(flows.limits, taken)

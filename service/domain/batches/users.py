@@ -6,7 +6,7 @@ from typing import Any
 from service.domain.access.caller import ProjectCaller, SecretKeyCaller, UserCaller
 from service.domain.accounts import Accounts
 from service.domain.accounts.directory import find_user, show_user
-from service.domain.accounts.users import RESERVED, check_profile
+from service.domain.accounts.profile import RESERVED, check_profile
 from service.domain.batches.steps import Done, Step
 from service.domain.documents.changes import ATTEMPTS
 from service.domain.documents.writes import CHANGED, Get, Update, check_record

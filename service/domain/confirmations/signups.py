@@ -18,7 +18,7 @@ from service.storage.users import User
 APART = "/signup"
 # The notice to a user that signs up a second time.
 EXISTS = "account_exists"
-# The notice to a user that signs up a second time.
+# EMAIL_VERIFICATION of a project whose signups send no mail.
 UNASKED = "off"
 
 
@@ -53,13 +53,7 @@ async def register(
         return await _tell(accounts, caller, submission, locale, keep)
     redirect_to = choose_redirect(project, None)
     purpose = Purpose(
-        VERIFY,
-        email,
-        submission.owner,
-        apart=APART,
-        locale=locale,
-        redirect_to=redirect_to,
-        state={SIGNUP: True},
+        VERIFY, email, submission.owner, apart=APART, locale=locale, redirect_to=redirect_to, state={SIGNUP: True}
     )
     draft = await accounts.flows.draft(project, purpose)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service.domain.audit.audit import Audit
 from service.domain.paces import Presence
@@ -47,8 +47,8 @@ class Foundation:
     providers: ProviderAdministration
     audit: Audit
     setting_changes: SettingChanges
-    presence: Presence
     base_url: str
+    presence: Presence = field(default_factory=Presence)
 
     @property
     def origin(self) -> str:
@@ -63,20 +63,13 @@ class Foundation:
 
 
 def build_projects(
-    databases: Databases,
-    secret_key: bytes,
-    *,
-    base_url: str,
-    default_id: str | None,
-    default_tier: str,
-    audit_days: int,
+    databases: Databases, key: bytes, *, base_url: str, default_id: str | None, default_tier: str, audit_days: int
 ) -> Foundation:
-    """Makes the services of projects, on a MongoDB that need not be there yet."""
-    store, secret_box, leases = ProjectStore(databases), SecretBox(secret_key), Leases(databases)
-    migrations, canary = Migrations(databases, leases), Canary(store, secret_box)
-    migrator, deletions = Migrator(migrations), Deletions(databases, store, leases, leader=LEADER)
+    store, secret_box, leases = ProjectStore(databases), SecretBox(key), Leases(databases)
+    canary, audit = Canary(store, secret_box), Audit(databases, days=audit_days)
+    migrations, deletions = Migrations(databases, leases), Deletions(databases, store, leases, leader=LEADER)
+    migrator = Migrator(migrations)
     projects = Projects(databases, store, secret_box, migrator, default_id=default_id)
-    audit = Audit(databases, days=audit_days)
     setting_changes = SettingChanges(store, secret_box, projects, audit, default_tier=default_tier)
     admin = ProjectAdmin(
         databases,
@@ -107,6 +100,5 @@ def build_projects(
         providers=ProviderAdministration(admin, store, secret_box, projects, audit=audit, base_url=base_url),
         audit=audit,
         setting_changes=setting_changes,
-        presence=Presence(),
         base_url=base_url,
     )

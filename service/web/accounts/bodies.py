@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType, TypedDict
 
 from service.bounds import MAX_CLAIMS_BYTES, MAX_FILE_BYTES, MAX_FILES
-from service.domain.accounts.users import RESERVED
+from service.domain.accounts.profile import RESERVED
 from service.domain.files.types import FILE_TYPES
 from service.rules.ruleset import ROLE
 from service.web.auth.grant import Granted

@@ -6,7 +6,7 @@ from typing import cast
 from starlette.requests import Request
 
 from service.domain.access.caller import AnonymousCaller, KeyCaller, UserCaller
-from service.domain.accounts import own_account, users
+from service.domain.accounts import own_account, profile, users
 from service.domain.accounts.own_account import PasswordChange
 from service.domain.limits.policies import AUTH, LOGIN
 from service.domain.sessions.access_tokens import public_keys as list_public_keys
@@ -93,7 +93,7 @@ async def login(request: RequestWith[Login], caller: KeyCaller, services: Servic
 )
 async def read_profile(request: Request, caller: UserCaller, services: Services) -> Json[Profile] | Unchanged:
     """Get the authenticated user."""
-    user = await users.read_profile(services.accounts, caller)
+    user = await profile.read_profile(services.accounts, caller)
     asks = "if-none-match" in request.headers and not user.has_signed_urls
     found = find_known(request.headers, user.revision) if asks else None
     return found or Json(profile_view(user), version=user.revision)
@@ -112,9 +112,9 @@ async def update_profile(
 ) -> Json[Profile]:
     """Update the authenticated user's profile data."""
     accounts, revisions = services.accounts, read_if_match(request.headers)
-    check = partial(users.check_update, accounts, caller, revisions)
+    check = partial(profile.check_update, accounts, caller, revisions)
     async with read_submission(request, services.files, caller.project, caller.user_id, check) as submission:
-        user = await users.change_profile(accounts, caller, submission, revisions=revisions)
+        user = await profile.change_profile(accounts, caller, submission, revisions=revisions)
         return Json(profile_view(user), version=user.revision)
 
 

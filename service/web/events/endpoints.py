@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from service.bounds import MAX_LIMIT
 from service.domain.access.caller import SecretKeyCaller, UserCaller
-from service.domain.accounts import users
+from service.domain.accounts.profile import read_profile
 from service.domain.events import EventPage, EventQuery, list_events_of
 from service.domain.events import list_events as find_events
 from service.domain.limits.policies import AUTH
@@ -189,5 +189,5 @@ async def list_events(request: Request, caller: SecretKeyCaller, services: Servi
 async def list_own_events(request: Request, caller: UserCaller, services: Services) -> Json[EventList]:
     """List what happened to the authenticated user."""
     query = read_event_query(request.scope["query_string"], of_one_user=True)
-    await users.read_profile(services.accounts, caller)
+    await read_profile(services.accounts, caller)
     return Json(page_view(await list_events_of(caller.project, caller.user_id, query)))
