@@ -9,7 +9,7 @@ import type { Client } from "./accounts.js";
 import type { AnySchema, Untyped } from "./schema.js";
 import { Sessions } from "./sessions.js";
 import { type SessionStore, webStorage } from "./stores.js";
-import { type Answer, type Call, type CallOptions, Transport, type TransportOptions } from "./transport.js";
+import { type Answer, type Call, type CallOptions, makeTransport, type Transport, type TransportOptions } from "./transport.js";
 
 export interface ClientOptions extends TransportOptions {
   /** The place of the session: `webStorage` in a page, and none elsewhere. */
@@ -38,7 +38,7 @@ export function coreOf(client: object): Core {
 export function createClient<S extends AnySchema = Untyped>(options: ClientOptions): Client<S> {
   const { url, key, token } = options, place = `auth-collections ${key} ${url.replace(/\/+$/, "")}`;
   const session = options.session ?? (typeof document !== "undefined" && !token ? webStorage(place) : undefined);
-  const transport = new Transport(options);
+  const transport = makeTransport(options);
   return build(transport, new Sessions(transport, session, token)) as Client<S>;
 }
 

@@ -1,5 +1,5 @@
 /** Sends calls: headers, attempts and waits, and the answer as JSON or as an error. It knows no sessions and no collections. */
-import { ConfigurationError, CredentialError, errorOf, NotFoundError, sentence, ServiceError, TransportError } from "./errors.js";
+import { ConfigurationError, errorOf, sentence, ServiceError, TransportError } from "./errors.js";
 import { type Progress, sendByXhr } from "./progress.js";
 
 export interface CallOptions {
@@ -12,7 +12,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 export interface LogEntry {
-  type: "answer" | "failure" | "wait";
+  type: "answer" | "failure";
   method: string;
   path: string;
   attempt: number;
@@ -59,6 +59,7 @@ export interface Answer {
   // The answer of a call is given its type where the call is made.
   body: any;
   etag: string | null;
+  request_id: string | null;
 }
 /** A token and its user. */
 export interface Held {
@@ -73,7 +74,8 @@ export interface Credential {
 
 export const VERSION = "0.1.0";
 const ERROR_BYTES = 65_536;
-const SAFE_CODES = ["unavailable", "upload_lost"];
+const LONG_MS = 600_000;
+const KEY = "idempotency-key";
 const isNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
 const isServerside = isNode || "Deno" in globalThis;
 /** A page, or a worker of one: a place where every visitor can read the key. */
@@ -82,7 +84,6 @@ export const isPage =
 
 export const randomHex = (bytes = 16): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (each) => each.toString(16).padStart(2, "0")).join("");
-const isRedirect = (answer: Response): boolean => answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400);
 const aborted = (isFinal = false): TransportError =>
   Object.assign(new TransportError({ code: "aborted", message: "The call was aborted" }), { isFinal });
 
@@ -109,196 +110,134 @@ export function queryString(query: Record<string, unknown> = {}): string {
   return pairs.length ? `?${text}` : "";
 }
 
-/** Reads at most `limit` bytes, or returns null where there are more. */
-async function readText(answer: Response, limit: number): Promise<string | null> {
-  if (limit === Infinity || !answer.body) return answer.text();
-  const reader = answer.body.getReader(), decoder = new TextDecoder();
-  let text = "", size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    size += value.byteLength;
-    if (size > limit) {
-      await reader.cancel();
-      return null;
-    }
-    text += decoder.decode(value, { stream: true });
-  }
-}
-
-interface Prepared {
-  call: Call;
+/** The sender of a project's calls, which many clients may share. */
+export interface Transport {
   url: string;
-  body: BodyInit | undefined;
-  headers: Record<string, string>;
-  safety: Safety;
-  isSpent: boolean;
-  timeout: number;
-  retries: number;
-  signal: AbortSignal | undefined;
+  key: string;
+  /** The answer of a call. Raises a ServiceError, whose `outcome` says if a write may have happened. */
+  send(call: Call, options: CallOptions, credential: Credential): Promise<Answer>;
 }
 
-export class Transport {
-  readonly url: string;
-  readonly key: string;
-  readonly isGuestKey: boolean;
-  constructor(private readonly options: TransportOptions) {
-    const { url, key } = options;
-    this.url = url.replace(/\/+$/, "");
-    this.key = key;
-    this.isGuestKey = key.startsWith("acp_");
-    if (!/^https?:\/\/[^/]/.test(url)) throw new ConfigurationError("url is the address of the service: https://…");
-    if (isPage && !this.isGuestKey) throw new ConfigurationError("A page takes the publishable key, which begins with acp_");
-  }
+export function makeTransport(settings: TransportOptions): Transport {
+  const { key, log, maxRetryWait = 10_000 } = settings, url = settings.url.replace(/\/+$/, "");
+  const isGuest = key.startsWith("acp_");
+  if (!/^https?:\/\/[^/]/.test(url)) throw new ConfigurationError("url is the address of the service: https://…");
+  if (isPage && !isGuest) throw new ConfigurationError("A page takes the publishable key, acp_…");
 
-  /** The answer of the call. Raises a ServiceError, whose `outcome` says if a write may have happened. */
-  async send(call: Call, options: CallOptions, credential: Credential): Promise<Answer> {
-    const prepared = this.prepare(call, options);
-    let wasLost = false, wasRenewed = false;
-    for (let attempt = 0; ; ) {
+  async function send(call: Call, options: CallOptions, credential: Credential): Promise<Answer> {
+    const { method, path, json, body = json === undefined ? null : JSON.stringify(json) } = call, { signal } = options;
+    const { retries = settings.retries ?? 3, idempotent = settings.idempotent ?? true } = options;
+    const timeout = options.timeout ?? (call.body || call.stream ? LONG_MS : settings.timeout ?? 30_000);
+    const isSpent = body instanceof ReadableStream;
+    const headers: Record<string, string> = {
+      "x-api-key": key,
+      ...(json !== undefined && { "content-type": "application/json" }),
+      ...(isServerside && { "user-agent": `auth-collections-client/${VERSION}` }),
+      ...settings.headers,
+      ...call.headers,
+      ...options.headers,
+    };
+    let safety = call.safety ?? (method === "GET" ? "read" : "once"), wasLost = false, wasRenewed = false;
+    if (!path.startsWith("/")) throw new ConfigurationError("A path begins with /");
+    for (let attempt = 0; ; attempt++) {
+      const begin = Date.now();
+      const note = (type: LogEntry["type"], status: number, code: string | null, request_id: string | null, wait = 0) =>
+        log?.({ type, method, path: path.split("?")[0]!, attempt, status, ms: Date.now() - begin, wait, code, request_id });
       let held: Held | null = null;
       try {
-        held = call.as === "key" ? null : await credential.find(options.signal);
-        this.giveKey(prepared, held);
-        if (options.signal?.aborted) throw aborted(true);
-        return await this.attempt(prepared, held, attempt);
+        held = call.as === "key" ? null : await credential.find();
+        if (safety === "key" && !headers[KEY]) {
+          // A write that cannot have a key is not sent again.
+          if (!idempotent || (isGuest && !held && !call.guestKeys)) safety = "once";
+          else headers[KEY] = randomHex();
+        }
+        if (signal?.aborted) throw aborted(true);
+        const init = { method, headers: { ...headers, ...(held && { authorization: `Bearer ${held.token}` }) }, body };
+        const answer = await exchange(call, init, timeout, signal);
+        note("answer", answer.status, null, answer.request_id);
+        return answer;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        if (held && error instanceof CredentialError && error.code === "invalid_token" && !wasRenewed && !prepared.isSpent) {
-          wasRenewed = true;
-          if (await credential.renew(held)) continue;
+        const { status, code, request_id } = error, isTransport = error instanceof TransportError;
+        const mayRenew = held && status === 401 && code === "invalid_token" && !wasRenewed && !isSpent;
+        const wait = pause(error, safety, attempt < retries && !isSpent ? attempt : -1);
+        note(isTransport ? "failure" : "answer", status, code, request_id, wait ?? 0);
+        if (mayRenew && (wasRenewed = true) && (await credential.renew(held!))) {
+          attempt--;
+          continue;
         }
-        if (wasLost && call.method === "DELETE" && error instanceof NotFoundError) return { status: 204, body: null, etag: null };
-        const wait = this.wait(error, prepared, attempt);
-        const isRefusal = error.status < 500 && error.status !== 429 && !(error instanceof TransportError);
+        if (wasLost && method === "DELETE" && status === 404) return { status: 204, body: null, etag: null, request_id };
+        const isDone = safety === "read" || method === "GET" || (error as TransportError).isFinal;
+        if (!isDone && (isTransport || [500, 502, 504].includes(status) || code === "unavailable")) wasLost = true;
         // Under a key a refusal proves that no earlier attempt was stored: its answer would have been replayed.
-        if (isUnknown(error, prepared)) wasLost = true;
-        else if (isRefusal && "idempotency-key" in prepared.headers) wasLost = false;
+        else if (status < 500 && status !== 429 && !isTransport && headers[KEY]) wasLost = false;
         error.outcome = wasLost ? "unknown" : "refused";
         if (wait === null) throw error;
-        this.log(prepared, "wait", { attempt, wait, code: error.code });
-        try {
-          await sleep(wait, options.signal);
-        } catch (stop) {
-          (stop as ServiceError).outcome = error.outcome;
-          throw stop;
-        }
-        attempt++;
+        await sleep(wait, signal).catch((stop) => {
+          throw Object.assign(stop, { outcome: error.outcome });
+        });
       }
     }
   }
 
-  private prepare(call: Call, options: CallOptions): Prepared {
-    if (!call.path.startsWith("/")) throw new ConfigurationError("A path begins with /");
-    const { timeout, retries, idempotent = this.options.idempotent ?? true, headers, signal } = options;
-    const isJson = call.json !== undefined;
-    const safety = call.safety ?? (call.method === "GET" ? "read" : "once");
-    return {
-      call,
-      url: this.url + call.path + queryString(call.query),
-      body: isJson ? JSON.stringify(call.json) : call.body,
-      headers: {
-        "x-api-key": this.key,
-        ...(isJson && { "content-type": "application/json" }),
-        ...(isServerside && { "user-agent": `auth-collections-client/${VERSION}` }),
-        ...this.options.headers,
-        ...call.headers,
-        ...headers,
-      },
-      safety: safety === "key" && !idempotent ? "once" : safety,
-      isSpent: call.body instanceof ReadableStream,
-      timeout: timeout ?? (call.body || call.stream ? 600_000 : this.options.timeout ?? 30_000),
-      retries: retries ?? this.options.retries ?? 3,
-      signal,
-    };
-  }
-
-  /** Gives the write its key, once, where the service takes one of this caller. */
-  private giveKey(prepared: Prepared, held: Held | null): void {
-    if (prepared.safety !== "key" || prepared.headers["idempotency-key"]) return;
-    if (this.isGuestKey && !held && !prepared.call.guestKeys) prepared.safety = "once";
-    else prepared.headers["idempotency-key"] = randomHex();
-  }
-
-  private async attempt(prepared: Prepared, held: Held | null, attempt: number): Promise<Answer> {
-    const { call, headers, signal } = prepared;
-    const timer = new AbortController(), begin = Date.now();
-    const timeout = setTimeout(() => timer.abort(), prepared.timeout);
-    const init: RequestInit & { duplex?: string } = {
-      method: call.method,
-      headers: held ? { ...headers, authorization: `Bearer ${held.token}` } : headers,
-      body: prepared.body ?? null,
-      redirect: "manual",
-      signal: signal ? AbortSignal.any([signal, timer.signal]) : timer.signal,
-      ...(prepared.isSpent && { duplex: "half" }),
-    };
-    const note = (type: LogEntry["type"], more: Partial<LogEntry>) => this.log(prepared, type, { attempt, ms: Date.now() - begin, ...more });
+  async function exchange(call: Call, init: RequestInit, timeout: number, signal?: AbortSignal): Promise<Answer> {
+    const timer = new AbortController(), alarm = setTimeout(() => timer.abort(), timeout), ask = settings.fetch ?? fetch;
+    const more = { redirect: "manual", signal: signal ? AbortSignal.any([signal, timer.signal]) : timer.signal, duplex: "half" } as RequestInit;
     try {
-      const answer = await (call.onProgress ? sendByXhr : this.options.fetch ?? fetch)(prepared.url, init, call.onProgress);
-      const read = await this.read(answer, call);
-      note("answer", { status: answer.status, request_id: answer.headers.get("x-request-id") });
-      return read;
-    } catch (problem) {
-      const error = problem instanceof ServiceError ? problem : failure(problem, signal, timer.signal);
-      note(error.status ? "answer" : "failure", { status: error.status, code: error.code, request_id: error.request_id });
-      throw error;
+      return await read(await (call.onProgress ? sendByXhr : ask)(url + call.path + queryString(call.query), { ...init, ...more }, call.onProgress), call);
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      if (signal?.aborted) throw aborted();
+      if (timer.signal.aborted) throw new TransportError({ code: "timeout", message: "The service did not answer in time" });
+      const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
+      throw new TransportError({ code: "network", message: `The service did not answer ${code}` });
     } finally {
-      clearTimeout(timeout);
+      clearTimeout(alarm);
     }
-  }
-
-  private async read(answer: Response, call: Call): Promise<Answer> {
-    const { status, headers } = answer, etag = headers.get("etag");
-    if (status === 204) return { status, body: null, etag };
-    if (call.stream && answer.ok) return { status, body: answer.body, etag };
-    const isJson = /^application\/(\w+\+)?json/.test(headers.get("content-type") ?? "");
-    const text = isRedirect(answer) || (answer.ok && !isJson) ? null : await readText(answer, answer.ok ? Infinity : ERROR_BYTES);
-    let body: any;
-    try {
-      body = isJson && text !== null ? JSON.parse(text) : undefined;
-    } catch {
-      // The answer was cut, or is none of the service's.
-    }
-    if (answer.ok && body !== undefined) return { status, body, etag };
-    if (!answer.bodyUsed) await answer.body?.cancel();
-    if (!answer.ok && body?.detail !== undefined && !isRedirect(answer)) {
-      const seconds = Number(headers.get("retry-after") ?? NaN);
-      const retry_after = Number.isFinite(seconds) ? seconds : null;
-      const request_id = headers.get("x-request-id") ?? body.request_id ?? null;
-      throw errorOf({ status, code: String(body.code), message: sentence(body.detail), body, request_id, retry_after }, etag);
-    }
-    const error = new TransportError({ status, code: "bad_answer", message: `The answer (${status}) is none of the service` });
-    error.isFinal = isRedirect(answer);
-    throw error;
   }
 
   /** Milliseconds until the next attempt, or null where there is none. */
-  private wait(error: ServiceError, { safety, isSpent, retries }: Prepared, attempt: number): number | null {
-    if (attempt >= retries || isSpent || error.code === "aborted" || (error as TransportError).isFinal) return null;
-    const spread = Math.min(10_000, 250 * 2 ** attempt), seconds = error.retry_after ?? 0;
-    if (error.status === 429 || error.code === "busy") {
-      if (seconds * 1000 > (this.options.maxRetryWait ?? 10_000)) return null;
-      return seconds * 1000 + Math.random() * Math.max(spread, seconds * 500);
-    }
-    const mayHelp = error instanceof TransportError || [502, 504].includes(error.status) || SAFE_CODES.includes(error.code);
+  function pause(error: ServiceError, safety: Safety, attempt: number): number | null {
+    const { status, code, retry_after } = error, seconds = retry_after ?? 0, spread = Math.min(10_000, 250 * 2 ** attempt);
+    if (attempt < 0 || code === "aborted" || (error as TransportError).isFinal) return null;
+    if (status === 429 || code === "busy")
+      return seconds * 1000 > maxRetryWait ? null : seconds * 1000 + Math.random() * Math.max(spread, seconds * 500);
+    const mayHelp = error instanceof TransportError || [502, 504].includes(status) || code === "unavailable" || code === "upload_lost";
     return mayHelp && safety !== "once" ? Math.random() * spread : null;
   }
+  return { url, key, send };
+}
 
-  private log({ call }: Prepared, type: LogEntry["type"], entry: Partial<LogEntry>): void {
-    const path = call.path.split("?")[0]!;
-    const empty = { attempt: 0, status: 0, ms: 0, wait: 0, code: null, request_id: null };
-    this.options.log?.({ type, method: call.method, path, ...empty, ...entry });
+async function read(answer: Response, { stream }: Call): Promise<Answer> {
+  const { status, headers, ok } = answer, etag = headers.get("etag"), request_id = headers.get("x-request-id");
+  if (status === 204 || (stream && ok)) return { status, body: answer.body, etag, request_id };
+  const isRedirect = answer.type === "opaqueredirect" || (status >= 300 && status < 400);
+  const isJson = /^application\/(\w+\+)?json/.test(headers.get("content-type") ?? "");
+  let body: any;
+  try {
+    if (isJson && !isRedirect) body = JSON.parse(ok ? await answer.text() : await readStart(answer));
+  } catch (error) {
+    // A cut body is a failure of the network; a text that is no JSON is none of the service's answers.
+    if (!(error instanceof SyntaxError)) throw error;
   }
+  if (ok && body !== undefined) return { status, body, etag, request_id };
+  if (!answer.bodyUsed) await answer.body?.cancel();
+  if (body?.detail === undefined)
+    throw Object.assign(new TransportError({ status, code: "bad_answer", message: `The answer (${status}) is none of the service` }), { isFinal: isRedirect });
+  const told = headers.get("retry-after"), retry_after = told && Number.isFinite(+told) ? +told : null;
+  throw errorOf({ status, code: String(body.code), message: sentence(body.detail), body, request_id, retry_after }, etag);
 }
 
-function isUnknown(error: ServiceError, { call, safety }: Prepared): boolean {
-  if (safety === "read" || call.method === "GET" || (error as TransportError).isFinal) return false;
-  return error instanceof TransportError || [500, 502, 504].includes(error.status) || error.code === "unavailable";
-}
-
-function failure(problem: unknown, signal: AbortSignal | undefined, timer: AbortSignal): TransportError {
-  if (signal?.aborted) return aborted();
-  if (timer.aborted) return new TransportError({ code: "timeout", message: "The service did not answer in time" });
-  const { code } = (problem as { cause?: { code?: unknown } } | null)?.cause ?? {};
-  return new TransportError({ code: "network", message: `The service did not answer${code ? ` (${String(code)})` : ""}` });
+/** The text of an error, of which so many bytes are read. */
+async function readStart(answer: Response): Promise<string> {
+  const decoder = new TextDecoder(), reader = answer.body!.getReader();
+  let text = "";
+  for (let size = 0; size <= ERROR_BYTES; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader.cancel();
+  return text;
 }
