@@ -210,7 +210,7 @@ export function makeTransport(settings: TransportOptions): Transport {
 
 async function read(answer: Response, { stream }: Call): Promise<Answer> {
   const { status, headers, ok } = answer, etag = headers.get("etag"), request_id = headers.get("x-request-id");
-  if (status === 204 || (stream && ok)) return { status, body: answer.body, etag, request_id };
+  if (status === 204 || (stream && ok)) return { status, body: stream ? answer.body : null, etag, request_id };
   const isRedirect = answer.type === "opaqueredirect" || (status >= 300 && status < 400);
   const isJson = /^application\/(\w+\+)?json/.test(headers.get("content-type") ?? "");
   let body: any;

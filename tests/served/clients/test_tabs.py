@@ -1,0 +1,138 @@
+"""Tabs of one browser share a session: they refresh once, stop for no tab, and never show one user as another."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.chromium import launched, needs_chromium
+from tests.served.browser import file_server
+from tests.served.clients.conftest import MakeProject, needs_packages
+from tests.served.clients.table import Project
+
+pytestmark = [needs_packages, needs_chromium]
+TABS = 20
+BEGIN = """async ({url, publishable_key: key}) => {
+  window.library = await import("@auth-collections/client");
+  window.ac = library.createClient({url, key});
+  window.heard = [];
+  ac.auth.onChange((event, session) => heard.push([event, session?.user_id ?? null]));
+}"""
+SIGN_UP = "async (email) => (await ac.auth.signup({email, password: 'correct horse'})).user.id"
+# The session is about to end by the clock, as after a sleep: the next call refreshes it.
+EXPIRE = """() => {
+  const place = Object.keys(localStorage).find((name) => name.startsWith("auth-collections acp_"));
+  const session = JSON.parse(localStorage.getItem(place));
+  localStorage.setItem(place, JSON.stringify({...session, expires_at: Date.now() + 1000}));
+}"""
+HOLD = """() => {
+  const place = Object.keys(localStorage).find((name) => name.startsWith("auth-collections acp_"));
+  const forever = new Promise(() => {});
+  return new Promise((granted) => navigator.locks.request(`${place} refresh`, () => { granted(); return forever; }));
+}"""
+ASK = "() => { window.asked = ac.auth.user().then((user) => user.email, (error) => error.code); }"
+ANSWER = "() => asked"
+USER = "async () => (await ac.auth.session())?.user_id ?? null"
+
+
+@pytest.fixture(scope="module")
+def project(make_project: MakeProject) -> Project:
+    return make_project("tabs")
+
+
+@pytest.fixture(scope="module")
+def browser(project: Project) -> Iterator[Browser]:
+    """Chromium starts after the project, which needs an event loop of its own."""
+    with launched() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pages(package: Path) -> Iterator[str]:
+    with file_server(package) as url:
+        yield url
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context()
+    yield made
+    made.close()
+
+
+def open_tabs(context: BrowserContext, pages: str, project: Project, count: int) -> list[Page]:
+    tabs = [context.new_page() for _ in range(count)]
+    for tab in tabs:
+        tab.set_default_timeout(0)
+        tab.goto(pages)
+        tab.evaluate(BEGIN, project.config())
+    return tabs
+
+
+def refreshes(project: Project) -> int:
+    return sum(path.endswith("/auth-collections/refresh") for path in project.proxy.passed)
+
+
+def ask_all(tabs: list[Page]) -> list[Any]:
+    for tab in tabs:
+        tab.evaluate(ASK)
+    return [tab.evaluate(ANSWER) for tab in tabs]
+
+
+def test_k6_tabs_that_refresh_at_once_refresh_once(context: BrowserContext, pages: str, project: Project) -> None:
+    tabs = open_tabs(context, pages, project, TABS)
+    tabs[0].evaluate(SIGN_UP, "k6@example.com")
+    tabs[0].evaluate(EXPIRE)
+    before = refreshes(project)
+    assert ask_all(tabs) == ["k6@example.com"] * TABS
+    assert refreshes(project) == before + 1
+
+
+def test_k6_a_tab_that_is_frozen_in_the_lock_stops_no_other(
+    context: BrowserContext, pages: str, project: Project
+) -> None:
+    frozen, *tabs = open_tabs(context, pages, project, 3)
+    frozen.evaluate(SIGN_UP, "frozen@example.com")
+    frozen.evaluate(EXPIRE)
+    frozen.evaluate(HOLD)
+    assert ask_all(tabs) == ["frozen@example.com"] * 2
+    frozen.close()
+    tabs[0].evaluate(EXPIRE)
+    assert ask_all(tabs) == ["frozen@example.com"] * 2
+
+
+def test_k7_another_tab_signs_out_or_in_during_a_refresh(context: BrowserContext, pages: str, project: Project) -> None:
+    one, other = open_tabs(context, pages, project, 2)
+    for leave in ("async () => { await ac.auth.logout(); }", f"async () => ({SIGN_UP})('k7@example.com')"):
+        ann = one.evaluate(SIGN_UP, f"ann-{len(leave)}@example.com")
+        one.evaluate(EXPIRE)
+        project.proxy.faults = ["slow:1"]
+        one.evaluate(ASK)
+        one.wait_for_function("async () => (await navigator.locks.query()).held.length === 1")
+        wanted = other.evaluate(leave)
+        one.evaluate(ANSWER)
+        assert one.evaluate(USER) == other.evaluate(USER) == wanted
+        assert ann != wanted
+
+
+def test_k22_a_forged_broadcast_is_not_believed(context: BrowserContext, pages: str, project: Project) -> None:
+    one, other = open_tabs(context, pages, project, 2)
+    user = one.evaluate(SIGN_UP, "k22@example.com")
+    other.wait_for_function("() => heard.length === 1")
+    place = one.evaluate("() => Object.keys(localStorage).find((name) => name.startsWith('auth-collections acp_'))")
+    one.evaluate("(place) => new BroadcastChannel(place).postMessage('signed_out')", place)
+    other.wait_for_function("() => heard.length === 2")
+    assert other.evaluate("heard") == [["signed_in", user], ["refreshed", user]]
+    assert other.evaluate(USER) == user
+
+
+def test_k12_a_secret_key_makes_no_client_in_a_page(context: BrowserContext, pages: str, project: Project) -> None:
+    (tab,) = open_tabs(context, pages, project, 1)
+    made = (
+        "(key) => { try { library.createClient({url: location.origin, key}); } catch (error) { return error.name; } }"
+    )
+    assert tab.evaluate(made, project.secret_key) == "ConfigurationError"
+    assert project.secret_key not in json.dumps(tab.evaluate("({...localStorage})"))
