@@ -16,10 +16,11 @@ from service.query.conditions import (
     relation_name,
     to_match,
 )
-from service.query.names import Path, describe_nearest
+from service.query.names import Path
 from service.query.nodes import EVERY_RELATION, BoundQuery, Expansion, ListQuery, Match, SortKey, Where
 from service.query.selection import Selection, select
 from service.query.shapes import ID, Shape, ShapeField
+from service.schema.nearest import describe_nearest
 from service.schema.strict_json import shown
 
 Paths = Sequence[Path] | None

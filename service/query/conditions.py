@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from service.errors import Violation
-from service.query.names import Path, describe_nearest
+from service.query.names import Path
 from service.query.nodes import AnyCondition, Condition, Joined, Match, RelationMatch, Where
 from service.query.operators import OPERATORS
 from service.query.shapes import Shape
 from service.query.tree import All, Related, Tree, all_of, any_of, negate
+from service.schema.nearest import describe_nearest
 from service.schema.values import BadValue
 
 NO_FIELD = "There is no such field in this collection"

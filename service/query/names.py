@@ -1,8 +1,6 @@
 """The names in a query: fields, relations and operators, in filters, sorting and everywhere else. They mean nothing yet."""
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
-from itertools import islice
 
 from service.bounds import (
     MAX_CONDITIONS,
@@ -16,7 +14,6 @@ from service.bounds import (
 from service.errors import Location, Violation
 from service.query.nodes import AnyCondition, Condition
 from service.query.operators import OPERATORS, UNANCHORED
-from service.schema.strict_json import shown
 from service.schema.values import check_name
 
 Path = tuple[str, ...]
@@ -30,30 +27,22 @@ PLAIN = rf"[^$.,\"\s\x00-\x1f\x7f][^.,\"\s\x00-\x1f\x7f]{{0,{MAX_NAME - 1}}}"
 RELATION = rf"{NAME}(\.{NAME}){{0,{MAX_RELATION_DEPTH - 1}}}"
 # A nested path is at most as long as data is deep, behind the relations that may lead to it.
 MAX_PATH = MAX_DEPTH + MAX_RELATION_DEPTH
-# A hint compares so many names of at most so many characters: a comparison costs the product of two lengths.
-HINTED_NAMES, HINTED_CHARACTERS = 200, 40
-NEAR = 0.7
 
 
 class Fault(ValueError):
     """Why one parameter is refused; becomes a violation of that parameter."""
 
 
-def describe_nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence that proposes the nearest of the `known` names; empty if none is near, or it is `name`."""
-    if len(name) > HINTED_CHARACTERS:
-        return ""
-    folded = {each.casefold(): each for each in islice(known, HINTED_NAMES) if len(each) <= HINTED_CHARACTERS}
-    near = get_close_matches(name.casefold(), folded, n=1, cutoff=NEAR)
-    return f"; did you mean {shown(folded[near[0]])}?" if near and folded[near[0]] != name else ""
+class UnknownParameter(Fault):
+    """The name ends with no operator, so that it is no filter."""
 
 
-def read_name(name: str, others: str = "") -> tuple[Path, str]:
-    """The path and the operator of a condition. `others` describes the other meanings of a name. Raises Fault."""
+def read_name(name: str) -> tuple[Path, str]:
+    """The path and the operator of a condition. Raises Fault."""
     field, _, operator = name.rpartition("_")
     if not field or operator not in OPERATORS:
         known = ", ".join(f"_{known}" for known in OPERATORS)
-        raise Fault(f"Unknown parameter; a filter is <field>_<operator> with one of {known}{others}")
+        raise UnknownParameter(f"Unknown parameter; a filter is <field>_<operator> with one of {known}")
     return read_path(field), operator
 
 

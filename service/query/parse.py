@@ -18,13 +18,25 @@ from urllib.parse import parse_qsl
 from service.bounds import MAX_QUERY_BYTES
 from service.errors import Invalid, Location, Violation
 from service.query.cursor import fingerprint, read_cursor
-from service.query.names import Fault, Path, check_conditions, read_name, read_path
+from service.query.names import Fault, Path, UnknownParameter, check_conditions, read_name, read_path
 from service.query.nodes import Condition, Count, JsonCondition, ListQuery, Where
 from service.query.options import BODY, OPTIONS
+from service.schema.nearest import describe_nearest
 
 WRAPPED = re.compile(r"filters\[([^\[\]]+)\]")
 # At most some megabytes, even of the longest queries.
 CACHED_QUERIES = 256
+# Names by which other services call a parameter, and its name here.
+SYNONYMS = {
+    "expand": "populate",
+    "include": "populate",
+    "order": "sort_by",
+    "order_by": "sort_by",
+    "page_size": "limit",
+    "per_page": "limit",
+    "select": "fields",
+    "skip": "offset",
+}
 OTHERS = f"; the other parameters are {', '.join(OPTIONS)}"
 
 
@@ -87,13 +99,21 @@ def parse(pairs: Iterable[tuple[str, str]], others: str = "") -> ListQuery:
                 options[option[0]] = option[1](text)
             else:
                 filter_name = _unwrap(name)
-                conditions.append(Condition(filter_name, *read_name(filter_name, others), text))
+                conditions.append(Condition(filter_name, *read_name(filter_name), text))
+        except UnknownParameter as fault:
+            hint = "" if violations or not others else _describe_option(name)
+            violations.append(Violation(("query", name), f"{fault}{others}{hint}", "value_error"))
         except Fault as fault:
             violations.append(Violation(("query", name), str(fault), "value_error"))
         except Invalid as invalid:
             violations += invalid.violations
     violations += _find_repeated([condition.parameter for condition in conditions])
     return _complete(options, tuple(conditions), violations, ("query",))
+
+
+def _describe_option(name: str) -> str:
+    """The end of a sentence that proposes the parameter which `name` may mean."""
+    return f'; did you mean "{SYNONYMS[name]}"?' if name in SYNONYMS else describe_nearest(name, OPTIONS)
 
 
 def _unwrap(name: str) -> str:

@@ -95,7 +95,7 @@ async def _prepare(engine: Engine, project: Project, name: str, write: BulkWrite
         try:
             change = (await prepare_change(target, Update("", change))).change
         except Misfit as misfit:
-            raise as_client_error(misfit) from None
+            raise as_client_error(misfit, target) from None
     return _Run(target, _plain(await reader.resolve(await reader.bind(write.query))), change)
 
 
@@ -124,11 +124,11 @@ async def _renewing(run: _Run, write: Callable[[], Awaitable[list[str]]]) -> lis
     except RejectedByValidator as refusal:
         target = run.target
         if not lacks_version(refusal) or not await renew_validator(target.database, target.collection.name):
-            raise as_client_error(refusal) from None
+            raise as_client_error(refusal, run.target) from None
     try:
         return await write()
     except RejectedByValidator as refusal:
-        raise as_client_error(refusal) from None
+        raise as_client_error(refusal, run.target) from None
 
 
 def _plain(query: BoundQuery) -> BoundQuery:

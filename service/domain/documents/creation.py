@@ -67,7 +67,7 @@ async def create_each(target: Target, rows: Sequence[Data]) -> list[CreateResult
         Invalid(fault) if fault else documents[number] for number, fault in enumerate(faults)
     ]
     for position, error in refused.items():
-        outcomes[sent[position]] = as_client_error(error)
+        outcomes[sent[position]] = as_client_error(error, target)
     return outcomes
 
 

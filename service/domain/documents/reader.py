@@ -23,7 +23,7 @@ from service.domain.lists import Lists
 from service.domain.projects.lookup import Project, Projects
 from service.domain.shares import Shares
 from service.domain.steps import judge
-from service.errors import DocumentNotFound, Forbidden, ServiceError, Unauthorized
+from service.errors import CollectionNotFound, DocumentNotFound, Forbidden, ServiceError, Unauthorized
 from service.query.bind import bind
 from service.query.nodes import BoundQuery, Expansion, ListQuery
 from service.query.populate import ShowFiles
@@ -32,6 +32,7 @@ from service.query.shapes import Shape
 from service.query.tree import Tree
 from service.rules.permissions import EVERYTHING, Permissions
 from service.schema.fields import Fields
+from service.schema.nearest import describe_nearest
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import DocumentStore, StoredDocument, read_document
 
@@ -107,7 +108,10 @@ class Reader:
 
     async def collection(self) -> DeclaredCollection:
         """Raises CollectionNotFound."""
-        return await self.engine.catalogs.get(self.project, self.name)
+        try:
+            return await self.engine.catalogs.get(self.project, self.name)
+        except CollectionNotFound as error:
+            raise await self._describe_missing(error) from None
 
     async def target(self) -> "Target":
         """Raises CollectionNotFound."""
@@ -121,7 +125,17 @@ class Reader:
     async def shape(self, query: ListQuery) -> Shape:
         """Raises CollectionNotFound."""
         see = self.engine.access.make_see(self.caller, self.name, self.permissions, since=self.since)
-        return await self.engine.catalogs.shape(self.project, self.name, query, see)
+        try:
+            return await self.engine.catalogs.shape(self.project, self.name, query, see)
+        except CollectionNotFound as error:
+            raise await self._describe_missing(error) from None
+
+    async def _describe_missing(self, error: CollectionNotFound) -> CollectionNotFound:
+        """The error with the nearest name that there is, for servers only: rules hide the names of collections."""
+        if not isinstance(self.caller, SecretKeyCaller):
+            return error
+        names = [each.name for each in await self.engine.catalogs.list(self.project)]
+        return CollectionNotFound(error.detail + describe_nearest(self.name, names))
 
     async def bind(self, query: ListQuery) -> BoundQuery:
         """Raises CollectionNotFound, Invalid."""

@@ -5,6 +5,7 @@ The database's validator judges most of a write. Names, depth, patterns and refe
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from service.domain.access.control import USERS
@@ -14,6 +15,7 @@ from service.domain.documents.reader import Reader, Target
 from service.domain.documents.writes import Data, Write
 from service.errors import Invalid, Location, RejectedByValidator, ServiceError, Unavailable, Violation
 from service.rules.permissions import Permissions
+from service.schema.nearest import describe_nearest
 from service.schema.values import check_data
 from service.schema.violations import is_verdict, may_lack_version, translate
 from service.storage.collections import mongo_collection_name
@@ -61,7 +63,7 @@ async def write_document(
     try:
         return await attempt(newest, write)
     except (Misfit, RejectedByValidator) as refusal:
-        raise as_client_error(refusal) from None
+        raise as_client_error(refusal, newest) from None
 
 
 async def look_again(target: Target, refusal: Misfit | RejectedByValidator) -> Target:
@@ -69,7 +71,7 @@ async def look_again(target: Target, refusal: Misfit | RejectedByValidator) -> T
     renewed = lacks_version(refusal) and await renew(target)
     newest = await target.reader.newest_target()
     if not renewed and newest.collection == target.collection:
-        raise as_client_error(refusal) from None
+        raise as_client_error(refusal, newest) from None
     return newest
 
 
@@ -84,15 +86,26 @@ async def renew(target: Target) -> bool:
     return True
 
 
-def as_client_error(error: ServiceError | Misfit) -> ServiceError:
-    """The error for the client. While a schema is changed another validator is in force, whose refusal is no verdict."""
+def as_client_error(error: ServiceError | Misfit, target: Target | None = None) -> ServiceError:
+    """The error for the client; the first field that the schema lacks with the nearest one that the caller may read.
+
+    While a schema is changed another validator is in force, whose refusal is no verdict.
+    """
     if isinstance(error, Misfit):
-        return Invalid(error.violations)
+        return Invalid(_hint(error.violations, target))
     if not isinstance(error, RejectedByValidator):
         return error
     if not is_verdict(error.err_info):
         return Unavailable(CHANGING)
-    return Invalid(translate(error.err_info))
+    return Invalid(_hint(translate(error.err_info), target))
+
+
+def _hint(violations: list[Violation], target: Target | None) -> list[Violation]:
+    unknown = (each for each in violations if each.type == "extra_forbidden" and len(each.loc) == 3)
+    if target is None or (first := next(unknown, None)) is None:
+        return violations
+    hint = describe_nearest(str(first.loc[2]), target.reader.readable_fields(target.collection.fields))
+    return [replace(each, msg=each.msg + hint) if each is first else each for each in violations]
 
 
 async def check_completed(target: Target, data: Data) -> None:

@@ -37,6 +37,9 @@ from service.web.auth.operators import (
 Authenticate = Callable[[Request, Services], Awaitable[Caller]]
 
 MAX_PROJECT_ID = 40
+# Headers in which other services take a key.
+OTHER_NAMES = frozenset((b"apikey", b"api-key", b"api_key", b"x-apikey", b"x-api_key"))
+KEY_ELSEWHERE = "Invalid API key: send it in the header x-api-key"
 KEY_AS_BEARER = "Invalid API key: send it in the header x-api-key, not as a bearer token"
 SERVICE_CALLER = ServiceCaller()
 
@@ -94,6 +97,8 @@ async def _read_key(request: Request, services: Services) -> tuple[str, Project]
     keys = headers_of(request, b"x-api-key")
     if not keys and _bears_key(request):
         raise InvalidApiKey(KEY_AS_BEARER)
+    if not keys and any(name in OTHER_NAMES for name, _ in request.scope["headers"]):
+        raise InvalidApiKey(KEY_ELSEWHERE)
     if len(keys) != 1:
         raise InvalidApiKey
     return keys[0], await services.base.projects.by_api_key(keys[0])

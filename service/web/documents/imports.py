@@ -16,13 +16,13 @@ from service.errors import (
     Invalid,
     ProjectNotFound,
     UnsupportedMedia,
-    Violation,
 )
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.documents.bodies import ImportResult, import_view
 from service.web.documents.examples import IMPORTED
 from service.web.documents.exports import by_server, read_format
+from service.web.http.query_values import refuse_unknown
 from service.web.http.render import Json, leaving_the_rest
 from service.web.openapi.declaration import Content, Parameter, Success
 
@@ -111,9 +111,7 @@ async def _body(request: Request) -> AsyncIterator[bytes]:
 def _read_options(request: Request, names: tuple[str, ...]) -> dict[str, str]:
     """Raises Invalid for any parameter but those."""
     options = dict(parse_pairs(request.scope["query_string"]))
-    if unknown := [name for name in options if name not in names]:
-        msg = "This endpoint takes no such parameter"
-        raise Invalid(Violation(("query", name), msg, "extra_forbidden") for name in unknown)
+    refuse_unknown(options, names)
     return options
 
 

@@ -23,7 +23,6 @@ from service.errors import (
     QueryTooSlow,
     RangeNotSatisfiable,
     Unavailable,
-    Violation,
 )
 from service.query.parse import parse_pairs
 from service.services import Services
@@ -34,6 +33,7 @@ from service.web.auth.client_address import find_client_address
 from service.web.http.conditional import ByteRange, NotModified, NotSatisfiable, Whole, answer
 from service.web.http.disposition import content_disposition
 from service.web.http.json_body import RequestWith, read_form
+from service.web.http.query_values import refuse_unknown
 from service.web.http.render import Json
 from service.web.openapi.declaration import TEXT, Content, ErrorExample, Parameter, Success, Tag
 from service.web.openapi.endpoint import KeyUse, endpoint
@@ -158,11 +158,7 @@ async def sign_file_urls(
 def _link(request: Request) -> FileLink:
     """The parameters of a file's URL. Raises Invalid for any other, and for a variant without a name."""
     pairs = dict(parse_pairs(request.scope["query_string"]))
-    if unknown := pairs.keys() - {EXPIRES, SIGNATURE, VARIANT}:
-        raise Invalid(
-            Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden")
-            for name in sorted(unknown)
-        )
+    refuse_unknown(sorted(pairs), (EXPIRES, SIGNATURE, VARIANT))
     if pairs.get(VARIANT) == "":
         raise Invalid.one(("query", VARIANT), "Name a declared variant, or leave the parameter out", type_="missing")
     return FileLink(pairs.get(EXPIRES, ""), pairs.get(SIGNATURE, ""), pairs.get(VARIANT, ""))

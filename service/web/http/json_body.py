@@ -1,6 +1,7 @@
 """Reading request bodies within limits, as the type that the handler's signature names."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from time import monotonic
 from typing import Any, Generic, TypeVar, cast
@@ -12,6 +13,7 @@ from starlette.types import Receive
 from service.bounds import MAX_VALUES, MAX_VIOLATIONS
 from service.domain.projects.lookup import CACHE_SECONDS
 from service.errors import Invalid, TooLarge, UnsupportedMedia, Violation
+from service.schema.nearest import describe_nearest
 from service.schema.strict_json import load_object
 from service.services import Services
 
@@ -85,7 +87,17 @@ def validated(model: type[Model], value: dict[str, Any]) -> Model:
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
         violations = [Violation(("body", *e["loc"]), _sentence(e["msg"]), e["type"]) for e in found]
-    raise Invalid(violations, omitted=len(value) - len(kept))
+    raise Invalid(_hint(violations, model), omitted=len(value) - len(kept))
+
+
+def _hint(violations: list[Violation], model: type[BaseModel]) -> list[Violation]:
+    """The violations; the first unknown field of the body with the nearest field, or with where fields of a record go."""
+    unknown = (each for each in violations if each.type == "extra_forbidden" and len(each.loc) == 2)
+    if (first := next(unknown, None)) is None:
+        return violations
+    inside = "; put the fields of a record under data" if "data" in model.model_fields else ""
+    hint = describe_nearest(str(first.loc[1]), model.model_fields) or inside
+    return [replace(each, msg=each.msg + hint) if each is first else each for each in violations]
 
 
 def _without_most_unknown(model: type[BaseModel], value: dict[str, Any]) -> dict[str, Any]:

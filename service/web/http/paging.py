@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs, parse_query
+from service.web.http.query_values import refuse_unknown
 
 NAMES = ("limit", "offset")
 
@@ -21,9 +21,6 @@ class Paging:
 def read_paging(request: Request) -> Paging:
     """As a list reads the two. Raises Invalid, for any other parameter as well."""
     query_string = request.scope["query_string"]
-    if unknown := [name for name, _ in parse_pairs(query_string) if name not in NAMES]:
-        raise Invalid(
-            Violation(("query", name), "This endpoint takes no such parameter", "extra_forbidden") for name in unknown
-        )
+    refuse_unknown((name for name, _ in parse_pairs(query_string)), NAMES)
     query = parse_query(query_string)
     return Paging(query.limit, query.offset)

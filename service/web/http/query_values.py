@@ -2,15 +2,28 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from itertools import repeat
 from typing import Any
 
 from service.errors import Invalid, Violation
 from service.query.parse import parse_pairs
+from service.schema.nearest import describe_nearest
 from service.schema.values import BadValue, parse_number, read_time
 
 Readers = Mapping[str, Callable[[str], Any]]
+
+
+def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    """Raises Invalid for each of `names` that is none of the `known` parameters; the first one with the nearest of these."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        hints = [describe_nearest(unknown[0], known), *repeat("", len(unknown) - 1)]
+        raise Invalid(
+            Violation(("query", name), f"This endpoint takes no such parameter{hint}", "extra_forbidden")
+            for name, hint in zip(unknown, hints, strict=True)
+        )
 
 
 def read_values(query_string: bytes, readers: Readers) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.query.names import HINTED_CHARACTERS, HINTED_NAMES, describe_nearest
+from service.schema.nearest import HINTED_CHARACTERS, HINTED_NAMES, describe_nearest
 from tests.conftest import Api
 from tests.declared import declare
 from tests.web.rules.conftest import save
@@ -92,11 +92,81 @@ async def test_f28_an_unknown_parameter_is_refused_with_those_that_there_are(api
     await declare(api, SCHEMA, "books")
     for path in (PATH, USERS):
         (msg,) = messages(await api.request("GET", f"{path}?{query}"))
-        assert msg.endswith(OTHERS)
+        assert OTHERS in msg
     # An export takes filters alone, and conditions in a body have no such parameters.
     assert OTHERS not in messages(await api.request("GET", "/api/collections/books/export?title=5"))[0]
     body = {"where": {"page": 2}}
     assert OTHERS not in messages(await api.request("POST", "/api/collections/books/query", json=body))[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        ("limt=5", "limit"),
+        ("sortby=Title", "sort_by"),
+        ("offest=1", "offset"),
+        ("expand=board", "populate"),
+        ("per_page=5", "limit"),
+    ],
+)
+async def test_f28_an_unknown_parameter_is_refused_with_the_nearest_one(api: Api, query: str, near: str) -> None:
+    await declare(api, SCHEMA, "books")
+    for path in (PATH, USERS):
+        (msg,) = messages(await api.request("GET", f"{path}?{query}"))
+        assert msg.endswith(f'{OTHERS}; did you mean "{near}"?')
+    (first, second) = messages(await api.request("GET", f"{PATH}?{query}&limits=5"))
+    assert ("did you mean" in first, "did you mean" in second) == (True, False)
+
+
+async def test_f28_endpoints_with_few_parameters_name_the_nearest_one(api: Api) -> None:
+    await declare(api, SCHEMA, "books")
+    refused = await api.request("POST", "/api/collections/books/import?dryrun=true", json={})
+    assert messages(refused) == ['This endpoint takes no such parameter; did you mean "dry_run"?']
+
+
+async def test_f28_an_unknown_field_of_a_body_is_refused_with_the_nearest_one(api: Api) -> None:
+    user = {"email": "ann@example.com"}
+    for name, hint in (
+        ("claim", 'did you mean "claims"?'),
+        ("name", "put the fields of a record under data"),
+    ):
+        assert messages(await api.request("POST", USERS, json={**user, name: "x"})) == [
+            f"Extra inputs are not permitted; {hint}"
+        ]
+
+
+async def test_f28_an_unknown_field_of_a_document_is_refused_with_the_nearest_one(api: Api) -> None:
+    await declare(api, SCHEMA, "books")
+    unknown = "The schema declares no field of this name"
+    for data, *expected in (
+        ({"titel": "x"}, f'{unknown}; did you mean "Title"?'),
+        ({"titel": "x", "page": 5}, f'{unknown}; did you mean "Title"?', unknown),
+        ({"zzz": 1}, unknown),
+    ):
+        assert messages(await api.request("POST", PATH, json={"data": data})) == expected
+    fields = {"secret_plan": {"read": False}}
+    rules = {"collections": {"books": {"read": "anyone", "create": "anyone", "fields": fields}}}
+    assert (await save(api, rules)).status_code == 200
+    for name, hint in (("secretplan", ""), ("titel", '; did you mean "Title"?')):
+        key = {"x-api-key": api.publishable_key}
+        assert messages(await api.http.post(PATH, headers=key, json={"data": {name: "x"}})) == [unknown + hint]
+
+
+async def test_f28_an_unknown_collection_is_refused_with_the_nearest_one_to_servers_alone(api: Api) -> None:
+    await declare(api, SCHEMA, "books")
+    for method, body in (("GET", None), ("POST", {"data": {}})):
+        missed = await api.request(method, "/api/collections/book/documents", json=body)
+        assert missed.json()["detail"] == 'Collection not found; did you mean "books"?'
+        guest = {"x-api-key": api.publishable_key}
+        refused = await api.http.request(method, "/api/collections/book/documents", headers=guest, json=body)
+        assert (refused.status_code, "books" in refused.text) == (401, False)
+
+
+async def test_f28_a_key_in_the_header_of_another_service_is_refused_with_the_header_to_use(api: Api) -> None:
+    for name in ("apikey", "api-key"):
+        answer = await api.http.get(USERS, headers={name: api.key})
+        assert (answer.status_code, answer.json()["code"]) == (401, "invalid_api_key")
+        assert answer.json()["detail"] == "Invalid API key: send it in the header x-api-key"
 
 
 async def test_f28_a_hidden_field_is_never_proposed(api: Api) -> None:
