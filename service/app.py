@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Lifespan
 from service.observe.logging import configure_logging
 from service.process import turn_on_collector
 from service.services import Services, build_services
-from service.settings import EMBEDDED_VARIABLE, Settings, read_settings
+from service.settings import EMBEDDED_VARIABLE, WORKERS_VARIABLE, Settings, read_settings
 from service.web.asgi.deadlines import Deadlines
 from service.web.asgi.networks import NetworkGuard
 from service.web.asgi.request_context import DeadlineWatch, RequestContext
@@ -29,6 +29,7 @@ def from_environment() -> Starlette:
     configure_logging(settings.log_level, settings.log_format)
     app = create_app(settings)
     app.shows_mailbox = os.environ.get(EMBEDDED_VARIABLE) == "1"
+    app.workers = int(os.environ.get(WORKERS_VARIABLE) or 1)
     turn_on_collector()
     return app
 
@@ -76,6 +77,8 @@ class Application(Starlette):
     deadlines: Deadlines
     streams: Streams
     sockets: OpenSockets
+    # Processes that serve, this one among them.
+    workers = 1
     # Networks from which operators come; all where there are none.
     admin_networks: tuple[Network, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()

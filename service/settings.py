@@ -17,6 +17,8 @@ SECRET_KEY_BYTES = 32
 SECRETS = ("mongodb_uri", "secret_key", "smtp_url")
 # `serve` tells its workers so that the MongoDB is one of its own.
 EMBEDDED_VARIABLE = "AUTH_COLLECTIONS_EMBEDDED"
+# The number of workers, which `serve` sets.
+WORKERS_VARIABLE = "AUTH_COLLECTIONS_WORKERS"
 # The name of this process's connections to MongoDB; a parent gives each of its workers one in this variable.
 APP_NAME, APP_NAME_VARIABLE = "auth-collections", "AUTH_COLLECTIONS_APP_NAME"
 

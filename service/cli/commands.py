@@ -11,7 +11,7 @@ import typer
 from service.cli.runtime import run_command, run_on_foundation
 
 if TYPE_CHECKING:
-    from service.cli.check import Finding
+    from service.checks import Finding
     from service.domain.projects.admin import ProjectAdmin
     from service.foundation import Foundation
     from service.storage.migrations import Migrations
@@ -134,7 +134,7 @@ def check(
     indexes: Annotated[str, typer.Option(metavar="PROJECT", help="Check a project's slow queries instead.")] = "",
 ) -> None:
     """Check the configuration, MongoDB's version and topology, and the indexes; say how to mend what is wrong."""
-    from service.cli.check import run_checks
+    from service.checks import run_checks
     from service.cli.indexes import check_indexes
 
     async def look(base: "Foundation") -> "list[Finding]":

@@ -2,7 +2,7 @@
 
 import json
 
-from service.cli.check import Finding
+from service.checks import Finding
 from service.domain.access.agreement import bind_rules, find_shapes
 from service.domain.projects.admin import ProjectAdmin
 from service.rules.advice import Advice, advise_indexes
@@ -20,7 +20,7 @@ async def check_indexes(databases: Databases, admin: ProjectAdmin, project_id: s
     """The slow queries of a project, the slowest first, then its read rules. Raises ProjectNotFound."""
     database = (await admin.find(project_id)).database
     slow = [describe_query(each) for each in await databases.watch.find(database.database.name)]
-    return [*(slow or [Finding(True, "no slow queries")]), *await _check_rules(database)]
+    return [*(slow or [Finding(True, "slow queries", "no slow queries")]), *await _check_rules(database)]
 
 
 def describe_query(query: SlowQuery) -> Finding:
@@ -30,8 +30,8 @@ def describe_query(query: SlowQuery) -> Finding:
     asked = f"filter {', '.join(shape.filter) or 'none'}; sort {', '.join(shape.sort) or 'none'}"
     seen = f"{query.worst * 1000:.0f} ms at worst, last {query.at:%Y-%m-%d %H:%M}; plan {query.plan}"
     if SCANS not in stages and SORTS not in stages:
-        return Finding(True, f"{name}: {asked}: {seen}; indexes serve it, so fewer records must match")
-    return Finding(False, f"{name}: {asked}: {seen}; {_remedy(query)}")
+        return Finding(True, name, f"{name}: {asked}: {seen}; indexes serve it, so fewer records must match")
+    return Finding(False, name, f"{name}: {asked}: {seen}; {_remedy(query)}")
 
 
 def _remedy(query: SlowQuery) -> str:
@@ -52,12 +52,15 @@ async def _check_rules(database: ProjectDatabase) -> list[Finding]:
     store = CollectionStore(database)
     advice = advise_indexes(checked.rules, checked.fields)
     lacking = [each for each in advice if not await store.has_rule_index(each.collection, each.fields)]
-    return [_describe_advice(each) for each in lacking] or [Finding(True, "read rules have the indexes they need")]
+    return [_describe_advice(each) for each in lacking] or [
+        Finding(True, "rules", "read rules have the indexes they need")
+    ]
 
 
 def _describe_advice(advice: Advice) -> Finding:
     fields = ", ".join(advice.fields)
     return Finding(
         False,
+        advice.collection,
         f"{advice.collection}: {advice.because}, and no index on ({fields}) serves it; save the rules with ?build_indexes=true",
     )

@@ -23,7 +23,7 @@ from service.server.protocol import TimedConnection
 from service.server.standstill import watch_loop
 from service.server.timeouts import ConnectionTimeouts
 from service.server.workers import Workers
-from service.settings import EMBEDDED_VARIABLE, Settings
+from service.settings import EMBEDDED_VARIABLE, WORKERS_VARIABLE, Settings
 
 # The clients' share of the limit of open files; the rest is for MongoDB, providers, the log and the code.
 CLIENTS_SHARE = 0.8
@@ -134,6 +134,7 @@ def _exit(_signal: int, _frame: object) -> NoReturn:
 
 def _export(settings: Settings, workers: int, *, is_embedded: bool) -> None:
     os.environ[EMBEDDED_VARIABLE] = "1" if is_embedded else ""
+    os.environ[WORKERS_VARIABLE] = str(workers)
     if settings.mongodb_uri and settings.secret_key:
         os.environ["MONGODB_URI"] = settings.mongodb_uri.get_secret_value()
         os.environ["SECRET_KEY"] = settings.secret_key.get_secret_value()

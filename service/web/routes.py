@@ -26,7 +26,7 @@ from service.web.mails import endpoints as mails
 from service.web.openapi.endpoint import arrange, find_declared, mirror
 from service.web.operations import endpoints as operations
 from service.web.operators import endpoints as operators
-from service.web.operators import me
+from service.web.operators import me, system
 from service.web.operators import sign_in as operator_sign_in
 from service.web.projects import endpoints as projects
 from service.web.projects import keys as project_keys
@@ -195,6 +195,7 @@ ADMIN_MODULES = (
     project_providers,
     project_settings,
     projects,
+    system,
 )
 ADMIN_PAGE = """
 POST   /admin/v1/session
@@ -250,6 +251,7 @@ GET    /admin/v1/projects/{project_id}/audit
 GET    /admin/v1/projects/{project_id}/openapi.json
 GET    /admin/v1/projects/{project_id}/types
 GET    /admin/v1/openapi.json
+GET    /admin/v1/system
 """
 
 ROUTES = arrange(PAGE, (route for route in find_declared(MODULES) if route.credential not in OF_OPERATORS))

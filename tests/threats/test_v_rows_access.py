@@ -16,7 +16,7 @@ from faults.commands import NO_TLS
 from faults.server import serving
 from service.app import create_app
 from service.bounds import MAX_SET_READS, MAX_SET_VALUES
-from service.cli.check import run_checks
+from service.checks import run_checks
 from service.domain import cache
 from service.schema.values import now
 from service.services import Services

@@ -10,7 +10,7 @@ from pymongo import MongoClient
 
 from faults.commands import KEY, Shell
 from faults.members import replica_set
-from service.cli.check import check_version
+from service.checks import check_version
 from service.embedded.mongod import embedded_mongodb
 
 IMAGES = "changeStreamOptions"

@@ -255,3 +255,20 @@ def test_access_is_the_stronger_of_both_entries() -> None:
     assert (access["blog"]["config"], access["*"]["config"]) == ("write", "read")
     assert "deployment" not in str(access)
     assert list_access({"*": "owner", "shop": "viewer"})["shop"].get("deployment") is None
+
+
+async def test_owners_see_the_state_of_the_deployment(owner: Console, join: Join, api: Api) -> None:
+    found = (await owner.get("/admin/v1/system")).json()
+    assert (found["workers"], found["mongodb"]["topology"]) == (1, "replica set")
+    jobs = {each["name"]: each for each in found["jobs"]}
+    assert jobs["operators"]["runs"] + jobs["leader"]["runs"] > 0
+    checks = {each["name"]: each for each in found["checks"]}
+    assert checks["topology"] == {
+        "name": "topology",
+        "ok": True,
+        "detail": "topology: replica set",
+        "mend": "transactions need a replica set or a sharded cluster",
+    }
+    assert checks[f"form of {api.project.id}"]["ok"] is True
+    admin = await join("admin@example.com", every="admin")
+    assert (await admin.get("/admin/v1/system")).json()["needs"] == "*:deployment:read"

@@ -47,6 +47,7 @@ NOT_MIRRORED = (
     "/openapi.json",
     "/docs",
     "/api/types",
+    "/api/openapi.json",
 )
 ASKED = [
     route for route in ADMIN_ROUTES if route.operator and (route.method, route.path) != ("DELETE", "/admin/v1/session")

@@ -1,7 +1,8 @@
-"""The checks of `auth-collections check`, with a remedy for each finding."""
+"""The checks of the deployment, with a remedy for each finding: for `auth-collections check`, and for operators."""
 
 import json
 import os
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from service.domain.access.agreement import find_outgrown, find_stored_email_rules
@@ -32,15 +33,23 @@ SET_IMAGES = (
     "db.adminCommand({setClusterParameter: {changeStreamOptions: {preAndPostImages: "
     f"{{expireAfterSeconds: {IMAGE_SECONDS}}}}}}}}})"
 )
+IMAGES, CHANGES, TRANSACTIONS = "decoding of images", "images of changes", "transactions"
 SET_TRANSACTIONS = f"start mongod with --setParameter transactionLifetimeLimitSeconds={TRANSACTION_SECONDS}"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check, and a text with the state and the remedy. `good` is None if the check cannot decide."""
+    """The result of one check: the state, and the remedy. `good` is None if the check cannot decide."""
 
     good: bool | None
-    text: str
+    name: str
+    detail: str
+    mend: str = ""
+
+    @property
+    def text(self) -> str:
+        """The state and the remedy in one line."""
+        return f"{self.detail} ({self.mend})" if self.mend else self.detail
 
     def __str__(self) -> str:
         label = "NOTE " if self.good is None else "ok   " if self.good else "WRONG"
@@ -49,23 +58,29 @@ class Finding:
 
 async def run_checks(databases: Databases, admin: ProjectAdmin) -> list[Finding]:
     """The findings, most fundamental first. Raises Unavailable when MongoDB does not answer."""
+    return [finding async for finding in find_each(databases, admin)]
+
+
+async def find_each(databases: Databases, admin: ProjectAdmin) -> AsyncIterator[Finding]:
+    """The same, one after the other: a deployment of many projects takes a while. Raises Unavailable."""
     files = raise_file_limit()
-    findings = [
-        Finding(files >= ENOUGH_FILES, f"open files: at most {files:,} ({ENOUGH_FILES:,} are enough; {RAISE_FILES})"),
-        _check_images(),
-        *await check_mongodb(databases),
-    ]
+    mend = f"{ENOUGH_FILES:,} are enough; {RAISE_FILES}"
+    yield Finding(files >= ENOUGH_FILES, "open files", f"open files: at most {files:,}", mend)
+    yield _check_images()
+    for finding in await check_mongodb(databases):
+        yield finding
     for project in await admin.list():
-        findings.append(await _check_key(admin, project.id))
-        findings.append(await _check_form(project))
-        findings += await _check_rules(project)
-        findings += [
-            Finding(
-                False, f"project {project.id}, collection {name}: lacks {', '.join(drift.lacks)} ({_remedy(drift)})"
-            )
-            for name, drift in (await find_drift(project.database)).items()
-        ]
-    return findings
+        yield await _check_key(admin, project.id)
+        yield await _check_form(project)
+        for finding in await _check_rules(project):
+            yield finding
+        for name, drift in (await find_drift(project.database)).items():
+            yield _describe_drift(project.id, name, drift)
+
+
+def _describe_drift(project_id: str, name: str, drift: Drift) -> Finding:
+    detail = f"project {project_id}, collection {name}: lacks {', '.join(drift.lacks)}"
+    return Finding(False, f"collection {project_id}/{name}", detail, _remedy(drift))
 
 
 def _check_images() -> Finding:
@@ -74,8 +89,8 @@ def _check_images() -> Finding:
         "images are decoded without the service's environment, and can open neither files nor sockets (RLIMIT_NOFILE)"
     )
     if os.geteuid() == 0:
-        return Finding(None, f"{limits}; run the service as another user than root, who may raise that limit")
-    return Finding(True, limits)
+        return Finding(None, IMAGES, f"{limits}; run the service as another user than root, who may raise that limit")
+    return Finding(True, IMAGES, limits)
 
 
 def _remedy(drift: Drift) -> str:
@@ -87,27 +102,36 @@ def _remedy(drift: Drift) -> str:
 
 async def _check_form(project: ProjectEntry) -> Finding:
     """Only reads: what lacks is made by a server that meets the project, or by the command that is named."""
+    name = f"form of {project.id}"
     version, latest = await read_version(project.database.database), len(PROJECT_MIGRATIONS)
     missing = await project.database.missing_indexes()
     lacks = [f"lacks the indexes {', '.join(missing)}"] if missing else []
     if version < latest:
         lacks.append(f"is in the form of version {version} of {latest}")
     if version > latest:
-        return Finding(False, f"project {project.id}: was written by a newer version of the service; run that one")
+        detail = f"project {project.id}: was written by a newer version of the service; run that one"
+        return Finding(False, name, detail)
     if lacks:
-        return Finding(False, f"project {project.id}: {' and '.join(lacks)} (mend it by `auth-collections migrate`)")
-    return Finding(True, f"project {project.id}: users and files have their indexes, in the form of version {version}")
+        detail = f"project {project.id}: {' and '.join(lacks)}"
+        return Finding(False, name, detail, "mend it by `auth-collections migrate`")
+    detail = f"project {project.id}: users and files have their indexes, in the form of version {version}"
+    return Finding(True, name, detail)
 
 
 async def _check_rules(project: ProjectEntry) -> list[Finding]:
     """The rules stay in force, but no part of them can be changed before the named faults are mended."""
     outgrown = [
-        Finding(False, f"project {project.id}: its rules cannot be saved again: {list(each.loc[1:])}: {each.msg}")
+        Finding(
+            False,
+            f"rules of {project.id}",
+            f"project {project.id}: its rules cannot be saved again: {list(each.loc[1:])}: {each.msg}",
+        )
         for each in await find_outgrown(project.database)
     ]
     emails = [
         Finding(
             True,
+            f"rules of {project.id}",
             f"project {project.id}: the rule {list(place[1:])} refuses users who have not proven their $user.email",
         )
         for place in await find_stored_email_rules(project.database)
@@ -119,8 +143,8 @@ async def _check_key(admin: ProjectAdmin, project_id: str) -> Finding:
     try:
         await admin.find(project_id)
     except ConfigurationError as error:
-        return Finding(False, f"project {project_id}: {error.detail}")
-    return Finding(True, f"project {project_id}: SECRET_KEY opens its secrets")
+        return Finding(False, f"secrets of {project_id}", f"project {project_id}: {error.detail}")
+    return Finding(True, f"secrets of {project_id}", f"project {project_id}: SECRET_KEY opens its secrets")
 
 
 async def check_mongodb(databases: Databases) -> list[Finding]:
@@ -129,11 +153,16 @@ async def check_mongodb(databases: Databases) -> list[Finding]:
     return [
         check_version(version),
         Finding(
-            topology != "standalone", f"topology: {topology} (transactions need a replica set or a sharded cluster)"
+            topology != "standalone",
+            "topology",
+            f"topology: {topology}",
+            "transactions need a replica set or a sharded cluster",
         ),
         Finding(
             await asks_for_password(databases),
-            "a password for MongoDB (start it with --keyFile or --auth, and name a user of it in MONGODB_URI)",
+            "password",
+            "a password for MongoDB",
+            "start it with --keyFile or --auth, and name a user of it in MONGODB_URI",
         ),
         _check_change_images(await read_image_seconds(databases)),
         _check_transaction_time(await read_transaction_seconds(databases)),
@@ -145,21 +174,25 @@ def check_version(version: str) -> Finding:
     numbers = tuple(int(part) for part in version.split(".")[:2])
     tested = ", ".join(f"{major}.{minor}" for major, minor in TESTED_VERSIONS)
     good = None if numbers >= OLDEST_VERSION and numbers not in TESTED_VERSIONS else numbers >= OLDEST_VERSION
-    return Finding(good, f"MongoDB {version} (6.0 or newer is needed; the tests of this version ran on {tested})")
+    detail = f"MongoDB {version}"
+    return Finding(good, "version", detail, f"6.0 or newer is needed; the tests of this version ran on {tested}")
 
 
 def _check_change_images(seconds: float | None) -> Finding:
     if seconds is None:
-        return Finding(None, f"images of changes: this user may not read how long they stay ({SET_IMAGES})")
+        return Finding(None, CHANGES, "images of changes: this user may not read how long they stay", SET_IMAGES)
     shortest, longest = IMAGE_RANGE
     stay = "until the oplog forgets them" if seconds == float("inf") else f"{seconds:,.0f} s"
-    return Finding(shortest <= seconds <= longest, f"images of changes stay {stay} ({SET_IMAGES})")
+    return Finding(shortest <= seconds <= longest, CHANGES, f"images of changes stay {stay}", SET_IMAGES)
 
 
 def _check_transaction_time(seconds: float | None) -> Finding:
     if seconds is None:
-        return Finding(None, f"transactions: this user may not read how long one may live ({SET_TRANSACTIONS})")
+        detail = "transactions: this user may not read how long one may live"
+        return Finding(None, TRANSACTIONS, detail, SET_TRANSACTIONS)
     return Finding(
         seconds <= TRANSACTION_SECONDS,
-        f"a transaction of a server that was killed holds its documents for up to {seconds:,.0f} s ({SET_TRANSACTIONS})",
+        TRANSACTIONS,
+        f"a transaction of a server that was killed holds its documents for up to {seconds:,.0f} s",
+        SET_TRANSACTIONS,
     )
