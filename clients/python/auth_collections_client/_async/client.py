@@ -59,8 +59,15 @@ class AsyncClient(Generic[U, UN, UW]):
         self._transport = transport
         self.auth: AsyncAuth[U] = AsyncAuth(transport)
         self.users: AsyncUsers[U, UW] = AsyncUsers(transport)
-        self.admin = AsyncAdmin(transport)
+        self._admin = AsyncAdmin(transport)
         self._line: AsyncLine | None = None
+
+    @property
+    def admin(self) -> AsyncAdmin:
+        """Returns the administration, which takes the secret key. A client that acts as one user has none."""
+        if self._transport.keeper.is_fixed:
+            raise ConfigurationError("A client with a token acts as its user: administer with the client of the key.")
+        return self._admin
 
     def with_token(self, token: str) -> "AsyncClient[U, UN, UW]":
         """Returns a client that acts as the token's user, for one request of a server. It shares the connections."""

@@ -28,6 +28,11 @@ class AsyncKeeper:
         if self._store is None:
             raise ConfigurationError("A sign-in needs a place for its session: Client(..., session=memory()).")
 
+    @property
+    def is_fixed(self) -> bool:
+        """True where the client acts as the user of one token."""
+        return self._fixed is not None
+
     async def read(self) -> Session | None:
         if self._fixed is not None or self._store is None:
             return self._fixed

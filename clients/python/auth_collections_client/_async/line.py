@@ -80,6 +80,8 @@ class AsyncLine:
         try:
             if self.socket is None:
                 await self._open()
+            if self.socket is None:
+                return
             for message in self._due():
                 await self._say(message)
             frame = json.loads(await seam.receive(self.socket, self._patience()))
@@ -102,12 +104,17 @@ class AsyncLine:
         self.session = await keeper.fresh(self._transport.refresh)
         address = settings.url.rstrip("/").replace("http", "ws", 1) + "/realtime"
         socket = await seam.connect(address, USER_AGENT)
-        if not self._feeds:
-            await seam.close(socket)
-            return
         credential = {"token": self.session["access_token"]} if self.session else {"key": settings.key}
-        await seam.say(socket, json.dumps({"type": "hello", **credential}))
-        self.socket = socket
+        try:
+            await seam.say(socket, json.dumps({"type": "hello", **credential}))
+        except BaseException:
+            seam.cut(socket)
+            raise
+        if self._feeds:
+            self.socket = socket
+        else:
+            # All queries were closed meanwhile.
+            await seam.close(socket)
 
     def _due(self) -> Iterator[dict[str, Any]]:
         """Yields the messages of subscriptions that this socket does not know yet."""

@@ -54,7 +54,7 @@ class AsyncReading(Generic[D, W]):
     async def distinct(self, field: str, *, where: W = MISSING, **options: Unpack[Options]) -> dict[str, Any]:
         """Returns `{"values": [...], "truncated": bool}`. Takes the secret key."""
         query = {"field": field, "where": condition_text(where)}
-        return await self._json(read(f"{self._path}/distinct", query, credential="key", options=options))
+        return await self._json(read(f"{self._path}/distinct", query, options=options))
 
     async def aggregate(
         self,
@@ -70,7 +70,7 @@ class AsyncReading(Generic[D, W]):
         """Returns `{"rows": [...], "limit": int}`. Takes the secret key."""
         parts = present({"group": group, "values": values, "having": having, "sort_by": sort_by, "limit": limit})
         body = query_body(where, parts)
-        return await self._json(ask(f"{self._path}/aggregate", body, credential="key", options=options))
+        return await self._json(ask(f"{self._path}/aggregate", body, options=options))
 
     @property
     def _query_path(self) -> str:

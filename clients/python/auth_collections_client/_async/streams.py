@@ -39,7 +39,6 @@ async def import_rows(
         content=line_of(rows) if is_whole else None,
         rows=None if is_whole else chunks_of(rows),
         content_type=content_type(rows, format),
-        credential="key",
         options=options,
     )
     answer: dict[str, Any] = (await transport.send(call)).body
@@ -55,9 +54,7 @@ async def export_rows(
 ) -> AsyncIterator[bytes]:
     """Yields the bytes of an export. One that is cut raises TransportError; it never looks like a shorter one."""
     query = query_of({"where": condition_text(where), "format": format})
-    call = Call(
-        "GET", f"{path}/export", query, repeat="safe", is_write=False, credential="key", is_stream=True, options=options
-    )
+    call = Call("GET", f"{path}/export", query, repeat="safe", is_write=False, is_stream=True, options=options)
     async with transport.stream(call) as chunks:
         async for chunk in chunks:
             yield chunk

@@ -20,7 +20,7 @@ def run_many(
     while True:
         query = query_of({"dry_run": dry_run or None, "cursor": cursor})
         try:
-            call = post(path, body, query=query, credential="key", options=options)
+            call = post(path, body, query=query, options=options)
             done: dict[str, Any] = (transport.send(call)).body
         except ServiceError as error:
             error.changed = total["changed"]

@@ -60,8 +60,15 @@ class Client(Generic[U, UN, UW]):
         self._transport = transport
         self.auth: Auth[U] = Auth(transport)
         self.users: Users[U, UW] = Users(transport)
-        self.admin = Admin(transport)
+        self._admin = Admin(transport)
         self._line: Line | None = None
+
+    @property
+    def admin(self) -> Admin:
+        """Returns the administration, which takes the secret key. A client that acts as one user has none."""
+        if self._transport.keeper.is_fixed:
+            raise ConfigurationError("A client with a token acts as its user: administer with the client of the key.")
+        return self._admin
 
     def with_token(self, token: str) -> "Client[U, UN, UW]":
         """Returns a client that acts as the token's user, for one request of a server. It shares the connections."""

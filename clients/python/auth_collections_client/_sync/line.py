@@ -81,6 +81,8 @@ class Line:
         try:
             if self.socket is None:
                 self._open()
+            if self.socket is None:
+                return
             for message in self._due():
                 self._say(message)
             frame = json.loads(seam.receive(self.socket, self._patience()))
@@ -103,12 +105,17 @@ class Line:
         self.session = keeper.fresh(self._transport.refresh)
         address = settings.url.rstrip("/").replace("http", "ws", 1) + "/realtime"
         socket = seam.connect(address, USER_AGENT)
-        if not self._feeds:
-            seam.close(socket)
-            return
         credential = {"token": self.session["access_token"]} if self.session else {"key": settings.key}
-        seam.say(socket, json.dumps({"type": "hello", **credential}))
-        self.socket = socket
+        try:
+            seam.say(socket, json.dumps({"type": "hello", **credential}))
+        except BaseException:
+            seam.cut(socket)
+            raise
+        if self._feeds:
+            self.socket = socket
+        else:
+            # All queries were closed meanwhile.
+            seam.close(socket)
 
     def _due(self) -> Iterator[dict[str, Any]]:
         """Yields the messages of subscriptions that this socket does not know yet."""

@@ -40,7 +40,6 @@ def import_rows(
         content=line_of(rows) if is_whole else None,
         rows=None if is_whole else chunks_of(rows),
         content_type=content_type(rows, format),
-        credential="key",
         options=options,
     )
     answer: dict[str, Any] = (transport.send(call)).body
@@ -56,9 +55,7 @@ def export_rows(
 ) -> Iterator[bytes]:
     """Yields the bytes of an export. One that is cut raises TransportError; it never looks like a shorter one."""
     query = query_of({"where": condition_text(where), "format": format})
-    call = Call(
-        "GET", f"{path}/export", query, repeat="safe", is_write=False, credential="key", is_stream=True, options=options
-    )
+    call = Call("GET", f"{path}/export", query, repeat="safe", is_write=False, is_stream=True, options=options)
     with transport.stream(call) as chunks:
         for chunk in chunks:
             yield chunk

@@ -146,6 +146,13 @@ async def test_users_of_one_server_process_never_mix(make: Make, name: str) -> N
         return bool((await shared.with_token(token).auth.user()).email == email)
 
     assert all(await asyncio.gather(*(ask(*each) for each in [*people.items()] * 20)))
+    acting = shared.with_token(next(iter(people.values())))
+    for call in (acting.collection("books").distinct("title"), anext(acting.collection("books").export_rows())):
+        with pytest.raises(ServiceError) as refused:
+            await call
+        assert refused.value.status in {401, 403}
+    with pytest.raises(ConfigurationError):
+        _ = acting.admin
     later = wire.requests[1:]
     assert {each.headers["authorization"].removeprefix("Bearer ") for each in later} == set(people.values())
     # A secret key beside a token would decide instead of the token.
