@@ -116,7 +116,7 @@ def build_services(settings: Settings) -> Services:
         access=access,
         rules=RulesAdministration(access, limits, base.audit),
         collections=collections,
-        contracts=Contracts(collections.catalogs, access),
+        contracts=Contracts(access),
         files=files,
         variants=FileVariants(files, collections.catalogs),
         documents=documents,

@@ -39,6 +39,12 @@ class Definitions:
         """All records, ordered by name."""
         return await self._records.aggregate([{"$sort": {"_id": 1}}], size=MAX_LISTED)
 
+    async def schemas(self, names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+        """The schemas of these collections."""
+        wanted = {"_id": {"$in": [*names]}}
+        rows = await self._records.aggregate([{"$match": wanted}, {"$project": {"schema": 1}}], size=MAX_LISTED)
+        return {row["_id"]: row["schema"] for row in rows}
+
     async def find(self, name: str) -> Document | None:
         return await self._records.find({"_id": name})
 

@@ -77,18 +77,17 @@ async def project_document(request: Request, caller: KeyCaller, services: Servic
     """The OpenAPI document of the project."""
     sent = read_query(request, {"view": VIEWS}, free=("collections",))
     view, names = choose_view(caller, sent), read_names(sent)
-    base = Base(find_document(request), services.base.base_url)
 
     def write(contract: Contract) -> bytes:
-        return write_document(contract, base, view, names)
+        return write_document(contract, Base(find_document(request), services.base.base_url), view, names)
 
     kind = f"openapi/{','.join(sorted(names or ()))}"
-    text = await services.contracts.find(caller.project, Wanted(kind, view, write))
+    text = await services.contracts.find(caller.project, Wanted(kind, view, write, names or frozenset()))
     return answer_kept(request, text, {"content-type": "application/json"})
 
 
 def find_document(request: Request) -> dict[str, Any]:
-    """The service's own document, which is built once."""
+    """The service's own document, which is built once: in the thread of contracts, for it takes long."""
     state = request.app.state
     document = getattr(state, "document", None)
     if document is None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from service.domain.contracts import contracts
+from service.domain.contracts.contracts import State, Text, Wanted, write_text
 from tests.conftest import Api
 from tests.declared import change, declare, violations
 
@@ -59,6 +61,29 @@ async def test_a_collection_that_the_view_lacks_is_not_found(books: Api, names: 
 async def test_names_that_cannot_be_read_are_refused_before_any_is_looked_up(api: Api, names: str) -> None:
     refused = await api.request("GET", f"{URL}?collections={names}")
     assert [loc for *loc, _ in violations(refused)] == [["query", "collections"]]
+
+
+async def test_a_document_that_is_too_large_is_refused_and_not_made_again(
+    books: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[State] = []
+
+    def count(state: State, wanted: Wanted) -> Text:
+        made.append(state)
+        return write_text(state, wanted)
+
+    monkeypatch.setattr(contracts, "write_text", count)
+    monkeypatch.setattr("service.contract.written.MAX_CONTRACT_BYTES", 10_000)
+    for _ in range(3):
+        refused = await books.request("GET", URL)
+        assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+        assert "collections=" in refused.json()["detail"]
+    assert len(made) == 1
+
+
+async def test_names_of_no_collection_cost_no_document(books: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contracts, "write_text", lambda *_: pytest.fail("was made"))
+    assert (await books.request("GET", f"{URL}?collections=nothing")).status_code == 404
 
 
 async def test_many_parameters_are_refused_at_once(api: Api) -> None:

@@ -5,18 +5,18 @@ import gzip
 import hashlib
 import itertools
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from service.bounds import MAX_CONTRACTS_WAITING
 from service.contract.model import View
-from service.domain.collections.catalog import Catalogs
 from service.domain.contracts import contracts
 from service.domain.contracts.contracts import State, Text, Wanted, write_text
-from service.domain.projects.lookup import Project
 from service.errors import Busy
 from service.services import Services
+from service.storage.definitions import Definitions
 from tests.conftest import Api, CommandRecorder, MakeApi
 from tests.declared import change, declare, violations
 
@@ -184,20 +184,20 @@ async def test_one_text_is_made_at_once_and_few_wait(
 async def test_an_answer_is_of_one_state_while_rules_and_schemas_change(
     books: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rules open the field that another change removes: no answer has both."""
-    listed = Catalogs.list
-    steps = iter([{"secret": None, "public": TEXT}])
+    """Between the reading of the rules and that of the schemas a field is declared, and hidden by new rules."""
+    read = Definitions.schemas
+    changes = iter([{"hidden": TEXT}])
 
-    async def change_meanwhile(self: Catalogs, project: Project) -> Any:
-        found = await listed(self, project)
-        for schema in steps:
-            assert (await books.request("PUT", "/api/rules", json={})).status_code == 200
+    async def change_meanwhile(self: Definitions, names: Iterable[str]) -> Any:
+        for schema in changes:
             assert (await change(books, schema, name="books")).status_code == 200
-            opened = {"collections": {"books": {"read": "anyone"}}}
-            assert (await books.request("PUT", "/api/rules", json=opened)).status_code == 200
-        return found
+            fields = {"hidden": {"read": "users", "write": "server"}}
+            rules = {"collections": {"books": {"read": "anyone", "fields": fields}}}
+            assert (await books.request("PUT", "/api/rules", json=rules)).status_code == 200
+        return await read(self, names)
 
-    monkeypatch.setattr(Catalogs, "list", change_meanwhile)
+    monkeypatch.setattr(Definitions, "schemas", change_meanwhile)
     text = (await get(books, "&view=anyone")).text
-    assert "public?: string;" in text
-    assert "secret" not in text
+    # By the first state alone `secret` is hidden, and by the second alone `hidden` is.
+    assert "secret" in text
+    assert "hidden" not in text
