@@ -165,5 +165,4 @@ def _operator_rules(settings: Settings) -> OperatorRules:
         limit=settings.operator_limit,
         has_console=settings.console == "on",
         has_smtp=settings.smtp_url is not None,
-        networks=settings.admin_networks,
     )

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from service.domain.accounts import totp
 from service.domain.accounts.factor_proofs import RecoveryCode, TotpCode
@@ -11,7 +10,7 @@ from service.domain.accounts.recovery_codes import hash_code, hash_codes, new_co
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Audit
 from service.domain.operators.limits import OperatorLimits
-from service.domain.operators.operator import ENROL, SessionCaller
+from service.domain.operators.operator import ENROL, FACTOR, SessionCaller
 from service.domain.operators.sessions import NewSession, Opened, OperatorSessions
 from service.domain.operators.trail import act_on
 from service.domain.projects.secrets import SecretBox
@@ -160,6 +159,6 @@ def has_factor(operator: Document) -> bool:
     return bool(operator.get("totp"))
 
 
-def next_stage(operator: Document, *, is_required: bool, factor: Any) -> str:
+def next_stage(operator: Document, *, is_required: bool) -> str:
     """The stage after a right password."""
-    return factor if has_factor(operator) else ENROL if is_required else FULL
+    return FACTOR if has_factor(operator) else ENROL if is_required else FULL

@@ -17,7 +17,6 @@ from service.domain.audit.actions import Action
 from service.domain.audit.audit import Audit
 from service.domain.operators.factors import Factors, next_stage
 from service.domain.operators.limits import OWNER
-from service.domain.operators.operator import FACTOR
 from service.domain.operators.sessions import ID, NewSession, Opened, OperatorSessions, end_all, hash_secret
 from service.domain.operators.sign_in import check_operator_password
 from service.domain.operators.trail import act_on, speak_as
@@ -199,7 +198,7 @@ class Invitations:
             await self._audit.record(database.session, act)
 
         speak_as(operator_id, given.name)
-        stage = next_stage({}, is_required=self._factors.is_required, factor=FACTOR)
+        stage = next_stage({}, is_required=self._factors.is_required)
         return await self._sessions.open(NewSession(operator_id, version, stage, client), write)
 
 

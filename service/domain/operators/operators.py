@@ -2,7 +2,6 @@
 
 import secrets
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
 
 from service.domain.access.caller import AdminCaller
 from service.domain.accounts.passwords import Passwords
@@ -29,7 +28,7 @@ DEPLOYMENT_ID_BYTES = 4
 class OperatorRules:
     """The settings of the environment. `requires_factor` is OPERATOR_MFA; times are in seconds.
 
-    Without `has_console` only tokens authenticate; `networks` are those from which operators come, all where it is empty.
+    Without `has_console` only tokens authenticate.
     """
 
     base_url: str
@@ -39,7 +38,6 @@ class OperatorRules:
     limit: int = 20_000
     has_console: bool = True
     has_smtp: bool = False
-    networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
 
 class Operators:

@@ -1,7 +1,10 @@
 """Signing in as an operator: the password, then the factor; confirming a session; another password."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+import structlog
 
 from service.domain.accounts.password_rules import COMMON, check_length, is_common
 from service.domain.accounts.passwords import Passwords
@@ -26,6 +29,8 @@ from service.storage.client import Document
 from service.storage.operator_records import OperatorDatabase
 from service.storage.operator_sessions import FULL
 
+log = structlog.get_logger()
+
 MIN_PASSWORD = 12
 
 
@@ -47,27 +52,41 @@ class OperatorSignIn:
         self._limits = limits
         self._passwords = passwords
         self._audit = audit
+        # A task that nothing refers to could be dropped.
+        self._notes: set[asyncio.Task[None]] = set()
 
     async def sign_in(self, email: str, password: str, client: Client, replaces: str | None) -> Opened:
         """A session, whose stage says what is still to come. Raises WrongCredentials, AccountDisabled."""
         async with self._limits.judge(email):
-            operator = await self._judge(await self._database.find({"email": email}), password)
+            operator = await self._judge(await self._database.find({"email": email}), password, notes_later=True)
             if operator.get("disabled"):
                 raise AccountDisabled
-        stage = next_stage(operator, is_required=self._factors.is_required, factor=FACTOR)
+        stage = next_stage(operator, is_required=self._factors.is_required)
         speak_as(operator["_id"], operator["name"])
         work = self._noting(operator) if stage == FULL else None
         return await self._sessions.open(_new(operator, stage, client, replaces), work)
 
-    async def _judge(self, operator: Document | None, password: str) -> Document:
-        """An unknown address takes as long, and leaves no entry: it could be a password. Raises WrongCredentials."""
+    async def _judge(self, operator: Document | None, password: str, *, notes_later: bool = False) -> Document:
+        """An unknown address takes as long, and leaves no entry: it could be a password. Raises WrongCredentials.
+
+        With `notes_later` the entry of a failure is written beside the answer, whose time would show a known address.
+        """
         is_right = await self._passwords.verify(password, operator["password"] if operator else "", OWNER)
         if operator is None:
             raise WrongCredentials
         if not is_right:
-            await self._note_failure(operator)
+            noting = asyncio.create_task(self._note_failure(operator))
+            self._notes.add(noting)
+            noting.add_done_callback(self._forget)
+            if not notes_later:
+                await noting
             raise WrongCredentials
         return operator
+
+    def _forget(self, note: asyncio.Task[None]) -> None:
+        self._notes.discard(note)
+        if not note.cancelled() and (error := note.exception()) is not None:
+            log.warning("failure_not_noted", cause=type(error).__name__)
 
     async def _note_failure(self, operator: Document) -> None:
         await self._audit.note(act_on(Action.OPERATOR_SIGN_IN_FAILED, operator["_id"], operator["email"]))

@@ -3,7 +3,6 @@
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from service.domain.access.caller import ServiceCaller
 from service.domain.operators.operator import SessionCaller
@@ -197,8 +196,3 @@ async def _count(request: Request, services: Services) -> None:
     """Counts a sign-in of the client's address. Raises LimitExceeded."""
     address = find_client_address(request, services.trusted_proxies)
     request.scope["state"]["quotas"] = await services.operators.limits.count_sign_in(address)
-
-
-async def replace_cookie(request: Request, response: Response, services: Services, opened: Opened) -> None:
-    """Gives the browser the session in the place of its own."""
-    await set_cookie(request, response, services, opened.cookie)

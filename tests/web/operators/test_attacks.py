@@ -215,11 +215,21 @@ async def test_c7_other_spellings_of_a_row_are_no_row(path: str, join: Join, own
 
 async def test_c7_a_batch_and_an_address_need_the_access_of_what_they_do(join: Join, owner: Console, api: Api) -> None:
     editor = await join("editor@example.com", **{api.project.id: "editor"})
-    user = (await api.signup()).json()["user"]
-    batch = {"operations": [{"op": "delete", "collection": "users", "id": user["id"]}], "mode": "each"}
-    refused = await editor.post(f"{place(api)}/api/batch", batch)
-    assert refused.status_code in {403, 422}
-    assert api.database["users"].count_documents({}) == 1
+    await api.signup()
+    user_id = str((api.database["users"].find_one({}) or {})["_id"])
+    change = {"op": "update", "collection": "users", "id": user_id, "data": {"name": "x"}}
+    refused = await editor.post(f"{place(api)}/api/batch", {"operations": [change]})
+    assert (refused.status_code, refused.json().get("needs")) == (403, f"{api.project.id}:users:write")
+    address = f"{place(api)}/auth-collections/users/{user_id}"
+    whole, named = await owner.token("*:*:write"), await owner.token("*:users:write")
+    for token, body, status in (
+        (whole, {"email": "x@example.com"}, 403),
+        (whole, {"data": {"name": "x"}}, 200),
+        (named, {"email": "y@example.com"}, 200),
+    ):
+        program = Console(owner.http, {"authorization": f"Bearer {token}"})
+        assert (await program.request("PATCH", address, json=body)).status_code == status
+    assert (api.database["users"].find_one({}) or {})["email"] == "y@example.com"
 
 
 async def test_c7_head_asks_for_the_access_of_get(join: Join, owner: Console, make_api: Any) -> None:
