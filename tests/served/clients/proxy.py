@@ -31,6 +31,8 @@ class Proxy:
     requests: int = 0
     passed: list[str] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
+    # Open WebSockets, which `cut` resets.
+    sockets: set[asyncio.StreamWriter] = field(default_factory=set)
     # A loop holds its tasks weakly.
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -62,6 +64,10 @@ class Proxy:
             self.faults, self.requests = list(begun["faults"]), 0
         elif name == "requests":
             answer = {"requests": self.requests}
+        elif name == "cut":
+            answer = {"sockets": len(self.sockets)}
+            for socket in self.sockets:
+                socket.transport.abort()
         elif name in self.asked:
             answer = await asyncio.to_thread(self.asked[name], query)
         writer.write(_answer(200, json.dumps(answer)))
@@ -88,6 +94,8 @@ class Proxy:
         there, back = await asyncio.open_connection("127.0.0.1", self.port)
         is_socket = b"upgrade: websocket" in head.lower()
         back.write(head if is_socket else _closing(head))
+        if is_socket:
+            self.sockets.add(writer)
         sending = asyncio.ensure_future(_copy(reader, back))
         try:
             if kind in {"lost_answer", "slow", "cut"}:
@@ -109,6 +117,7 @@ class Proxy:
                 return
             await _copy(there, writer)
         finally:
+            self.sockets.discard(writer)
             sending.cancel()
             back.close()
 

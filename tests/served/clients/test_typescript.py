@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from tests.chromium import launched, needs_chromium
 from tests.served.browser import file_server
-from tests.served.clients.conftest import MakeProject, needs_packages
+from tests.served.clients.conftest import MakeProject, needs_packages, run
 from tests.served.clients.table import CALLS, judge, run_table
 
 pytestmark = needs_packages
@@ -24,6 +24,11 @@ RUN = """async ([config, calls]) => {
 
 def test_the_table_holds_in_node(node: str, package: Path, make_project: MakeProject) -> None:
     run_table([node, "--experimental-websocket", package / "test/conformance.js"], make_project("table-node"))
+
+
+def test_a_live_list_that_is_cut_misses_nothing(node: str, package: Path, make_project: MakeProject) -> None:
+    config = json.dumps(make_project("table-live").config())
+    assert run(package, node, "--experimental-websocket", "test/live.js", config).endswith("done\n")
 
 
 @needs_chromium
