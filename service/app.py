@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Lifespan
 
+from service.domain.traffic.ring import Ring
 from service.observe.logging import configure_logging
 from service.process import turn_on_collector
 from service.services import Services, build_services
@@ -41,6 +42,7 @@ def create_app(settings: Settings, deadlines: Deadlines = Deadlines()) -> "Appli
     @asynccontextmanager
     async def lifespan(app: Application) -> AsyncIterator[None]:
         services = app.services = build_services(settings)
+        app.ring = services.traffic.ring
         services.jobs.start()
         try:
             yield
@@ -79,6 +81,8 @@ class Application(Starlette):
     sockets: OpenSockets
     # Processes that serve, this one among them.
     workers = 1
+    # The requests that wait for their log; None where there is none.
+    ring: Ring | None = None
     # Networks from which operators come; all where there are none.
     admin_networks: tuple[Network, ...] = ()
     trusted_proxies: tuple[Network, ...] = ()

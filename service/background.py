@@ -15,6 +15,8 @@ from service.domain.projects.every import for_each_project, raise_first
 from service.domain.projects.lookup import Projects
 from service.domain.sessions.sightings import EVERY_SECONDS as NOTE_SECONDS
 from service.domain.sessions.sightings import Sightings
+from service.domain.traffic.request_log import EVERY_SECONDS as TRAFFIC_SECONDS
+from service.domain.traffic.request_log import SIZE_SECONDS, RequestLog
 from service.foundation import Foundation
 from service.storage.closed_collections import sweep_closed
 from service.storage.databases import Databases
@@ -29,13 +31,20 @@ KEY_SECONDS = 30.0
 
 
 def build_jobs(
-    base: Foundation, limits: Limits, outbox: Outbox, sightings: Sightings, journal: Journal, uses: Uses
+    base: Foundation,
+    limits: Limits,
+    outbox: Outbox,
+    sightings: Sightings,
+    journal: Journal,
+    uses: Uses,
+    traffic: RequestLog,
 ) -> Jobs:
     """They run when they are started."""
     jobs = [
         *_projects(base),
         *_records(base.projects, limits, outbox, sightings, journal),
         _operators(uses),
+        *_traffic(traffic),
         *_sweeps(base.databases),
     ]
     return Jobs(jobs, Leader(base.leases), lambda: base.versions.is_newer)
@@ -63,6 +72,13 @@ def _records(projects: Projects, limits: Limits, outbox: Outbox, sightings: Sigh
 
 def _operators(uses: Uses) -> Job:
     return Job("operators", uses.write, every=USE_SECONDS, delay=USE_SECONDS)
+
+
+def _traffic(log: RequestLog) -> list[Job]:
+    return [
+        Job("requests", log.write, every=TRAFFIC_SECONDS, delay=TRAFFIC_SECONDS),
+        Job("request_log", log.keep_size, every=SIZE_SECONDS, for_deployment=True),
+    ]
 
 
 def _sweeps(databases: Databases) -> list[Job]:

@@ -463,6 +463,17 @@ MAX_TRIALS = Bound(
     past="503 busy",
 )
 
+# The log of requests.
+MAX_REQUESTS_WAITING = Bound(
+    10_000, "requests of a worker that wait to be written to the log", protects=MEMORY, past="counted in `skipped`"
+)
+MAX_REQUESTS_WRITTEN = Bound(
+    100,
+    "requests that a worker writes to the log in a second, those that failed or took a second first",
+    protects=MONGODB,
+    past="counted in `skipped`",
+)
+
 # The audit log.
 MAX_AUDIT_CHANGES = Bound(100, "changes of an audit entry", protects="the disk", past="counted in `omitted`")
 MAX_AUDIT_BYTES = Bound(

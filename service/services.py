@@ -39,6 +39,8 @@ from service.domain.sessions.sessions import Sessions
 from service.domain.sign_in import build_sign_in
 from service.domain.sign_in.flow import SignIn
 from service.domain.sign_in.registration import ProviderDefaults
+from service.domain.traffic import build_traffic
+from service.domain.traffic.request_log import RequestLog
 from service.domain.trials import build_trials
 from service.domain.trials.trials import Trials
 from service.foundation import Foundation, build_foundation
@@ -72,6 +74,7 @@ class Services:
     accounts: Accounts
     sign_in: SignIn
     trials: Trials
+    traffic: RequestLog
     operators: Operators
     idempotency: Idempotency
     jobs: Jobs
@@ -109,6 +112,7 @@ def build_services(settings: Settings) -> Services:
     )
     documents = build_documents(base, collections, files)
     operators = build_operators(base, limits, accounts.passwords, _operator_rules(settings))
+    traffic = build_traffic(base, megabytes=settings.request_log_mb)
     sign_in = build_sign_in(base, accounts, _provider_defaults(settings))
     return Services(
         base=base,
@@ -129,9 +133,10 @@ def build_services(settings: Settings) -> Services:
         accounts=accounts,
         sign_in=sign_in,
         trials=build_trials(sign_in, flows, limits),
+        traffic=traffic,
         operators=operators,
         idempotency=Idempotency(base.secret_box),
-        jobs=build_jobs(base, limits, flows.outbox, sessions.sightings, journal, operators.uses),
+        jobs=build_jobs(base, limits, flows.outbox, sessions.sightings, journal, operators.uses, traffic),
         trusted_proxies=settings.trusted_proxies,
         metrics_token=_reveal(settings.metrics_token),
     )

@@ -99,6 +99,8 @@ class Settings(BaseSettings):
     """The work factor of bcrypt: each step doubles the time of a login."""
     hashing_threads: int = Field(default=0, ge=0, le=64)
     """Threads of each worker that hash passwords; 0: as many as the workers together have CPUs."""
+    request_log_mb: int = Field(default=64, ge=0, le=4_096)
+    """Megabytes of the log of requests; the oldest make room. 0: requests are not noted."""
     audit_days: int = Field(default=400, ge=30, le=3_650)
     """Days for which entries of the audit log are kept, also those of deleted projects."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

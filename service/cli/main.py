@@ -42,6 +42,7 @@ GROUPS = {
     "rules": ("rules:rules_app", "Test, compare and save access rules."),
     "schema": ("schema:schema_app", "Compare and save schemas of collections."),
     "audit": ("audit:audit_app", "Look at the audit log."),
+    "requests": ("requests:requests_app", "Look at the requests of a project."),
     "mail": ("mails:mail_app", "Look at mails, and test the mail server."),
     "operator": ("operators:operator_app", "Invite, list, change and remove operators."),
     "user": ("users:user_app", "List, show, disable and delete the users of a project."),

@@ -235,5 +235,6 @@ def _rest(project_id: str) -> list[tuple[str, Document]]:
         ("api_keys", named),
         ("sign_in_states", named),
         ("flows", named),
+        ("requests", named),
         ("counters", {"_id": {"$regex": f"^{project_id}/"}}),
     ]

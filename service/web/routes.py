@@ -38,6 +38,7 @@ from service.web.rules import endpoints as rules
 from service.web.sessions import endpoints as sessions
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import identities, posted, tokens
+from service.web.traffic import endpoints as traffic
 
 MODULES = (
     accounts,
@@ -196,6 +197,7 @@ ADMIN_MODULES = (
     project_settings,
     projects,
     system,
+    traffic,
 )
 ADMIN_PAGE = """
 POST   /admin/v1/session
@@ -248,6 +250,7 @@ GET    /admin/v1/projects/{project_id}/mailbox
 GET    /admin/v1/projects/{project_id}/mailbox/{id}/html
 GET    /admin/v1/audit
 GET    /admin/v1/projects/{project_id}/audit
+GET    /admin/v1/projects/{project_id}/requests
 GET    /admin/v1/projects/{project_id}/openapi.json
 GET    /admin/v1/projects/{project_id}/types
 GET    /admin/v1/openapi.json

@@ -15,12 +15,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.bounds import MAX_IN_FLIGHT
+from service.domain.traffic.ring import Note, Ring
 from service.errors import Busy, Unavailable
 from service.observe.metrics import request_series
 from service.observe.requests import REQUEST, RequestNotes
 from service.web.asgi.cors import OriginMarks
 from service.web.asgi.deadlines import EXEMPT, Deadlines
 from service.web.auth.rate_limits import rate_limit_fields
+from service.web.http.request_state import API_KEY, CALLER, CODE
 
 log = structlog.get_logger()
 
@@ -32,6 +34,8 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9_-]{8,64}")
 # API answers hold personal data and tokens: no cache may keep them, unless the handler says otherwise.
 # The key of the request's state for the time at which a lasting answer began, by `perf_counter`.
 BEGUN = "begun"
+# Routes that machines ask all the time.
+UNNOTED = frozenset({"/health/live", "/health/ready", "/metrics"})
 DEFAULT_HEADERS = {b"cache-control": b"no-store", b"x-content-type-options": b"nosniff"}
 
 
@@ -57,13 +61,15 @@ class RequestContext:
         notes = RequestNotes(_request_id(headers))
         state["request_id"] = notes.id
         REQUEST.set(notes)
-        started, status = time.perf_counter(), 0
+        started, status, size = time.perf_counter(), 0, 0
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
                 _add_headers(message, state)
+            else:
+                size += len(message.get("body", b""))
             await send(message)
 
         marked = self._marks.wrap(scope, send_with_headers) if b"origin" in headers else send_with_headers
@@ -79,10 +85,32 @@ class RequestContext:
             # A stream says when its answer began, for it lasts as long as its client likes.
             seconds, method, route = state.get(BEGUN, time.perf_counter()) - started, scope["method"], _route(scope)
             request_series(method, route, status).observe(seconds)
+            ring: Ring | None = scope["app"].ring
+            if ring is not None and route not in UNNOTED:
+                ring.note(_note(scope, notes, method, route, status, seconds, size))
             more = _known(scope) | ({"slow": notes.slow} if notes.slow else {})
             if notes.refused_by is not None:
                 more["refused_by"] = notes.refused_by
             log.info("request", method=method, route=route, status=status, ms=round(seconds * 1000, 2), **more)
+
+
+def _note(scope: Scope, notes: RequestNotes, method: str, route: str, status: int, seconds: float, size: int) -> Note:
+    state = scope["state"]
+    project = state.get("project")
+    return (
+        time.time(),
+        method,
+        route,
+        status,
+        seconds,
+        size,
+        project.id if project is not None else None,
+        state.get(CALLER),
+        state.get(API_KEY),
+        state.get(CODE),
+        notes.refused_by,
+        notes.id,
+    )
 
 
 def _request_id(headers: Mapping[bytes, bytes]) -> str:

@@ -27,6 +27,7 @@ from service.web.auth.origin import read_origin
 from service.web.http.conditional import refuse_if_match
 from service.web.http.idempotency import refuse_key
 from service.web.http.render import render_error
+from service.web.http.request_state import CALLER
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 # The first is a Request, or a RequestWith the form of its body; the second the Caller that the row's credential makes.
@@ -69,7 +70,7 @@ def make_endpoint(row: Demands) -> Endpoint:
         services: Services = request.scope["app"].services
         if is_write and services.base.versions.is_newer:
             raise NewerData("the system's database")
-        caller = await authenticate(request, services)
+        caller = state[CALLER] = await authenticate(request, services)
         if is_noted:
             ORIGIN.set(partial(read_origin, request, caller, services, statuses))
         if policy is not None:

@@ -33,6 +33,7 @@ from service.web.auth.operators import (
     authenticate_operator_in_project,
     authenticate_visitor,
 )
+from service.web.http.request_state import API_KEY
 
 Authenticate = Callable[[Request, Services], Awaitable[Caller]]
 
@@ -101,7 +102,9 @@ async def _read_key(request: Request, services: Services) -> tuple[str, Project]
         raise InvalidApiKey(KEY_ELSEWHERE)
     if len(keys) != 1:
         raise InvalidApiKey
-    return keys[0], await services.base.projects.by_api_key(keys[0])
+    project = await services.base.projects.by_api_key(keys[0])
+    request.scope["state"][API_KEY] = keys[0]
+    return keys[0], project
 
 
 def _bears_key(request: Request) -> bool:

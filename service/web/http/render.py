@@ -15,6 +15,7 @@ from starlette.routing import Match
 from service.errors import Invalid, ServiceError, Unavailable
 from service.observe.metrics import ERRORS
 from service.schema.values import write_time
+from service.web.http.request_state import CODE
 from service.web.http.violations import list_violations
 
 log = structlog.get_logger()
@@ -127,7 +128,7 @@ async def render_error(request: Request, error: Exception) -> Response:
 
 def _render(request: Request, error: Exception) -> Response:
     """Our errors as they say, Starlette's own 404 and 405, and one fixed sentence for all the rest."""
-    code = _code(error)
+    code = request.scope.setdefault("state", {})[CODE] = _code(error)
     ERRORS.labels(code).inc()
     if isinstance(error, HTTPException):
         body = {"detail": error.detail, "code": code}

@@ -1,0 +1,1 @@
+"""The traffic of a project over HTTP."""
