@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auth_collections_client.errors import ConflictError, ServiceError, TransportError, class_for
+from auth_collections_client.narrow import list_of, object_of
 from auth_collections_client.results import read_version
 
 # Bytes that are read of an answer that is not a success.
@@ -48,9 +49,10 @@ def read_answer(status: int, headers: Mapping[str, str], content: bytes) -> Answ
 
 def error_of(status: int, headers: Mapping[str, str], body: Any) -> ServiceError:
     """Returns the error of an answer, by its status; a `bad_answer` where it is not an error of the service."""
-    if not isinstance(body, dict) or "detail" not in body or status < 400:
+    found = object_of(body)
+    if "detail" not in found or status < 400:
         return bad_answer(status, headers)
-    detail, code = body["detail"], body.get("code")
+    detail, code = found["detail"], found.get("code")
     error = class_for(status)(
         detail if isinstance(detail, str) else _summary(detail),
         status=status,
@@ -61,7 +63,7 @@ def error_of(status: int, headers: Mapping[str, str], body: Any) -> ServiceError
     )
     if isinstance(error, ConflictError):
         error.current = read_version(headers.get("etag"))
-        error.matched = body.get("matched")
+        error.matched = found.get("matched")
     return error
 
 
@@ -77,7 +79,7 @@ def bad_answer(status: int, headers: Mapping[str, str]) -> TransportError:
 
 
 def _summary(detail: Any) -> str:
-    found = [each for each in detail if isinstance(each, dict)] if isinstance(detail, list) else []
+    found = [object_of(each) for each in list_of(detail)]
     lines = [f"{'.'.join(map(str, each.get('loc', ())))}: {each.get('msg', '')}" for each in found[:3]]
     return "; ".join(lines) or "The request was refused."
 

@@ -9,7 +9,7 @@ def bearer(headers: Mapping[str, str] | Iterable[tuple[bytes, bytes]]) -> str | 
 
     Takes `request.headers` of Starlette, or the `headers` of an ASGI scope.
     """
-    pairs: Iterable[tuple[Any, Any]] = headers.items() if isinstance(headers, Mapping) else headers
+    pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
     found = [_text(value) for name, value in pairs if _text(name).lower() == "authorization"]
     if len(found) != 1:
         return None

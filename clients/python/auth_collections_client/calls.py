@@ -44,7 +44,7 @@ class Settings:
     retries: int = 3
     max_retry_wait: float = 10.0
     idempotent: bool = True
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     log: Callable[[LogRecord], object] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Call:
 
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
     content: bytes | None = None
     form: Form | None = None
     rows: Any = None
@@ -84,7 +84,7 @@ class Call:
     is_write: bool = True
     credential: Credential = "caller"
     token: str | None = field(default=None, repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     options: Options = field(default_factory=Options)
     on_progress: Callable[[int, int], object] | None = None
 

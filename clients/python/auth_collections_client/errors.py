@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from auth_collections_client.narrow import list_of, object_of
+
 Outcome = Literal["refused", "unknown"]
 
 
@@ -69,8 +71,7 @@ class ValidationError(ServiceError):
 
     @property
     def errors(self) -> list[dict[str, Any]]:
-        detail = self.body.get("detail") if isinstance(self.body, dict) else None
-        return [each for each in detail if isinstance(each, dict)] if isinstance(detail, list) else []
+        return [object_of(each) for each in list_of(object_of(self.body).get("detail"))]
 
     def at(self, *path: str | int) -> str | None:
         """Returns the first message about a place: `at("title")` finds `["body", "data", "title"]`."""

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from auth_collections_client.encoding import json_bytes
 from auth_collections_client.errors import ConfigurationError
+from auth_collections_client.narrow import list_of
 from auth_collections_client.values import File
 
 # Bytes of one part of a body; a progress is counted by them.
@@ -76,7 +77,7 @@ def split_files(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[tuple[str
 
 
 def _files_of(value: Any) -> list[File]:
-    return [each for each in value if isinstance(each, File)] if isinstance(value, list | tuple) else []
+    return [each for each in list_of([*value] if isinstance(value, tuple) else value) if isinstance(each, File)]
 
 
 def make_form(data: Mapping[str, Any], files: list[tuple[str, File]]) -> Form:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypedDict
 
 from auth_collections_client.calls import check_secret
 from auth_collections_client.errors import ConfigurationError
+from auth_collections_client.narrow import object_of
 
 # A call refreshes first when less than so many seconds, or this part of the token's life, are left.
 EARLY_SECONDS, EARLY_PART = 60.0, 0.1
@@ -61,10 +62,9 @@ def memory() -> Store:
 
 def read_session(stored: Any) -> Session | None:
     """Returns what a store gave, or None where it is no session."""
-    if not isinstance(stored, Mapping):
-        return None
-    token, refresh, user_id = (stored.get(name) for name in ("access_token", "refresh_token", "user_id"))
-    expires = stored.get("expires_at")
+    found = object_of(stored)
+    token, refresh, user_id = (found.get(name) for name in ("access_token", "refresh_token", "user_id"))
+    expires = found.get("expires_at")
     if not isinstance(token, str) or not isinstance(user_id, str) or not isinstance(expires, int | float):
         return None
     usable = refresh if isinstance(refresh, str) else None
@@ -101,7 +101,7 @@ def read_claims(token: str) -> dict[str, Any]:
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (IndexError, ValueError):
         return {}
-    return claims if isinstance(claims, dict) else {}
+    return object_of(claims)
 
 
 def lifetime(claims: Mapping[str, Any]) -> float:

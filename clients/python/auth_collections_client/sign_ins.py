@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from auth_collections_client.answers import Answer
 from auth_collections_client.errors import RequestError, ServiceError
+from auth_collections_client.narrow import object_of
 from auth_collections_client.results import EnrolmentNeeded, FactorNeeded, MailSent, SignedIn, read_user
 
 SignIn: TypeAlias = SignedIn[Any] | FactorNeeded | EnrolmentNeeded | MailSent
@@ -12,7 +13,7 @@ SignIn: TypeAlias = SignedIn[Any] | FactorNeeded | EnrolmentNeeded | MailSent
 
 def needed(error: ServiceError) -> FactorNeeded | EnrolmentNeeded | None:
     """Returns what a refused sign-in still needs, or None where it is refused for good."""
-    body = error.body if isinstance(error.body, dict) else {}
+    body = object_of(error.body)
     flow_id = body.get("flow_id")
     if not isinstance(flow_id, str):
         return None

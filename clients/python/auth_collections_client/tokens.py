@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from auth_collections_client.errors import ConfigurationError, TokenError
+from auth_collections_client.narrow import list_of, object_of
 
 # Seconds for which public keys are kept; an unknown key id reads them again at most once in UNKNOWN_SECONDS.
 KEEP_SECONDS, UNKNOWN_SECONDS = 300.0, 60.0
@@ -30,16 +31,14 @@ class KeySet:
         return age >= KEEP_SECONDS or (kid not in self.keys and age >= UNKNOWN_SECONDS)
 
     def replace(self, found: Any, now: float) -> None:
-        keys = found.get("keys") if isinstance(found, Mapping) else None
-        usable = [each for each in keys if _is_usable(each)] if isinstance(keys, list) else []
+        keys = [object_of(each) for each in list_of(object_of(found).get("keys"))]
+        usable = [each for each in keys if _is_usable(each)]
         self.keys = {each["kid"]: each for each in usable[:MOST_KEYS]}
         self.read_at = now
 
 
-def _is_usable(key: Any) -> bool:
-    if not isinstance(key, Mapping) or not isinstance(key.get("kid"), str):
-        return False
-    return (key.get("kty"), key.get("crv")) == ("EC", "P-256")
+def _is_usable(key: Mapping[str, Any]) -> bool:
+    return isinstance(key.get("kid"), str) and (key.get("kty"), key.get("crv")) == ("EC", "P-256")
 
 
 def read_key_id(token: str) -> str:
@@ -62,7 +61,7 @@ def _decode(part: str) -> dict[str, Any]:
         raise TokenError("malformed", "The token is no JWT.") from None
     if not isinstance(found, dict):
         raise TokenError("malformed", "The token is no JWT.")
-    return found
+    return object_of(found)
 
 
 def verify_signature(token: str, key: Any) -> dict[str, Any]:

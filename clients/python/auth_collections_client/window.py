@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import total_ordering
 from typing import Any
 
+from auth_collections_client.narrow import list_of, object_of
+
 Row = dict[str, Any]
 # Values of several types sort in this order; null and absent come first, an empty array before them.
 KINDS: tuple[tuple[type | tuple[type, ...], int], ...] = ((bool, 5), ((int, float), 2), (str, 3), (dict, 4))
@@ -24,7 +26,7 @@ def sort_value(row: Row, name: str) -> Any:
         return row.get(name)
     value: Any = row.get("data")
     for part in name.removeprefix("data.").split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+        value = object_of(value).get(part)
     return value
 
 
@@ -55,7 +57,7 @@ def order(sort_by: str | None, sort_order: str | None) -> Callable[[Row], Any]:
 
     def key(row: Row) -> Any:
         value = sort_value(row, name)
-        found = (_of_list(value, descends=descends) if isinstance(value, list) else rank(value), row["id"])
+        found = (_of_list(list_of(value), descends=descends) if isinstance(value, list) else rank(value), row["id"])
         return Reversed(found) if descends else found
 
     return key

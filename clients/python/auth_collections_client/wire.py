@@ -1,7 +1,7 @@
 """The HTTP of both colours: headers of a call, errors of the HTTP library, records for the log."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import httpx2
@@ -33,7 +33,7 @@ def headers_of(call: Call, settings: Settings, token: str | None) -> dict[str, s
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated() -> Generator[None, None, None]:
     """Raises the HTTP library's errors as TransportError."""
     try:
         yield

@@ -53,7 +53,7 @@ def write(
 ) -> Call:
     """Returns a write of `data`: a form where a field has a file, which is sent once, else JSON."""
     rest, files = split_files(data)
-    shared = {"query": query_of(query), "headers": headers or {}, "options": options, **more}
+    shared: dict[str, Any] = {"query": query_of(query), "headers": headers or {}, "options": options, **more}
     if files:
         return Call(method, path, form=make_form(rest, files), on_progress=on_progress, **shared)
     return post(path, {"data": rest} if is_wrapped else rest, method=method, repeat=repeat, **shared)

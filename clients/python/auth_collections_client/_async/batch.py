@@ -42,6 +42,10 @@ class AsyncBatch:
     def collection(self, ref: Any) -> "BatchCollection[Any, Any]":
         return BatchCollection(self, ref if isinstance(ref, str) else ref.name)
 
+    def next_name(self) -> str:
+        """Returns a name that no operation of this batch has yet."""
+        return f"o{len(self._operations)}"
+
     def add(self, operation: Mapping[str, Any]) -> int:
         """Appends an operation and returns its position."""
         if self._results is not None:
@@ -77,7 +81,7 @@ class BatchCollection(Generic[N, W]):
 
     def create(self, data: N) -> str:
         """Returns the id that later operations of this batch may use."""
-        name = f"o{len(self._batch._operations)}"  # noqa: SLF001 - the batch is of this module
+        name = self._batch.next_name()
         self._add("create", {"as": name, "data": _without_files(data)})
         return Placeholder.of(name, self._batch)
 

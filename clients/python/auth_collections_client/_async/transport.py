@@ -1,7 +1,7 @@
 """Sends calls: credentials, attempts, refreshes. No other module touches HTTP."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from http.cookiejar import DefaultCookiePolicy
@@ -65,7 +65,7 @@ class AsyncTransport:
         return answer
 
     @asynccontextmanager
-    async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(self, call: Call) -> AsyncGenerator[AsyncIterator[bytes], None]:
         """Gives the bytes of an answer as they come; its beginning alone is tried again. A cut stream raises."""
         response: seam.HttpResponse = await self._persist(await self._begin(call), self._open)
         try:

@@ -2,7 +2,7 @@
 """Sends calls: credentials, attempts, refreshes. No other module touches HTTP."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.cookiejar import DefaultCookiePolicy
@@ -66,7 +66,7 @@ class Transport:
         return answer
 
     @contextmanager
-    def stream(self, call: Call) -> Iterator[Iterator[bytes]]:
+    def stream(self, call: Call) -> Generator[Iterator[bytes], None]:
         """Gives the bytes of an answer as they come; its beginning alone is tried again. A cut stream raises."""
         response: seam.HttpResponse = self._persist(self._begin(call), self._open)
         try:

@@ -2,13 +2,16 @@
 
 import io
 import json
+import tracemalloc
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from auth_collections_client import (
+    Client,
     ConfigurationError,
     ConflictError,
     File,
@@ -25,6 +28,7 @@ from auth_collections_client.queries import flatten
 from auth_collections_client.retries import Tries
 from auth_collections_client.sessions import challenge_of, make_session, read_claims
 from tests.served.clients.python.samples import token
+from tests.served.clients.python.wire import Chunks
 
 PARIS = timezone(timedelta(hours=1))
 WHERES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -86,7 +90,7 @@ def test_a_path_has_no_empty_segment(text: str) -> None:
 
 def test_kept_urls_stay_in_the_data_and_new_files_follow() -> None:
     one, two = File("1.png", b"1"), File("2.png", b"2")
-    rest, files = split_files({"a": 1, "cover": one, "pages": ["url", two], "only": [one], "list": [1]})
+    rest, files = split_files({"a": 1, "cover": one, "pages": ["url", two], "only": (one,), "list": [1]})
     assert rest == {"a": 1, "pages": ["url"], "list": [1]}
     assert files == [("cover", one), ("pages", two), ("only", one)]
 
@@ -187,3 +191,33 @@ def test_a_client_needs_the_url_of_a_service(url: str) -> None:
 
 def test_settings_show_no_key() -> None:
     assert "hush" not in repr(Settings("https://example.com", "ac_hush", headers={"x": "hush"}))
+
+
+class Sink(httpx2.BaseTransport):
+    """Reads an import to its end, and answers an export of the same length."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            return httpx2.Response(200, stream=Chunks(b"x" * 65_536, 256), request=request)
+        stream: Any = request.stream
+        self.taken = sum(map(len, stream))
+        return httpx2.Response(200, json={"created": 1}, request=request)
+
+
+def test_rows_pass_in_little_memory() -> None:
+    """K24: 16 MiB go in and come out, of which no more than 4 MiB are held at once."""
+    sink, rows = Sink(), ({"title": "x" * 4_096} for _ in range(4_096))
+    with httpx2.Client(transport=sink) as http, Client("http://service.test", "ac_key", http=http) as client:
+        books = client.collection("books")
+        tracemalloc.start()
+        try:
+            books.import_rows(rows)
+            came = sum(map(len, books.export_rows()))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert min(sink.taken, came) >= 16 << 20
+    assert peak < 4 << 20
