@@ -8,12 +8,13 @@ import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, list_differences, print_differences, print_json
-from service.cli.runtime import run_command
+from service.cli.runtime import run_command, run_on_foundation
 from service.errors import Invalid, RuleTestsFailed, ServiceError, Violation
 
 if TYPE_CHECKING:
     from service.domain.access.administration import RulesAdministration, RulesState
     from service.domain.projects.lookup import Project
+    from service.foundation import Foundation
     from service.services import Services
 
 T = TypeVar("T")
@@ -49,9 +50,15 @@ def run_tests(project_id: ProjectId, file: File, as_json: AsJson = False) -> Non
 @rules_app.command()
 def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
     """Show the changes that `push` would make. Status 0 without any, 1 with some, 2 if the comparison fails."""
+
+    async def read(base: "Foundation") -> "RulesState":
+        from service.domain.access.administration import find_saved
+
+        return await find_saved(await base.admin.find(project_id))
+
     try:
         document = _read(file)
-        saved = _run(project_id, lambda rules, project: rules.read(project), as_json=as_json)
+        saved = run_on_foundation(read)
     except ServiceError as error:
         raise TyperException(error.detail) from None
     print_differences(_differences(saved.document, document, project_id, file), as_json=as_json)
@@ -66,10 +73,12 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Save the rules in FILE in the place of all rules of the project, if its tests pass."""
+    from service.domain.access.administration import find_saved
+
     document = _read(file)
 
     async def save(rules: "RulesAdministration", project: "Project") -> "tuple[bool, RulesState]":
-        before = await rules.read(project)
+        before = await find_saved(project)
         changed = bool(_differences(before.document, document, project_id, file))
         only_looks = dry_run or not (changed or indexes)
         return changed, await rules.replace(project, document, if_match=None, dry_run=only_looks, build_indexes=indexes)

@@ -9,11 +9,13 @@ import typer
 from typer.exceptions import TyperException
 
 from service.cli.output import AsJson, list_differences, print_differences, print_json
-from service.cli.runtime import run_command
+from service.cli.runtime import run_command, run_on_foundation
 from service.errors import Invalid, ServiceError
 
 if TYPE_CHECKING:
+    from service.domain.collections.catalog import Catalogs
     from service.domain.projects.lookup import Project
+    from service.foundation import Foundation
     from service.seeding.manifest import SchemaPart
     from service.seeding.schemas import Declared, SchemaSeeder
     from service.services import Services
@@ -49,9 +51,14 @@ def diff(project_id: ProjectId, file: File, as_json: AsJson = False) -> None:
     """Show the changes that `push` would make. Status 0 without any, 1 with some, 2 if the comparison fails."""
     from service.seeding.manifest import read_schema_file
 
+    async def find(base: "Foundation") -> "list[Declared]":
+        from service.domain.collections.catalog import Catalogs
+
+        return await _find_all(Catalogs(), await base.admin.find(project_id), parts)
+
     try:
         parts = read_schema_file(file)
-        found = run_command(lambda services: _find_all(services, project_id, parts))
+        found = run_on_foundation(find)
     except ServiceError as error:
         raise TyperException(error.detail) from None
     before = {each.name: each.before for each in found if each.collection is not None}
@@ -79,9 +86,10 @@ def push(
         raise typer.Exit(1)
 
 
-async def _find_all(services: "Services", project_id: str, parts: "Mapping[str, SchemaPart]") -> "list[Declared]":
-    project, seeder = await services.base.admin.find(project_id), _seeder(services)
-    return [await seeder.find(project, name, part) for name, part in parts.items()]
+async def _find_all(catalogs: "Catalogs", project: "Project", parts: "Mapping[str, SchemaPart]") -> "list[Declared]":
+    from service.seeding.schemas import find_declared
+
+    return [await find_declared(catalogs, project, name, part) for name, part in parts.items()]
 
 
 async def _push(
@@ -89,7 +97,7 @@ async def _push(
 ) -> list[Outcome]:
     """All collections are looked at before the first is changed, so that nothing is changed where one is refused."""
     project, seeder = await services.base.admin.find(project_id), _seeder(services)
-    outcomes = [Outcome(declared) for declared in await _find_all(services, project_id, parts)]
+    outcomes = [Outcome(declared) for declared in await _find_all(services.collections.catalogs, project, parts)]
     for number, outcome in enumerate(outcomes):
         await _preview(seeder, project, outcome, coming=list(parts)[:number])
     if dry_run or any(outcome.error for outcome in outcomes):

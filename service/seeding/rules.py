@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.domain.access.administration import RulesAdministration, fill_parts
+from service.domain.access.administration import RulesAdministration, fill_parts, find_saved
 from service.domain.access.agreement import DeclaredShapes, check_rules, find_shapes
 from service.domain.projects.lookup import Project
 from service.errors import ConfigurationError, Invalid, RuleTestsFailed, ServiceError, Violation
@@ -55,7 +55,7 @@ class RulesSeeder:
     async def seed(self, project: Project | None, manifest: Manifest, wanted: Mapping[str, Any]) -> None:
         """Puts `wanted` in the place of the project's rules, unless they are the same."""
         nothing = fill_parts({})
-        before = nothing if project is None else (await self.administration.read(project)).document
+        before = nothing if project is None else (await find_saved(project)).document
         changes = find_changes(before, fill_parts(wanted))
         if not changes:
             self.report.unchanged(KIND)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.domain.collections.catalog import DeclaredCollection
+from service.domain.collections.catalog import Catalogs, DeclaredCollection
 from service.domain.collections.collections import Collections
 from service.domain.collections.conflicts import Findings
 from service.domain.collections.schema_changes import change_schema, preview_change
@@ -71,6 +71,14 @@ class Declared:
         }
 
 
+async def find_declared(catalogs: Catalogs, project: Project, name: str, part: SchemaPart) -> Declared:
+    """The declaration, with the collection as it is stored now."""
+    try:
+        return Declared(name, part, await catalogs.refresh(project, name))
+    except CollectionNotFound:
+        return Declared(name, part, None)
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaSeeder:
     """Makes the collections of a file. If it may `migrate`, it changes the schemas of existing ones."""
@@ -78,12 +86,6 @@ class SchemaSeeder:
     collections: Collections
     report: Report
     migrate: bool = False
-
-    async def find(self, project: Project, name: str, part: SchemaPart) -> Declared:
-        try:
-            return Declared(name, part, await self.collections.get(project, name))
-        except CollectionNotFound:
-            return Declared(name, part, None)
 
     async def preview(self, project: Project, declared: Declared, coming: Iterable[str]) -> Findings:
         """The repairs and conflicts of `bring`, once the collections `coming` exist. Raises the errors of `bring`."""
@@ -110,7 +112,9 @@ class SchemaSeeder:
 
         Raises also ConfigurationError where the schema differs and may not be changed.
         """
-        declared = Declared(name, part, None) if project is None else await self.find(project, name, part)
+        declared = Declared(name, part, None)
+        if project is not None:
+            declared = await find_declared(self.collections.catalogs, project, name, part)
         if declared.is_same:
             self.report.unchanged(KIND)
             return declared.collection

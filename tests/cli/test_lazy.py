@@ -4,11 +4,14 @@ import os
 import subprocess
 import sys
 from base64 import b64encode
+from pathlib import Path
 
 import pytest
 
+from faults.commands import Shell
 from service.cli.main import LazyCommand, app
 
+UNREAD = ("service.services", "starlette", "jinja2", "aiosmtplib", "argon2", "puremagic", "email_validator")
 HEAVY = ("pymongo", "starlette", "uvicorn", "cryptography", "service.services")
 
 
@@ -56,6 +59,19 @@ def test_commands_about_projects_alone_import_no_other_services(module: str) -> 
     )
     command = [sys.executable, "-c", program]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"  # noqa: S603
+
+
+@pytest.mark.parametrize(
+    "command", [("user", "list", "p"), ("rules", "diff", "p", "rules.json"), ("schema", "diff", "p", "schema.json")]
+)
+def test_commands_that_only_read_import_what_they_read_with(
+    shell: Shell, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "rules.json").write_text("{}")
+    (tmp_path / "schema.json").write_text('{"collections": {}}')
+    assert shell.run("project", "create", "P", "--id", "p").returncode == 0
+    arguments = [str(tmp_path / each) if each.endswith(".json") else each for each in command]
+    assert run_and_list(UNREAD, arguments, shell.environment)[-1] == "[]"
 
 
 def run_and_list(names: tuple[str, ...], arguments: list[str], variables: dict[str, str]) -> list[str]:

@@ -40,6 +40,12 @@ class RulesState:
     warnings: tuple[Violation, ...] = ()
 
 
+async def find_saved(project: Project) -> RulesState:
+    """The rules in force, as the last PUT brought them."""
+    stored = await find_rules(project.database)
+    return RulesState(fill_parts(json.loads(stored.text)), _etag(stored))
+
+
 @dataclass(frozen=True, slots=True)
 class RulesAdministration:
     """Operations of the secret key on the rules of its project."""
@@ -47,10 +53,6 @@ class RulesAdministration:
     access: AccessControl
     limits: Limits
     audit: Audit
-
-    async def read(self, project: Project) -> RulesState:
-        stored = await find_rules(project.database)
-        return RulesState(fill_parts(json.loads(stored.text)), _etag(stored))
 
     async def replace(
         self, project: Project, document: Mapping[str, Any], *, if_match: str | None, dry_run: bool, build_indexes: bool

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from service.bounds import MAX_ROLES
 from service.domain.access.administration import RulesState as Saved
+from service.domain.access.administration import find_saved
 from service.domain.access.caller import SecretKeyCaller
 from service.domain.access.explain import ExplainedDecision as Verdict
 from service.domain.access.explain import Question
@@ -148,7 +149,7 @@ def explanation_view(verdict: Verdict) -> Explanation:
 )
 async def read_rules(request: Request, caller: SecretKeyCaller, services: Services) -> Json[AccessRules]:
     """Get the project's access rules."""
-    found = await services.rules.read(caller.project)
+    found = await find_saved(caller.project)
     return Json(rules_view(found), {"etag": found.etag})
 
 
