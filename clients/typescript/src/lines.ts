@@ -139,6 +139,17 @@ export class Line {
     this.say({ type: "token", token: held.token });
   }
 
+  /** Sends a newer token, before the present one has ended. */
+  private async freshen({ token }: Held): Promise<void> {
+    const { sessions } = this.core;
+    try {
+      if ((await sessions.read())?.access_token === token) await sessions.refresh();
+      this.renew(await sessions.find());
+    } catch {
+      // The socket ends with its token, and comes back with another one.
+    }
+  }
+
   private open(): void {
     clearTimeout(this.timer);
     this.drop();
@@ -175,7 +186,7 @@ export class Line {
     for (const [id, cursor] of Object.entries(frame["cursors"] ?? {})) this.keep(id, cursor as string);
     if (frame["type"] === "ready") this.refusals = 0;
     if (frame["type"] === "token_expiring" && this.held)
-      void this.core.sessions.renew(this.held).then((held) => this.renew(held), () => {});
+      void this.freshen(this.held);
     const following = this.followings.get(frame["id"]);
     if (following) this.readOwn(frame, following);
   }

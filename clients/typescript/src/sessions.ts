@@ -142,17 +142,20 @@ export class Sessions implements Credential {
   async renew(held: Held): Promise<Held | null> {
     if (this.token || this.store?.readOnly) return null;
     const session = await this.read();
-    const next = session?.access_token === held.token ? await this.refresh() : session;
+    // The token was refused: a session that cannot be refreshed has ended with it.
+    const next = session?.access_token === held.token ? await this.refresh({}, true) : session;
     return next && next.user_id === held.user ? heldOf(next) : null;
   }
 
-  /** The next session, or null where it has ended. One refresh at a time, whoever asks. */
-  refresh(options: CallOptions = {}): Promise<Session | null> {
-    return (this.refreshing ??= this.replace(options).finally(() => (this.refreshing = null)));
+  /** The next session, or null where it has ended. One refresh at a time. A session without a refresh token stays as it
+   * is, unless its token `wasRefused`. */
+  refresh(options: CallOptions = {}, wasRefused = false): Promise<Session | null> {
+    return (this.refreshing ??= this.replace(options, wasRefused).finally(() => (this.refreshing = null)));
   }
 
-  private async replace(options: CallOptions): Promise<Session | null> {
+  private async replace(options: CallOptions, wasRefused: boolean): Promise<Session | null> {
     const store = this.require(), before = await this.read();
+    if (!before?.refresh_token && !wasRefused) return before;
     if (!before) return null;
     const [event, session] = await locked(store.place && `${store.place} refresh`, () => this.exchange(store, before, options));
     if (event) this.announce(event, session);

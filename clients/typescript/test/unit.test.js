@@ -104,6 +104,15 @@ test("K7 a call that one user began is not sent again with another's token", asy
   assert.equal((await ac.auth.session()).user_id, "ben");
 });
 
+test("a session without a refresh token lives until its token is refused", async () => {
+  const { ac, requests } = made(() => json({ detail: "no", code: "invalid_token" }, 401));
+  await ac.auth.setSession({ access_token: tokenOf("ann") });
+  assert.equal((await ac.auth.refresh()).user_id, "ann");
+  assert.equal(requests.length, 0);
+  await assert.rejects(ac.auth.user(), { code: "invalid_token" });
+  assert.equal(await ac.auth.session(), null);
+});
+
 test("K8 a listener may call any method, and one that throws stops no other", async (context) => {
   const { ac } = made(() => json(tokens("ann", "r2"))), heard = [];
   const errors = context.mock.method(console, "error", () => {});
