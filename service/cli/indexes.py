@@ -24,24 +24,28 @@ async def check_indexes(databases: Databases, admin: ProjectAdmin, project_id: s
 
 
 def describe_query(query: SlowQuery) -> Finding:
-    """WRONG if MongoDB reads the whole collection, or sorts the found records itself."""
+    """WRONG if MongoDB reads all records or all keys of an index, or sorts the found records itself."""
     shape, stages = query.shape, query.plan.split()
     name = shape.collection.removeprefix("c_")
     asked = f"filter {', '.join(shape.filter) or 'none'}; sort {', '.join(shape.sort) or 'none'}"
     seen = f"{query.worst * 1000:.0f} ms at worst, last {query.at:%Y-%m-%d %H:%M}; plan {query.plan}"
-    if SCANS not in stages and SORTS not in stages:
+    if SCANS not in stages and SORTS not in stages and (is_served(query) or not shape.filter):
         return Finding(True, name, f"{name}: {asked}: {seen}; indexes serve it, so fewer records must match")
     return Finding(False, name, f"{name}: {asked}: {seen}; {_remedy(query)}")
+
+
+def is_served(query: SlowQuery) -> bool:
+    """True if an index can serve a condition of the query; for others MongoDB reads all keys of one."""
+    return any(each.rpartition(" ")[2] in SERVED for each in query.shape.filter)
 
 
 def _remedy(query: SlowQuery) -> str:
     """For users, and for the fields of a collection, the wildcard index serves conditions; only sorts lack one."""
     shape, stages = query.shape, query.plan.split()
-    is_served = any(each.rpartition(" ")[2] in SERVED for each in shape.filter)
     field = shape.sort[0].partition(" ")[0] if shape.sort else ""
     if SORTS in stages and field.startswith("data.") and shape.collection.startswith("c_"):
         return f'declare "index": true on {field.removeprefix("data.")}, or filter by it as well'
-    if is_served:
+    if is_served(query):
         return "run `auth-collections check`: an index of the service may be missing"
     return "no index serves these operators; add a condition with _eq, _in, _gt or _lt"
 

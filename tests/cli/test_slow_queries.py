@@ -5,15 +5,37 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from pymongo import MongoClient
 
 from faults.commands import NO_TLS, Shell
 from faults.processes import headers, start_service, wait_live
+from service.cli.indexes import describe_query
+from service.schema.values import now
 from service.services import Services
+from service.storage.query_watch import QueryShape, SlowQuery
 from tests.conftest import Api
 
 NOTES = {"title": {"type": "string"}, "due": {"type": "integer"}}
 SECRET = "a very private word"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "sort", "plan", "good"),
+    [
+        (("data.title $regex",), (), "COUNT IXSCAN(index title)", False),
+        (("data.title $regex", "data.due $eq"), (), "FETCH IXSCAN(index due)", True),
+        (("data.due $gt",), ("data.due 1",), "FETCH IXSCAN(index due)", True),
+        ((), ("data.due 1",), "FETCH IXSCAN(index due)", True),
+        (("data.due $eq",), (), "COLLSCAN", False),
+    ],
+)
+def test_f21_a_query_without_an_operator_that_indexes_serve_is_wrong(
+    conditions: tuple[str, ...], sort: tuple[str, ...], plan: str, good: bool
+) -> None:
+    finding = describe_query(SlowQuery(QueryShape("c_notes", conditions, sort), plan, 0.5, now()))
+    assert finding.good is good
+    assert ("indexes serve it" in str(finding)) is good
 
 
 def test_f21_a_slow_list_is_described_in_the_log_and_by_check(
