@@ -233,8 +233,9 @@ def import_view(report: ImportReport) -> ImportResult:
         "created": report.created,
         "updated": report.updated,
         "refused": report.refused,
-        "errors": errors,
+        # First, for people who read the beginning of a long answer.
         "groups": _group_views(report),
+        "errors": errors,
     }
 
 
