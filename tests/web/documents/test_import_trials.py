@@ -98,8 +98,8 @@ async def test_the_kinds_of_errors_are_bounded(things: Api) -> None:
 
 
 async def test_an_answer_lists_a_hundred_errors_and_one_of_each_further_row_behind_the_groups(things: Api) -> None:
-    rows = "\n".join(f"K{number},many" for number in range(300))
-    answer = (await send(things, f"sku,n\n{rows}", "?dry_run=true")).json()
+    rows = "\n".join(f"k{number},many,many" for number in range(300))
+    answer = (await send(things, f"sku,code,n\n{rows}", "?dry_run=true")).json()
     assert list(answer) == ["created", "updated", "refused", "groups", "errors"]
     assert [group["count"] for group in answer["groups"]] == [300, 300]
     assert [len(row["errors"]) for row in answer["errors"]] == [2] * 50 + [1] * 50
