@@ -46,8 +46,11 @@ def seed(
     if dry_run:
         typer.echo("Dry run: nothing was changed; the counts say what a run would do.")
     if keys is not None:
-        typer.echo(f"The API key of {wanted.project.id}, shown this once: {keys.secret}")
-        typer.echo(f"Its publishable key, for pages and apps: {keys.publishable}")
+        typer.echo(
+            f"The secret key of {wanted.project.id}, and its publishable key for pages and apps, shown this once:"
+        )
+        typer.echo(f"export API_KEY={keys.secret}")
+        typer.echo(f"export PUBLISHABLE_KEY={keys.publishable}")
     if report.refused:
         raise typer.Exit(1)
 

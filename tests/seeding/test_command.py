@@ -46,12 +46,13 @@ def test_the_report_ends_with_counts_and_the_rate_and_a_refusal_is_status_1(shel
     (tmp_path / "seed.json").write_text(json.dumps(manifest))
     result = shell.run("seed", str(tmp_path / "seed.json"))
     assert result.returncode == 1
-    refusal, project, users, rate, key, publishable = result.stdout.splitlines()
+    refusal, project, users, rate, keys, secret, publishable = result.stdout.splitlines()
     assert refusal == "! users[0].rows[0]: email: An email address must have an @-sign."
     assert (project, users) == ("project: 1 created", "users: 1 refused")
     assert rate.startswith("2 rows in ")
-    assert key.startswith("The API key of p, shown this once: ac_p_")
-    assert publishable.startswith("Its publishable key, for pages and apps: acp_p_")
+    assert keys == "The secret key of p, and its publishable key for pages and apps, shown this once:"
+    assert secret.startswith("export API_KEY=ac_p_")
+    assert publishable.startswith("export PUBLISHABLE_KEY=acp_p_")
 
 
 def test_a_dry_run_says_that_it_is_one(shell: Shell, tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_n10_a_record_of_17_megabytes_is_one_line(shell: Shell, tmp_path: Path) 
     (tmp_path / "things.jsonl").write_text(f'{{"number": "{"x" * 17_000_000}"}}\n{{"number": 2}}\n')
     result = shell.run("seed", str(tmp_path / "seed.yaml"))
     assert (result.returncode, result.stderr.partition(" at ")[0]) == (1, "MongoDB")
-    refusal, *counts, _, _, _ = result.stdout.splitlines()
+    refusal, *counts, _, _, _, _ = result.stdout.splitlines()
     assert refusal == "! things.jsonl:1: has more than 1 MiB"
     assert counts == ["project: 1 created", "collections: 1 created", "things: 1 created, 1 refused"]
 
