@@ -7,7 +7,10 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 
 
 class Bars:
-    """A line for each kind of record with its count and rate, on a terminal only. Streams do not know their end."""
+    """Progress lines on a terminal: count and rate for each kind of record.
+
+    There is no percentage, because the total is unknown.
+    """
 
     def __init__(self) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed:,.0f}"))

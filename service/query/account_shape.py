@@ -29,7 +29,7 @@ ReadFlag = Callable[[Any], bool]
 
 
 def show_account(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A user as lists show one to the project's servers. A record has a field of the account only where it was set."""
+    """Returns a user as servers see it in a list. `roles` and `last_sign_in_at` are left out if they were never set."""
     shown = {
         "id": row["_id"],
         "email": row["email"],

@@ -12,7 +12,10 @@ UNORDERED = frozenset({Kind.BOOLEAN, Kind.ID, Kind.EMAIL, Kind.REFERENCE, Kind.F
 
 
 def typed(value: Any, kind: Kind) -> Any:
-    """`value` where it is one that a field of `kind` may have; a time is read."""
+    """Returns `value` as `kind` stores it: the text of a date becomes a datetime.
+
+    Raises BadValue if no field of `kind` can have it.
+    """
     if kind is Kind.DATETIME and isinstance(value, str):
         return read_time(value)
     if kind is Kind.EMAIL and isinstance(value, str):

@@ -98,7 +98,8 @@ class Manifest(Section):
     """A whole seed file. Users come first, then their files, collections in the order in which they stand, the rules, and
     saved aggregations, each the body of PUT /api/aggregations/{name}.
 
-    `rules` is the body of PUT /api/rules, or the path of a file with it; `rule_indexes` builds the indexes they are advised.
+    `rules` is the body of PUT /api/rules, or the path of a file with it; `rule_indexes: true` builds the
+    indexes that the rules need.
     """
 
     project: ProjectPart

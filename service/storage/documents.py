@@ -23,7 +23,7 @@ READ_SECONDS = 5.0
 
 
 class StoredDocument(NamedTuple):
-    """A tuple, which is made in half the time of a frozen dataclass: a page has many."""
+    """A stored document. It is a named tuple, because that is built in half the time of a frozen dataclass."""
 
     id: str
     data: dict[str, Any]

@@ -221,9 +221,9 @@ class AccessControl:
         self._users.forget(project, user_id)
 
     async def note_write(self, caller: ProjectCaller, database: ProjectDatabase, name: str) -> None:
-        """The caller wrote into a collection. Its rules see that at once, where sets take their values from there.
+        """Call it after a write. If a set takes its values from this collection, the caller's sets are read again.
 
-        Within a transaction the rest of that sees it, and everything once it is committed. A secret key has no sets.
+        In a transaction they are read again at once, elsewhere after its commit. It does nothing for a secret key.
         """
         if isinstance(caller, SecretKeyCaller):
             return

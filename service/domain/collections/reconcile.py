@@ -76,7 +76,7 @@ async def _conform(store: CollectionStore, record: Document, *, images: bool | N
 
 
 async def find_drift(database: ProjectDatabase) -> dict[str, Drift]:
-    """Collection → parts of its definition that it lacks; without those that are being changed just now."""
+    """Maps each collection to the parts of its definition that MongoDB lacks. Collections under change are skipped."""
     store = CollectionStore(database)
     records = [record for record in await Definitions(database).list() if "change" not in record]
     found = {record["_id"]: await _find_drift(store, record) for record in records}

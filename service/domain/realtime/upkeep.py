@@ -1,4 +1,4 @@
-"""Periodic checks while sockets are open: slow clients, credentials that end, and ticks."""
+"""Periodic checks while sockets are open: slow clients, expired credentials, and `tick` frames, which carry the cursors."""
 
 import asyncio
 import time
