@@ -12,10 +12,10 @@ from service.bounds import MAX_HEADER_BYTES, MAX_HEADERS
 from service.domain.steps import stop_steps
 from service.fast.write_buffer import WriteBuffer
 from service.server.connections import ConnectionRegister
-from service.server.event_outlet import EventOutlet
 from service.server.live_socket import LiveSocket, limit_send_buffer
 from service.server.refusals import render_refusal
 from service.server.send_rate import SendRate
+from service.server.stream_connection import StreamConnection
 from service.server.timeouts import ConnectionTimeouts
 from service.web.asgi.deadlines import STOPPING
 from service.web.realtime.sockets import EVENTS_EXTENSION, PATH
@@ -177,11 +177,11 @@ class TimedConnection(HttpToolsProtocol):
             self._register.mark_idle(self)
         super().on_message_complete()
 
-    def _begin_events(self, end: Callable[[], None]) -> EventOutlet:
+    def _begin_events(self, end: Callable[[], None]) -> StreamConnection:
         """The answer lasts until its client leaves, or until the server stops, which calls `end`."""
         self._end_events = end
         limit_send_buffer(self.transport)
-        return EventOutlet(self.transport, self.flow)  # type: ignore[arg-type]
+        return StreamConnection(self.transport, self.flow)  # type: ignore[arg-type]
 
     def on_response_complete(self) -> None:
         self._end_events = None

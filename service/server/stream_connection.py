@@ -5,7 +5,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from service.fast.write_buffer import WriteBuffer
 
 
-class EventOutlet:
+class StreamConnection:
     """The bytes of an answer that its client has yet to read."""
 
     __slots__ = ("_buffer", "_flow")
