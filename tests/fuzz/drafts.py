@@ -1,6 +1,7 @@
 """For each endpoint a request that is good, before anything odd is done to it."""
 
 import random
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,7 @@ FORMS: set[Endpoint] = {
 }
 PICTURE = ("a.png", PNG)
 FILES = (PICTURE, ("b.svg", SVG))
+DISTINCT = ("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D")
 QUERIES = (
     *("", "limit=5&offset=1", "sort_by=created_at&sort_order=desc", "populate=*", "count=false"),
     *(
@@ -158,23 +160,25 @@ def _token(endpoint: Endpoint, scene: Scene) -> str:
     return scene.visitor.token if pattern.startswith(SESSIONS) else scene.token
 
 
+QUERIES_OF: Mapping[Endpoint, Sequence[str]] = {
+    ("GET", "/auth-collections/users"): QUERIES,
+    ("GET", "/api/collections/{name}/documents"): QUERIES,
+    ("GET", "/auth-collections/link"): ("done=1",),
+    ("POST", "/auth-collections/link"): ("t=made-up",),
+    ("GET", "/auth-collections/mails"): ("", "limit=5&offset=1"),
+    ("GET", "/auth-collections/users/distinct"): DISTINCT,
+    ("GET", "/api/collections/{name}/distinct"): DISTINCT,
+    ("PUT", "/api/collections/{name}/documents"): ("by=sku", "by=sku&on_conflict=merge"),
+    ("GET", "/api/aggregations/{name}"): ("least=1",),
+    ("GET", "/api/types"): ("language=typescript", "language=python&view=users"),
+    ("GET", "/api/openapi.json"): ("", "view=anyone", "collections=things"),
+}
+
+
 def _query(endpoint: Endpoint, scene: Scene, chance: random.Random) -> str:
-    match endpoint:
-        case "GET", "/auth-collections/users" | "/api/collections/{name}/documents":
-            return chance.choice(QUERIES)
-        case _, "/auth-collections/link":
-            return "done=1" if endpoint[0] == "GET" else "t=made-up"
-        case "GET", "/auth-collections/mails":
-            return chance.choice(("", "limit=5&offset=1"))
-        case "GET", "/auth-collections/users/distinct" | "/api/collections/{name}/distinct":
-            return chance.choice(("field=name", "field=tags&number_gt=0", "field=created_at&where=%7B%7D"))
-        case "PUT", "/api/collections/{name}/documents":
-            return chance.choice(("by=sku", "by=sku&on_conflict=merge"))
-        case "GET", "/api/aggregations/{name}":
-            return "least=1"
-        case _, "/files/{file_name}":
-            return scene.file_url.partition("?")[2]
-    return ""
+    if endpoint[1] == "/files/{file_name}":
+        return str(scene.file_url).partition("?")[2]
+    return chance.choice(QUERIES_OF.get(endpoint, ("",)))
 
 
 # Endpoints that need no body.

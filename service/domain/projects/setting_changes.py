@@ -153,11 +153,12 @@ def check_types(values: Mapping[str, Any]) -> None:
 
 def check_needs(settings: ProjectSettings) -> None:
     """Raises InvalidConfiguration for a setting whose needs are not met; a switched-off one has none."""
+    values = settings.model_dump()
     missing = [
-        Violation((*BODY, name), f"{name} needs {needed}={value}", "needs")
+        Violation((*BODY, name), _describe_need(name, f"{needed}={value}", values[name.lower()]), "needs")
         for name, needs in NEEDS.items()
         for needed, value in needs.items()
-        if getattr(settings, name.lower()) and getattr(settings, needed.lower()) != value
+        if values[name.lower()] and values[needed.lower()] != value
     ]
     if missing:
         raise InvalidConfiguration(missing)
@@ -187,3 +188,8 @@ def _write(name: str, value: Any) -> Any:
 
 def _version(record: Document) -> int:
     return int(record.get("settings_version", FIRST_VERSION))
+
+
+def _describe_need(name: str, needed: str, value: object) -> str:
+    off = "0" if type(value) is int else "false"
+    return f"{name} needs {needed}; set {needed} as well, or {name}={off}"
