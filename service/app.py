@@ -21,7 +21,7 @@ from service.web.auth.client_address import Network
 from service.web.auth.unknown_paths import UnknownPaths
 from service.web.http.render import render_error
 from service.web.realtime.sockets import OpenSockets, SocketDispatch
-from service.web.routes import ADMIN_ROUTES, ROUTES
+from service.web.routes import ADMIN_ROUTES, CONSOLE_ROUTES, ROUTES
 
 
 def from_environment() -> Starlette:
@@ -59,7 +59,7 @@ def assemble(
     deadlines: Deadlines = Deadlines(),  # noqa: B008 - frozen
 ) -> "Application":
     """The application with all its rows; without a lifespan, a command gives it its services."""
-    app = Application(routes=[*ROUTES, *ADMIN_ROUTES], lifespan=lifespan)
+    app = Application(routes=[*ROUTES, *ADMIN_ROUTES, *CONSOLE_ROUTES], lifespan=lifespan)
     app.deadlines, app.streams, app.sockets = deadlines, Streams(), OpenSockets()
     app.router.default = UnknownPaths(app.router.default)
     # A path with a slash too many is not found: a redirect would be built from the client's own Host header.

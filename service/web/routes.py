@@ -12,6 +12,7 @@ from service.web.audit import endpoints as audit
 from service.web.auth.authenticate import OF_OPERATORS
 from service.web.batches import endpoints as batches
 from service.web.collections import endpoints as collections
+from service.web.console import endpoints as console
 from service.web.contracts import endpoints as contracts
 from service.web.docs_ui import endpoints as docs
 from service.web.documents import bulk, exports, imports, reading
@@ -257,6 +258,14 @@ GET    /admin/v1/openapi.json
 GET    /admin/v1/system
 """
 
+# The console, which no document describes.
+CONSOLE_PAGE = """
+GET    /console
+GET    /console/
+GET    /console/a/{version}/{folder}/{name}
+"""
+
 ROUTES = arrange(PAGE, (route for route in find_declared(MODULES) if route.credential not in OF_OPERATORS))
 OWN_ROUTES = arrange(ADMIN_PAGE, (route for route in find_declared(ADMIN_MODULES) if route.credential in OF_OPERATORS))
 ADMIN_ROUTES = [*OWN_ROUTES, *mirror(ROUTES)]
+CONSOLE_ROUTES = arrange(CONSOLE_PAGE, find_declared((console,)))

@@ -31,6 +31,7 @@ from service.web.auth.operators import (
     authenticate_in_stage,
     authenticate_operator,
     authenticate_operator_in_project,
+    authenticate_page,
     authenticate_visitor,
 )
 from service.web.http.request_state import API_KEY
@@ -68,6 +69,8 @@ class Credential(Enum):
     OPERATOR_IN_PROJECT = "operator in project"
     CONSOLE = "console"
     CONSOLE_STAGE = "console stage"
+    # The page of the console and its files, which are no part of any API.
+    CONSOLE_PAGE = "console page"
 
 
 async def authenticate_nobody(request: Request, services: Services) -> ServiceCaller:
@@ -253,6 +256,7 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.OPERATOR_IN_PROJECT: authenticate_operator_in_project,
     Credential.CONSOLE: authenticate_in_console,
     Credential.CONSOLE_STAGE: authenticate_in_stage,
+    Credential.CONSOLE_PAGE: authenticate_page,
 }
 # Rows with these are the Admin API.
 OF_OPERATORS = frozenset(
@@ -264,3 +268,5 @@ OF_OPERATORS = frozenset(
         Credential.CONSOLE_STAGE,
     }
 )
+# Rows that the public document does not describe.
+OUTSIDE_PUBLIC_API = OF_OPERATORS | {Credential.CONSOLE_PAGE}

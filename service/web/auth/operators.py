@@ -33,6 +33,13 @@ COMMAND = "command"
 SIGN_IN = "This is for operators at the console; a token cannot do it"
 
 
+async def authenticate_page(request: Request, services: Services) -> ServiceCaller:
+    """A browser that loads the console. Raises NotFound where there is none, with the bytes of an unknown path."""
+    if not services.operators.rules.has_console:
+        raise NotFound("Not Found")
+    return ServiceCaller()
+
+
 async def authenticate_visitor(request: Request, services: Services) -> ServiceCaller:
     """A browser before its sign-in. Raises CrossOrigin, and NotFound where there is no console."""
     if not services.operators.rules.has_console:

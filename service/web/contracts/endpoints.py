@@ -17,7 +17,7 @@ from service.domain.limits.policies import DAILY
 from service.domain.permissions import Access
 from service.errors import CollectionNotFound, Invalid, SecretKeyRequired, TooLarge
 from service.services import Services
-from service.web.auth.authenticate import OF_OPERATORS, Credential
+from service.web.auth.authenticate import OUTSIDE_PUBLIC_API, Credential
 from service.web.contracts.query import VIEWS, KeyCaller, choose_view, read_names, read_query
 from service.web.http.packed import answer_kept
 from service.web.openapi.declaration import NOT_MODIFIED, TEXT, Content, Parameter, Success, Tag
@@ -91,7 +91,7 @@ def find_document(request: Request) -> dict[str, Any]:
     state = request.app.state
     document = getattr(state, "document", None)
     if document is None:
-        routes = (route for route in request.app.routes if route.credential not in OF_OPERATORS)
+        routes = (route for route in request.app.routes if route.credential not in OUTSIDE_PUBLIC_API)
         document = state.document = build_document(routes)
     found: dict[str, Any] = document
     return found

@@ -16,7 +16,7 @@ from service.domain.access.caller import AdminCaller, ServiceCaller
 from service.domain.permissions import Access
 from service.errors import FileNotFound
 from service.services import Services
-from service.web.auth.authenticate import OF_OPERATORS, Credential
+from service.web.auth.authenticate import OF_OPERATORS, OUTSIDE_PUBLIC_API, Credential
 from service.web.openapi.declaration import HTML, TEXT, Content, Success, Tag
 from service.web.openapi.document import ADMIN, build_document
 from service.web.openapi.endpoint import Query, endpoint
@@ -49,7 +49,7 @@ async def openapi_document(request: Request, caller: ServiceCaller, services: Se
     """The OpenAPI document of this service."""
     document = getattr(request.app.state, "openapi", None)
     if document is None:
-        routes = (route for route in request.app.routes if route.credential not in OF_OPERATORS)
+        routes = (route for route in request.app.routes if route.credential not in OUTSIDE_PUBLIC_API)
         document = request.app.state.openapi = orjson.dumps(build_document(routes))
     return _cached(request, document, "application/json", {"cache-control": "no-cache"})
 

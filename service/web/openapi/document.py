@@ -118,6 +118,7 @@ SECURITY: dict[Credential, list[dict[str, list[str]]]] = {
     Credential.OPERATOR_IN_PROJECT: [{OPERATOR_SESSION: []}, {OPERATOR_TOKEN: []}],
     Credential.CONSOLE: [{OPERATOR_SESSION: []}],
     Credential.CONSOLE_STAGE: [{OPERATOR_SESSION: []}],
+    Credential.CONSOLE_PAGE: [],
 }
 
 

@@ -88,6 +88,7 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.OPERATOR_IN_PROJECT: (*OF_OPERATOR, ProjectNotFound, Unavailable),
     Credential.CONSOLE: (*OF_OPERATOR, NotFound, Unavailable),
     Credential.CONSOLE_STAGE: (*OF_OPERATOR, NotFound, Unavailable),
+    Credential.CONSOLE_PAGE: (NotFound,),
 }
 # A worker that is older than the data of the project, or than the system's, answers with it.
 NEWER = ErrorExample(NewerData, "the system's database")

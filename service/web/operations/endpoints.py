@@ -85,7 +85,12 @@ async def landing(request: Request, caller: ServiceCaller, services: Services) -
         log.warning("not_ready", cause=getattr(error, "cause", None) or getattr(error, "code", late))
         is_ready = False
     has_mailbox = request.app.shows_mailbox and is_from_here(request, services.trusted_proxies)
-    return answer_landing(request.headers.get("accept", ""), is_ready=is_ready, has_mailbox=has_mailbox)
+    return answer_landing(
+        request.headers.get("accept", ""),
+        is_ready=is_ready,
+        has_console=services.operators.rules.has_console,
+        has_mailbox=has_mailbox,
+    )
 
 
 @of_service(

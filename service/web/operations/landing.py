@@ -26,6 +26,7 @@ class PageLink:
     meaning: str
 
 
+CONSOLE = PageLink("/console/", "Console", "Projects, operators and keys, for those who run the service")
 DOCS = PageLink("/docs", "API documentation", "Every endpoint, with a form to try it")
 OPENAPI = PageLink("/openapi.json", "OpenAPI document", "For generators of clients")
 MAILBOX = PageLink("/mailbox", "Mailbox", "The mails of projects, kept on this machine")
@@ -43,9 +44,9 @@ class Landing(TypedDict):
     links: list[LandingLink]
 
 
-def answer_landing(accept: str, *, is_ready: bool, has_mailbox: bool) -> Json[Landing] | Response:
+def answer_landing(accept: str, *, is_ready: bool, has_console: bool, has_mailbox: bool) -> Json[Landing] | Response:
     """A page for a client that takes HTML, as browsers say that they do; JSON for all others."""
-    links = (DOCS, OPENAPI, *((MAILBOX,) if has_mailbox else ()))
+    links = (*((CONSOLE,) if has_console else ()), DOCS, OPENAPI, *((MAILBOX,) if has_mailbox else ()))
     if HTML not in accept:
         shown: Landing = {
             "service": "auth-collections",

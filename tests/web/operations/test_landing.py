@@ -14,7 +14,7 @@ from service.storage.databases import Databases, ServerState
 from tests.web.mails.test_mailbox import client
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
-LINKS = ["/docs", "/openapi.json"]
+LINKS = ["/console/", "/docs", "/openapi.json"]
 
 
 async def test_a_browser_is_shown_a_page_that_loads_and_runs_nothing(http: httpx2.AsyncClient) -> None:

@@ -1,0 +1,92 @@
+/** Requests to the Admin API. A session that ended and a confirmation that is due are asked for here, and the request
+ * is repeated, so that no page knows of either. */
+import { askConfirmation, askSignIn } from "./session.js";
+
+const BASE = new URL("../admin/v1/", document.baseURI);
+const PATIENCE_MS = 30_000;
+
+/** @typedef {{ loc: (string | number)[], msg: string }} Fault */
+/** @typedef {{ method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal,
+ *   query?: Record<string, string | number | null> }} Options */
+
+export class ApiError extends Error {
+  /** @param {number} status 0 where no answer came. @param {any} body @param {Headers} [headers] */
+  constructor(status, body, headers) {
+    super(describe(status, body));
+    this.status = status;
+    this.code = /** @type {string} */ (body?.code ?? "");
+    this.needs = /** @type {string} */ (body?.needs ?? "");
+    this.faults = /** @type {Fault[]} */ (Array.isArray(body?.detail) ? body.detail : []);
+    this.requestId = headers?.get("x-request-id") ?? "";
+    this.retryAfter = Number(headers?.get("retry-after") ?? 0);
+  }
+
+  /** True for what may pass by itself: the service is away, or busy. */
+  get isPassing() {
+    return this.status === 0 || this.status === 429 || this.status === 503;
+  }
+}
+
+/** @param {number} status @param {any} body @returns {string} */
+function describe(status, body) {
+  if (status === 0) return "The service cannot be reached.";
+  if (typeof body?.detail === "string") return body.detail;
+  return Array.isArray(body?.detail) ? "Some fields need a change." : `The service answered with ${status}.`;
+}
+
+/** @param {string} path Below /admin/v1/. @param {Options} options @returns {Promise<Response>} */
+async function send(path, options) {
+  const url = new URL(path, BASE);
+  for (const [name, value] of Object.entries(options.query ?? {}))
+    if (value !== "" && value !== null) url.searchParams.set(name, String(value));
+  const headers = { ...options.headers };
+  if (options.body !== undefined) headers["content-type"] = "application/json";
+  const deadline = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    return await fetch(url, {
+      method: options.method ?? "GET",
+      headers,
+      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      signal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
+      cache: "no-store",
+    });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new ApiError(0, null);
+  }
+}
+
+/** @param {Response} response @returns {Promise<any>} */
+async function read(response) {
+  const body = response.status === 204 ? null : await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(response.status, body, response.headers);
+  return body;
+}
+
+/** The answer's JSON. Nothing is asked of the operator: for the sign-in itself.
+ * @param {string} path @param {Options} [options] @returns {Promise<any>} */
+export async function callOnce(path, options = {}) {
+  return read(await send(path, options));
+}
+
+/** The answer's JSON, after a sign-in or a confirmation where one is needed. Raises ApiError.
+ * @param {string} path @param {Options} [options] @returns {Promise<any>} */
+export async function call(path, options = {}) {
+  try {
+    return await callOnce(path, options);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === "confirmation_required") await askConfirmation(error);
+    else if (error.code === "operator_required") await signInFor(options.method ?? "GET", error);
+    else throw error;
+    return call(path, options);
+  }
+}
+
+/** Another operator may have signed in: a write that carries no version is not repeated unasked.
+ * @param {string} method @param {ApiError} error */
+async function signInFor(method, error) {
+  await askSignIn(error);
+  if (method !== "GET" && method !== "PATCH")
+    throw new ApiError(401, { detail: "You are signed in again. Nothing was changed yet: repeat it." });
+}

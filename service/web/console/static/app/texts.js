@@ -1,0 +1,30 @@
+/** Numbers, times and names as people read them, in the browser's own locale. */
+import { html } from "./html.js";
+
+const NUMBER = new Intl.NumberFormat();
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** @param {number} value @returns {string} */
+export const number = (value) => NUMBER.format(value);
+
+/** The local time, with UTC in the title. @param {{ at: string | null, day?: boolean, never?: string }} given */
+export function Time({ at, day = false, never = "never" }) {
+  if (!at) return html`<span class="faint">${never}</span>`;
+  const time = new Date(at);
+  return html`<time datetime=${at} title=${at}>${(day ? DAY : MOMENT).format(time)}</time>`;
+}
+
+/** @param {string} at @returns {string} `27 minutes`, for a time to come. */
+export function remaining(at) {
+  const minutes = Math.max(1, Math.round((Date.parse(at) - Date.now()) / 60_000));
+  if (minutes < 120) return `${minutes} ${minutes === 1 ? "minute" : "minutes"}`;
+  return `${Math.round(minutes / 60)} hours`;
+}
+
+/** @param {string} name @returns {string} Two letters. */
+export const initials = (name) => name.split(/\s+/).map((word) => [...word][0] ?? "").slice(0, 2).join("").toUpperCase();
+
+/** @param {Record<string, string>} roles @returns {string} */
+export const describeRoles = (roles) =>
+  Object.entries(roles).map(([project, role]) => (project === "*" ? `${role} of all projects` : `${role} of ${project}`)).join(", ");

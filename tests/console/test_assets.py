@@ -1,0 +1,145 @@
+"""The console's page and files over HTTP: their headers, their caches, their versions, and the types of the scripts."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.applications import Starlette
+
+from service.services import Services
+from service.web.console.assets import read_console
+
+HERE = Path(__file__).parent
+STATIC = HERE.parents[1] / "service/web/console/static"
+NODE_MODULES = HERE.parents[1] / ".generators/console/node_modules"
+LINES = [line.split() for line in (STATIC / "VENDORED").read_text().splitlines()]
+PACKAGES = {line[0]: line[1:] for line in LINES if len(line) == 3}
+SUMS = {line[1]: line[0] for line in LINES if len(line) == 2}
+
+
+async def test_the_page_runs_its_own_scripts_alone(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/console/")
+    modules = re.search('<script type="importmap">(.*)</script>', answer.text)
+    assert modules
+    digest = hashlib.sha256(modules[1].encode()).digest()
+    policy = answer.headers["content-security-policy"]
+    assert f"script-src 'self' 'sha256-{base64.b64encode(digest).decode()}';" in policy
+    for part in (
+        "default-src 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    ):
+        assert part in policy
+    assert "unsafe" not in policy
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert "camera=()" in answer.headers["permissions-policy"]
+    assert answer.headers["cache-control"] == "no-cache"
+    again = await http.get("/console/", headers={"if-none-match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_the_address_without_a_slash_leads_to_the_page(http: httpx2.AsyncClient) -> None:
+    answer = await http.get("/console", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (308, "console/")
+
+
+async def test_each_file_of_the_page_is_there_for_ever(http: httpx2.AsyncClient) -> None:
+    page = (await http.get("/console/")).text
+    named = re.findall(r'"\./(a/[^"]+)"', page)
+    assert len(named) > 15
+    for path in named:
+        answer = await http.get(f"/console/{path}", headers={"accept-encoding": "gzip"})
+        assert answer.status_code == 200, path
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        body = (STATIC / path.split("/", 2)[2]).read_bytes()
+        assert answer.content == body
+        plain = await http.get(f"/console/{path}", headers={"accept-encoding": "identity"})
+        assert plain.content == body
+        assert "content-encoding" not in plain.headers
+
+
+@pytest.mark.parametrize(
+    "path", ["a/0000000000000000/app/main.js", "a/{}/app/none.js", "a/{}/../index.html", "a/{}/app/"]
+)
+async def test_other_files_are_not_found(http: httpx2.AsyncClient, path: str) -> None:
+    answer = await http.get(f"/console/{path.format(read_console().version)}")
+    assert answer.status_code == 404
+
+
+async def test_without_a_console_its_paths_are_unknown_ones(http: httpx2.AsyncClient, services: Services) -> None:
+    unknown = await http.get("/nowhere")
+    links = (await http.get("/")).json()["links"]
+    assert links[0]["path"] == "/console/"
+    object.__setattr__(services.operators.rules, "has_console", False)
+    try:
+        for path in ("/console", "/console/", f"/console/a/{read_console().version}/app/main.js"):
+            answer = await http.get(path)
+            assert (answer.status_code, answer.content) == (404, unknown.content)
+        assert "/console/" not in [link["path"] for link in (await http.get("/")).json()["links"]]
+    finally:
+        object.__setattr__(services.operators.rules, "has_console", True)
+
+
+def test_vendored_files_are_those_of_their_packages() -> None:
+    found = {
+        f"vendor/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in (STATIC / "vendor").iterdir()
+    }
+    assert found == SUMS
+    locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
+    shared = {
+        name.removeprefix("node_modules/"): [each["version"], each["integrity"]]
+        for name, each in locked.items()
+        if name
+    }
+    checked = {name for name in PACKAGES if name in shared}
+    assert checked == {"preact", "@preact/signals", "@preact/signals-core", "htm", "lean-qr"}
+    for name in checked:
+        assert PACKAGES[name] == shared[name]
+
+
+def test_everything_together_is_within_its_budget() -> None:
+    """All files together are smaller, as they are sent, than the first page alone may be."""
+    sent = {path: len(asset.packed or asset.body) for path, asset in read_console().assets.items()}
+    assert sum(sent.values()) <= 150_000
+    assert max(size for path, size in sent.items() if path.startswith("pages/")) <= 40_000
+
+
+def test_packed_files_are_the_same() -> None:
+    for asset in read_console().assets.values():
+        assert asset.packed is None or gzip.decompress(asset.packed) == asset.body
+
+
+def test_no_file_carries_a_style_or_makes_markup_of_text() -> None:
+    for path in STATIC.glob("*/*.js"):
+        text = path.read_text()
+        assert not re.search(r"\bstyle=|innerHTML|dangerouslySet|\bsrcdoc\b|\beval\(", text), path.name
+
+
+@pytest.mark.skipif(not NODE_MODULES.exists(), reason="scripts/setup dev installs the types where npm is")
+def test_types_of_the_scripts_hold() -> None:
+    node = shutil.which("node")
+    assert node is not None
+    command = [node, str(NODE_MODULES / "typescript/bin/tsc"), "--project", str(HERE / "tsconfig.json")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)  # noqa: S603
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    assert "resolved" not in (HERE / "package-lock.json").read_text()
+
+
+def test_the_app_is_that_of_the_service(running_app: Starlette) -> None:
+    assert [route.path for route in running_app.routes if route.path.startswith("/console")] == [  # type: ignore[attr-defined]
+        "/console",
+        "/console/",
+        "/console/a/{version}/{folder}/{name}",
+    ]
