@@ -130,7 +130,6 @@ export function makeTransport(settings: TransportOptions): Transport {
     const timeout = options.timeout ?? (call.body || call.stream ? LONG_MS : settings.timeout ?? 30_000);
     const isSpent = body instanceof ReadableStream;
     const headers: Record<string, string> = {
-      "x-api-key": key,
       ...(json !== undefined && { "content-type": "application/json" }),
       ...(isServerside && { "user-agent": `auth-collections-client/${VERSION}` }),
       ...settings.headers,
@@ -152,7 +151,9 @@ export function makeTransport(settings: TransportOptions): Transport {
           else headers[KEY] = randomHex();
         }
         if (signal?.aborted) throw aborted(true);
-        const init = { method, headers: { ...headers, ...(held && { authorization: `Bearer ${held.token}` }) }, body };
+        // The service goes by a secret key first: beside a user's token it would give the user a server's rights.
+        const keyed = (!held || isGuest) && { "x-api-key": key }, signed = held && { authorization: `Bearer ${held.token}` };
+        const init = { method, headers: { ...keyed, ...headers, ...signed }, body };
         const answer = await exchange(call, init, timeout, signal);
         note("answer", answer.status, null, answer.request_id);
         return answer;

@@ -149,6 +149,16 @@ test("K13 clients of two users in one process send their own tokens", async () =
   await assert.rejects(ann.auth.login("a", "b"), ConfigurationError);
 });
 
+test("K13 a secret key is not sent beside a user's token", async () => {
+  const { ac, requests } = made(() => json({}), { key: "ac_secret", session: undefined });
+  await ac.withToken(tokenOf("ann")).request("GET", "/x");
+  await ac.request("GET", "/x");
+  assert.deepEqual(requests.map(({ headers }) => ["x-api-key" in headers, "authorization" in headers]), [[false, true], [true, false]]);
+  const guest = made(() => json({}));
+  await guest.ac.withToken(tokenOf("ann")).request("GET", "/x");
+  assert.ok(guest.requests.every(({ headers }) => headers["x-api-key"] && headers.authorization));
+});
+
 test("K14 a session in a cookie keeps its answers out of shared caches", async () => {
   assert.throws(() => cookieSession({ get: () => null }), ConfigurationError);
   const headers = new Headers(), store = cookieSession({ get: () => null, headers });
