@@ -143,7 +143,8 @@ export class Line {
   private async freshen({ token }: Held): Promise<void> {
     const { sessions } = this.core;
     try {
-      if ((await sessions.read())?.access_token === token) await sessions.refresh();
+      const session = await sessions.read();
+      if (session?.access_token === token) await sessions.refresh({}, session);
       this.renew(await sessions.find());
     } catch {
       // The socket ends with its token, and comes back with another one.

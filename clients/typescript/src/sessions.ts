@@ -132,7 +132,7 @@ export class Sessions implements Credential {
     const left = session.expires_at - Date.now();
     if (left >= Math.min(EARLY_MS, (exp - iat) * 100)) return heldOf(session);
     try {
-      return heldOf(await this.refresh());
+      return heldOf(await this.refresh({}, session));
     } catch (error) {
       if (left <= 0) throw error;
       return heldOf(session);
@@ -143,18 +143,19 @@ export class Sessions implements Credential {
     if (this.token || this.store?.readOnly) return null;
     const session = await this.read();
     // The token was refused: a session that cannot be refreshed has ended with it.
-    const next = session?.access_token === held.token ? await this.refresh({}, true) : session;
+    const next = session?.access_token === held.token ? await this.refresh({}, session, true) : session;
     return next && next.user_id === held.user ? heldOf(next) : null;
   }
 
-  /** The next session, or null where it has ended. One refresh at a time. A session without a refresh token stays as it
-   * is, unless its token `wasRefused`. */
-  refresh(options: CallOptions = {}, wasRefused = false): Promise<Session | null> {
-    return (this.refreshing ??= this.replace(options, wasRefused).finally(() => (this.refreshing = null)));
+  /** The next session, or null where it has ended. One refresh at a time. `seen` is the session that the caller found to
+   * be old: another one that a tab has stored since is the next. A session without a refresh token stays as it is,
+   * unless its token `wasRefused`. */
+  refresh(options: CallOptions = {}, seen?: Session, wasRefused = false): Promise<Session | null> {
+    return (this.refreshing ??= this.replace(options, seen, wasRefused).finally(() => (this.refreshing = null)));
   }
 
-  private async replace(options: CallOptions, wasRefused: boolean): Promise<Session | null> {
-    const store = this.require(), before = await this.read();
+  private async replace(options: CallOptions, seen: Session | undefined, wasRefused: boolean): Promise<Session | null> {
+    const store = this.require(), before = seen ?? (await this.read());
     if (!before?.refresh_token && !wasRefused) return before;
     if (!before) return null;
     const [event, session] = await locked(store.place && `${store.place} refresh`, () => this.exchange(store, before, options));

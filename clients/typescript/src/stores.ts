@@ -52,13 +52,24 @@ export function webStorage(place: string, storage: () => Storage = () => localSt
     },
     set(session) {
       kept = session && JSON.stringify(session);
+      // In one step: another tab that read between two would find nobody signed in.
       try {
-        storage().removeItem(place);
-        if (kept !== null) storage().setItem(place, kept);
+        if (kept === null) storage().removeItem(place);
+        else storage().setItem(place, kept);
         isBroken = false;
       } catch {
         isBroken = true;
+        forget(storage, place);
       }
     },
   };
+}
+
+/** What cannot be replaced must not be read again. */
+function forget(storage: () => Storage, place: string): void {
+  try {
+    storage().removeItem(place);
+  } catch {
+    // A storage that cannot be used holds nothing that is read.
+  }
 }

@@ -104,6 +104,17 @@ test("K7 a call that one user began is not sent again with another's token", asy
   assert.equal((await ac.auth.session()).user_id, "ben");
 });
 
+test("K6 a session that another tab has refreshed since it was read is not refreshed again", async () => {
+  const store = memory(), { get } = store, old = { ...tokens("ann"), expires_at: Date.now() + 1_000, user_id: "ann" };
+  let reads = 0;
+  store.set(old);
+  // Another tab stores the successor between the first look at the session and the next.
+  store.get = () => (++reads === 2 ? (store.set({ ...tokens("ann", "r2", { n: 2 }), expires_at: Date.now() + 9e5, user_id: "ann" }), get()) : get());
+  const { ac, requests } = made(() => json(tokens("ann", "r3")), { session: store });
+  await ac.request("GET", "/x");
+  assert.deepEqual(requests.map(({ url }) => url), [`${URL_}/x`]);
+});
+
 test("a session without a refresh token lives until its token is refused", async () => {
   const { ac, requests } = made(() => json({ detail: "no", code: "invalid_token" }, 401));
   await ac.auth.setSession({ access_token: tokenOf("ann") });
@@ -265,6 +276,9 @@ test("K22 a storage that is full or forbidden leaves the session in memory, and 
     store.set(null);
     assert.equal(store.get(), null);
   }
+  const steps = [], watched = { removeItem: () => steps.push("remove"), setItem: () => steps.push("set") };
+  webStorage("place", () => watched).set({ access_token: "t", expires_at: 1, user_id: "ann" });
+  assert.deepEqual(steps, ["set"]);
   for (const text of ["{", "3", '{"access_token": 1}', '{"access_token": "a", "user_id": "b"}'])
     assert.equal(webStorage("place", () => ({ getItem: () => text })).get(), null);
 });
