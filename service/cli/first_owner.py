@@ -23,7 +23,7 @@ def describe_console(settings: Settings, *, is_embedded: bool) -> str | None:
         return None
     address = f"{settings.base_url}/console/"
     try:
-        has_operators, link = asyncio.run(_begin(settings, shows_link=is_embedded or sys.stdout.isatty()))
+        has_operators, link = asyncio.run(_begin(settings, shows_link=is_embedded or _is_terminal()))
     except ServiceError:
         # The database is away; it decides later.
         has_operators, link = False, None
@@ -32,6 +32,11 @@ def describe_console(settings: Settings, *, is_embedded: bool) -> str | None:
     if link is None:
         return f"No operator yet: `{COMMAND}` prints a link that makes the first one"
     return f"The first owner's link, good once and for 30 minutes: {link}"
+
+
+def _is_terminal() -> bool:
+    """A supervisor may start the server with a closed stdout, which Python has as None."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 async def _begin(settings: Settings, *, shows_link: bool) -> tuple[bool, str | None]:
