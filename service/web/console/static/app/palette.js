@@ -37,7 +37,8 @@ export function Palette({ project }) {
   useEffect(() => {
     const aborter = new AbortController();
     call("projects", { query: { q: text, limit: 8 }, signal: aborter.signal }).then(
-      (page) => setProjects(page.projects.map((/** @type {any} */ each) => ({
+      // A search that the next letter aborted has no answer.
+      (page) => page && setProjects(page.projects.map((/** @type {any} */ each) => ({
         text: each.name, side: each.id, icon: "database", target: link(["projects", each.id]) }))),
       () => undefined,
     );
