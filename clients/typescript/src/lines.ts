@@ -81,7 +81,7 @@ export class Line {
     if (!this.followings.size) this.end();
   }
 
-  /** Asks for the list anew. What is shown stays until the snapshot is there. */
+  /** Asks for the list again. The shown documents stay until the snapshot is there. */
   again(following: Following): void {
     if (!this.followings.delete(following.id)) return;
     this.say({ type: "unsubscribe", id: following.id });

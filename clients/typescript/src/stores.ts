@@ -52,7 +52,7 @@ export function webStorage(place: string, storage: () => Storage = () => localSt
     },
     set(session) {
       kept = session && JSON.stringify(session);
-      // In one step: another tab that read between two would find nobody signed in.
+      // In one step: another tab that read between two steps would find no session.
       try {
         if (kept === null) storage().removeItem(place);
         else storage().setItem(place, kept);

@@ -32,7 +32,7 @@ export function makeRunner(config, elsewhere = null) {
 
   function clientOf(as) {
     if (clients.has(as)) return clients.get(as);
-    const key = as === "server" ? config.secret_key : as === "nobody" ? `${config.publishable_key}x` : config.publishable_key;
+    const key = as === "server" ? config.secret_key : as === "wrong key" ? `${config.publishable_key}x` : config.publishable_key;
     const client = createClient({ url: config.url, key, ...(as.startsWith("user") && { session: memory() }) });
     events.set(as, []);
     client.auth.onChange((event) => events.get(as).push(event));

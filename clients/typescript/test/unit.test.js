@@ -54,7 +54,7 @@ test("a window is in the service's order and holds its limit", () => {
   assert.deepEqual(shown.documents.map(({ id }) => id), ["a", "b", "c"]);
   assert.equal(shown.apply([{ op: "enter", document: make("e", 0) }]), false);
   assert.deepEqual(shown.documents.map(({ id }) => id), ["a", "e", "b"]);
-  // What lies behind the window is not known, so a record that leaves it asks for the list anew.
+  // The records behind the window are not known, so a record that leaves it asks for the list again.
   assert.equal(shown.apply([{ op: "change", document: make("e", 9) }]), true);
   assert.equal(shown.apply([{ op: "leave", document_id: "a" }]), true);
   const ties = new Window(5, "-rank");

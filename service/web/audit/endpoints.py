@@ -23,11 +23,11 @@ from service.web.http.render import Json
 from service.web.openapi import shapes
 from service.web.openapi.declaration import Parameter, Schema, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
+from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS, TIME
 from service.web.openapi.shapes import Time, WholeNumber
 
-DEFAULT_LIMIT, MAX_LIMIT, MAX_ID = 50, 200, 200
+MAX_ID = 200
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_ID}
-TIME: Schema = {"type": "string", "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$"}
 PARAMETERS = (
     Parameter(
         name="action",
@@ -38,12 +38,7 @@ PARAMETERS = (
     Parameter(name="target", description="Entries about this thing, by its id.", schema=TEXT),
     Parameter(name="since", description="Entries from this time on.", schema=TIME),
     Parameter(name="until", description="Entries before this time.", schema=TIME),
-    Parameter(
-        name="limit",
-        description="Page size.",
-        schema={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-    ),
-    Parameter(name="cursor", description="The `next` of the page before.", schema={"type": "string"}),
+    *PAGE_PARAMETERS,
 )
 EXAMPLE = {
     "id": shapes.EXAMPLE_ID,

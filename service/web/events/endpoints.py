@@ -20,10 +20,11 @@ from service.errors import Invalid, QueryTooSlow, Violation
 from service.query.options import MAX_OFFSET
 from service.query.parse import parse_pairs
 from service.query.populate import Row
-from service.schema.values import BadValue, parse_number, read_time
+from service.schema.values import BadValue, read_time
 from service.services import Services
 from service.storage.events import Actor, EventFilter, EventType
 from service.web.auth.authenticate import Credential
+from service.web.http.query_values import read_whole
 from service.web.http.render import Json
 from service.web.openapi import shapes
 from service.web.openapi.declaration import Parameter, Schema, Success, Tag
@@ -107,16 +108,6 @@ def read_event_query(query_string: bytes, *, of_one_user: bool = False) -> Event
     return EventQuery(EventFilter(**values), **paging)
 
 
-def _read_whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        number = parse_number(text)
-        if not isinstance(number, int) or not low <= number <= high:
-            raise BadValue(f"must be a whole number from {low} to {high}")
-        return number
-
-    return read
-
-
 def _type(text: str) -> EventType:
     if text not in set(EventType):
         raise BadValue(f"must be one of {', '.join(EventType)}")
@@ -140,8 +131,8 @@ READERS: dict[str, Callable[[str], Any]] = {
     "user_id": _id,
     "since": read_time,
     "until": read_time,
-    "limit": _read_whole(1, MAX_LIMIT),
-    "offset": _read_whole(0, MAX_OFFSET),
+    "limit": read_whole(1, MAX_LIMIT),
+    "offset": read_whole(0, MAX_OFFSET),
     "count": _flag,
 }
 

@@ -19,9 +19,10 @@ from service.web.http.render import Json
 from service.web.openapi import shapes
 from service.web.openapi.declaration import Parameter, Schema, Success, Tag
 from service.web.openapi.endpoint import IN_PROJECT, endpoint
+from service.web.openapi.pages import DEFAULT_LIMIT, MAX_LIMIT, PAGE_PARAMETERS, TIME
 from service.web.openapi.shapes import Time, WholeNumber
 
-DEFAULT_LIMIT, MAX_LIMIT, MAX_TEXT, MAX_MS = 50, 200, 200, 86_400_000
+MAX_TEXT, MAX_MS = 200, 86_400_000
 STATUS = re.compile(r"[1-5]xx|[1-5][0-9]{2}")
 ID = re.compile(r"[0-9a-f]{24}")
 # Parameters that are compared with a field of the same name.
@@ -35,7 +36,6 @@ FIELDS = {
     "request_id": "The request with this id.",
 }
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
-TIME: Schema = {"type": "string", "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$"}
 PARAMETERS = (
     Parameter(name="since", description="Requests from this time on.", schema=TIME),
     Parameter(name="until", description="Requests before this time.", schema=TIME),
@@ -50,12 +50,7 @@ PARAMETERS = (
         description="Requests that took so many milliseconds or more.",
         schema={"type": "integer", "minimum": 0, "maximum": MAX_MS},
     ),
-    Parameter(
-        name="limit",
-        description="Page size.",
-        schema={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT},
-    ),
-    Parameter(name="cursor", description="The `next` of the page before.", schema={"type": "string"}),
+    *PAGE_PARAMETERS,
 )
 EXAMPLE = {
     "id": shapes.EXAMPLE_ID,

@@ -13,7 +13,7 @@ condition = if_match
 
 
 class AsyncPart:
-    """Sends calls with the key alone, whoever is signed in."""
+    """Sends calls with the key alone, also while a user is signed in."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport

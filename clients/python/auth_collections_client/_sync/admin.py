@@ -14,7 +14,7 @@ condition = if_match
 
 
 class Part:
-    """Sends calls with the key alone, whoever is signed in."""
+    """Sends calls with the key alone, also while a user is signed in."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -92,7 +92,7 @@ class Runner:
 
     def client(self, caller: str) -> Any:
         if caller not in self.clients:
-            keys = {"server": self.config["secret_key"], "nobody": f"{self.config['publishable_key']}x"}
+            keys = {"server": self.config["secret_key"], "wrong key": f"{self.config['publishable_key']}x"}
             key = keys.get(caller, self.config["publishable_key"])
             store = memory() if caller.startswith("user") else None
             made: Any = (Client if self.colour == "sync" else AsyncClient)(self.config["url"], key, session=store)
