@@ -18,7 +18,7 @@ from service.errors import ServiceError
 
 if TYPE_CHECKING:
     from service.contract.model import Contract
-    from service.contract.written import Written
+    from service.contract.written import WrittenTypes
     from service.services import Services
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -30,7 +30,7 @@ NAMED = re.compile(
 )
 
 
-class Language(Enum):
+class TypeLanguage(Enum):
     """The languages of generated types."""
 
     TYPESCRIPT = "typescript"
@@ -45,7 +45,7 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write i
 @app.command()
 def types(
     project_id: ProjectId,
-    language: Annotated[Language, typer.Option("--language", help="The language of the types.")],
+    language: Annotated[TypeLanguage, typer.Option("--language", help="The language of the types.")],
     view: ViewOption = View.SERVER,
     out: Out = None,
     check: Annotated[
@@ -107,11 +107,11 @@ def _write_document(project_id: str, view: View) -> bytes:
     return write_document(contract, Base(build_document(ROUTES), url), view)
 
 
-def _write_types(project_id: str, language: Language, view: View) -> "Written":
+def _write_types(project_id: str, language: TypeLanguage, view: View) -> "WrittenTypes":
     from service.contract.python import write_python
     from service.contract.typescript import write_typescript
 
-    write = write_typescript if language is Language.TYPESCRIPT else write_python
+    write = write_typescript if language is TypeLanguage.TYPESCRIPT else write_python
     return write(_read_contract(project_id, view)[0])
 
 
@@ -128,7 +128,7 @@ def _read_contract(project_id: str, view: View) -> "tuple[Contract, str]":
         raise TyperException(error.detail) from None
 
 
-def _compare(written: "Written", out: Path) -> list[str] | None:
+def _compare(written: "WrittenTypes", out: Path) -> list[str] | None:
     """The collections whose parts of the file differ; None where all of the file is the same."""
     try:
         present = out.read_bytes()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from service.domain.audit.origin import ORIGIN, Actor, Origin
+from service.domain.audit.origin import ORIGIN, AuditActor, Origin
 from service.embedded.local import check_data, describe_database, has_data, with_database
 from service.errors import ConfigurationError, NewerData, NotFound, Unavailable
 from service.foundation import Foundation, build_foundation
@@ -43,7 +43,7 @@ def run_command(
     configure_logging(found.log_level, found.log_format)
     if not may_begin:
         check_data(found)
-    ORIGIN.set(lambda: Origin(Actor("cli", name=_find_user())))
+    ORIGIN.set(lambda: Origin(AuditActor("cli", name=_find_user())))
     begins, name = announce_beginning(found), describe_database(found)
     with with_database(found) as settings:
         try:

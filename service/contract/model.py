@@ -20,7 +20,7 @@ class View(Enum):
     ANYONE = "anyone"
 
 
-class Action(Enum):
+class RuleAction(Enum):
     """The operations that a rule opens."""
 
     READ = "read"
@@ -29,7 +29,7 @@ class Action(Enum):
     DELETE = "delete"
 
 
-EVERY_ACTION = frozenset(Action)
+EVERY_ACTION = frozenset(RuleAction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Entity:
     made: str
     members: Mapping[str, Member]
     relations: Mapping[str, str]
-    actions: frozenset[Action] = EVERY_ACTION
+    actions: frozenset[RuleAction] = EVERY_ACTION
     additional: bool = False
 
     @property

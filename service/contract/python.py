@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from service.contract.filters import EQUAL, ORDERED, SEARCHED, Group, Key, keys_of, operators_of
 from service.contract.model import Contract, Entity, Member, is_demanded, is_kept
 from service.contract.names import name_parts
-from service.contract.written import Room, Written
+from service.contract.written import Room, WrittenTypes
 from service.schema.fields import USERS, Field, Fields
 from service.schema.values import Kind
 
@@ -22,9 +22,9 @@ TypeOf = Generator[str, None, str]
 TypesOf = Generator[str, None, dict[str, str]]
 
 
-def write_python(contract: Contract) -> Written:
+def write_python(contract: Contract) -> WrittenTypes:
     """The text, and the parts of each collection and of the users in it. Raises TooLarge."""
-    writer, room = _Writer(contract), Room()
+    writer, room = _PythonWriter(contract), Room()
     rows = {
         each.name: room.take("\n".join(writer.write_rows(each))) for each in (contract.users, *contract.collections)
     }
@@ -33,11 +33,11 @@ def write_python(contract: Contract) -> Written:
     refs = "\n".join(writer.write_refs())
     head = "\n".join((HEADER, *writer.write_imports()))
     text = "\n\n".join([head, "\n".join(rows.values()), *block, refs]) + "\n"
-    return Written(text, {name: (row, filters.get(name, "")) for name, row in rows.items()})
+    return WrittenTypes(text, {name: (row, filters.get(name, "")) for name, row in rows.items()})
 
 
 @dataclass(slots=True)
-class _Writer:
+class _PythonWriter:
     """Writes the parts of a text; `used` are the names in them that must be imported."""
 
     contract: Contract

@@ -15,7 +15,7 @@ from service.contract.json_types import (
     ref,
     row_schema,
 )
-from service.contract.model import Action, Contract, Entity
+from service.contract.model import Contract, Entity, RuleAction
 from service.contract.shared import Shared
 from service.schema.fields import Field
 from service.schema.values import Kind
@@ -25,14 +25,14 @@ JSON, FORM = "application/json", "multipart/form-data"
 FILTERS = "Any number of `<field>_<operator>=<value>`; all must hold. Each is a parameter of its own."
 # The generic operations that are there for each collection by its name: the typed name, and the action that opens them.
 TYPED = {
-    "listDocuments": ("list", Action.READ),
-    "queryDocuments": ("query", Action.READ),
-    "readDocument": ("get", Action.READ),
-    "createDocument": ("create", Action.CREATE),
-    "upsertDocument": ("upsert", Action.CREATE),
-    "replaceDocument": ("replace", Action.UPDATE),
-    "mergeDocument": ("update", Action.UPDATE),
-    "deleteDocument": ("delete", Action.DELETE),
+    "listDocuments": ("list", RuleAction.READ),
+    "queryDocuments": ("query", RuleAction.READ),
+    "readDocument": ("get", RuleAction.READ),
+    "createDocument": ("create", RuleAction.CREATE),
+    "upsertDocument": ("upsert", RuleAction.CREATE),
+    "replaceDocument": ("replace", RuleAction.UPDATE),
+    "mergeDocument": ("update", RuleAction.UPDATE),
+    "deleteDocument": ("delete", RuleAction.DELETE),
 }
 Secure = Callable[[Any], list[Any]]
 
@@ -49,14 +49,14 @@ class Typing:
     def components(self, entity: Entity) -> Iterator[tuple[str, Schema]]:
         """The schemas that the operations of a collection name."""
         made, actions = entity.made, entity.actions
-        writes = actions & {Action.CREATE, Action.UPDATE}
+        writes = actions & {RuleAction.CREATE, RuleAction.UPDATE}
         yield made, row_schema(entity, self._contract)
         yield f"{made}Document", object_of(_document(made), _document(made))
         if writes:
             yield f"New{made}", new_schema(entity)
-        if Action.UPDATE in actions:
+        if RuleAction.UPDATE in actions:
             yield f"{made}Change", self._change(entity)
-        if Action.READ in actions:
+        if RuleAction.READ in actions:
             yield f"{made}Page", self._page(entity)
             yield f"{made}Where", where_schema(entity) if self._has_names else loose_where(entity)
             yield f"{made}Filters", filters_schema(entity) if self._has_names else self._patterns()
@@ -124,7 +124,7 @@ class Typing:
             return self.shared.response(name, status, response)
         made = f"{entity.made}{'Page' if name in {'listDocuments', 'queryDocuments'} else 'Document'}"
         schema = ref(made)
-        if TYPED[name][1] is not Action.READ and not self._is_whole:
+        if TYPED[name][1] is not RuleAction.READ and not self._is_whole:
             # A caller who may not read what it wrote is given the id.
             schema = {"anyOf": [schema, object_of({"id": ID}, ("id",))]}
         return {**response, "content": {JSON: {"schema": schema}}}

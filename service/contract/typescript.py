@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from service.contract.filters import Group, Key, keys_of
 from service.contract.model import Contract, Entity, Member, is_demanded, is_kept
-from service.contract.written import Room, Written
+from service.contract.written import Room, WrittenTypes
 from service.schema.fields import USERS, Field
 from service.schema.values import Kind
 
@@ -25,18 +25,18 @@ PLAIN = {
 USER_KEYS = "Keys.User & Keys.Free"
 
 
-def write_typescript(contract: Contract) -> Written:
+def write_typescript(contract: Contract) -> WrittenTypes:
     """The text, and the part of each collection and of the users in it. Raises TooLarge."""
-    writer, room = _Writer(contract), Room()
+    writer, room = _TypeScriptWriter(contract), Room()
     parts = {USERS: room.take(writer.write_users())}
     parts |= {each.name: room.take(writer.write_collection(each)) for each in contract.collections}
     imports = f'import type {{ {", ".join(sorted(writer.used))} }} from "@auth-collections/client";'
     text = "\n\n".join([f"{HEADER}\n{imports}", *parts.values(), writer.write_schema()]) + "\n"
-    return Written(text, {name: (part,) for name, part in parts.items()})
+    return WrittenTypes(text, {name: (part,) for name, part in parts.items()})
 
 
 @dataclass(slots=True)
-class _Writer:
+class _TypeScriptWriter:
     """Writes the parts of a text; `used` are the library's names in them."""
 
     contract: Contract

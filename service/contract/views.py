@@ -7,7 +7,7 @@ values and sets are unknown; guests have none, so a condition on one is false. T
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from service.contract.model import EVERY_ACTION, Action, Contract, Entity, Member, View, find_relations
+from service.contract.model import EVERY_ACTION, Contract, Entity, Member, RuleAction, View, find_relations
 from service.contract.names import make_names
 from service.query.matcher import decide
 from service.query.tree import Leaf, Node, Related, Tree, all_of
@@ -16,7 +16,7 @@ from service.rules.templates import NOW, Audience, Can, Variable, VariableLeaf
 from service.schema.fields import USERS, Field, Fields
 
 Judge = Callable[[Tree], Tree]
-WRITES = frozenset({Action.CREATE, Action.UPDATE})
+WRITES = frozenset({RuleAction.CREATE, RuleAction.UPDATE})
 NO_RULES = FieldRules()
 
 
@@ -35,7 +35,7 @@ def make_contract(
         return _assemble(_all_members(profile), members, actions, {USERS, *collections}, additional=additional)
     judge = _make_judge(rules, view)
     actions = _find_actions(collections, rules, judge)
-    open_to = {name for name, each in actions.items() if Action.READ in each}
+    open_to = {name for name, each in actions.items() if RuleAction.READ in each}
     if rules.users is not None and judge(rules.users.read) is not False:
         open_to.add(USERS)
     members = {
@@ -60,7 +60,7 @@ def pick(contract: Contract, names: frozenset[str]) -> Contract:
 def _assemble(
     users: Mapping[str, Member],
     members: Mapping[str, Mapping[str, Member]],
-    actions: Mapping[str, frozenset[Action]],
+    actions: Mapping[str, frozenset[RuleAction]],
     open_to: set[str],
     *,
     additional: bool,
@@ -110,22 +110,22 @@ def _make_judge(rules: Rules, view: View) -> Judge:
     return judge
 
 
-def _find_actions(names: Iterable[str], rules: Rules, judge: Judge) -> dict[str, frozenset[Action]]:
+def _find_actions(names: Iterable[str], rules: Rules, judge: Judge) -> dict[str, frozenset[RuleAction]]:
     """The operations of each collection that has any."""
     known = {name: rules.collections[name] for name in names if name in rules.collections}
     given = {name: _actions(each, judge) for name, each in known.items()}
     return {name: actions for name, actions in given.items() if actions}
 
 
-def _actions(rules: CollectionRules, judge: Judge) -> frozenset[Action]:
+def _actions(rules: CollectionRules, judge: Judge) -> frozenset[RuleAction]:
     """The operations that are not constantly refused; what changes a record needs its read rule as well."""
     read = judge(rules.read)
     may_update = any(False not in (judge(each.before), judge(each.after)) for each in rules.updates)
     trees = {
-        Action.READ: read,
-        Action.CREATE: judge(rules.create),
-        Action.UPDATE: read if may_update else False,
-        Action.DELETE: all_of((read, judge(rules.delete))),
+        RuleAction.READ: read,
+        RuleAction.CREATE: judge(rules.create),
+        RuleAction.UPDATE: read if may_update else False,
+        RuleAction.DELETE: all_of((read, judge(rules.delete))),
     }
     return frozenset(action for action, tree in trees.items() if tree is not False)
 
@@ -139,7 +139,7 @@ def _without_absent(fields: Fields, present: Mapping[str, object]) -> Fields:
     return {name: field for name, field in fields.items() if not leads_nowhere(field)}
 
 
-def _members(fields: Fields, rules: CollectionRules, actions: frozenset[Action], judge: Judge) -> dict[str, Member]:
+def _members(fields: Fields, rules: CollectionRules, actions: frozenset[RuleAction], judge: Judge) -> dict[str, Member]:
     """The fields that can be read or written by one of these operations."""
     found: dict[str, Member] = {}
     for name, field in fields.items():
@@ -148,9 +148,9 @@ def _members(fields: Fields, rules: CollectionRules, actions: frozenset[Action],
         writes = _writes(ruled, judge) & actions
         member = Member(
             field,
-            is_read=Action.READ in actions and read is not False,
+            is_read=RuleAction.READ in actions and read is not False,
             is_written=bool(writes),
-            is_changed=Action.UPDATE in writes,
+            is_changed=RuleAction.UPDATE in writes,
             is_certain=read is True,
         )
         if member.is_read or member.is_written:
@@ -158,11 +158,11 @@ def _members(fields: Fields, rules: CollectionRules, actions: frozenset[Action],
     return found
 
 
-def _writes(rules: FieldRules, judge: Judge) -> frozenset[Action]:
+def _writes(rules: FieldRules, judge: Judge) -> frozenset[RuleAction]:
     """The operations in which a field may be sent."""
     if rules.set_to is not None or rules.write == SERVER:
         return frozenset()
     if rules.write == CREATE:
-        return frozenset({Action.CREATE})
+        return frozenset({RuleAction.CREATE})
     is_refused = rules.write is not None and not isinstance(rules.write, str) and judge(rules.write) is False
     return frozenset() if is_refused else WRITES

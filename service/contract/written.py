@@ -10,7 +10,7 @@ TOO_LARGE = f"The contract of this project has more than {MAX_CONTRACT_BYTES:,} 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTypes:
     """`parts` has the pieces of the text that are about one collection, or about `users`."""
 
     text: str

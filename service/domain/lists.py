@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from service.bounds import MAX_CAPPED, MAX_LISTS, MAX_LISTS_WAITING, MAX_SLOW_LISTS, MAX_SOCKETS
 from service.domain.paces import Fewer, Presence
-from service.domain.shares import Place, Shares
+from service.domain.shares import SharePlace, Shares
 from service.domain.steps import run_in_steps
 from service.errors import Invalid, QueryTooSlow
 from service.query import commands
@@ -79,7 +79,7 @@ class Lists:
         async with self._subscriptions.take(name), self._shares.take(name):
             yield
 
-    def take(self, database: ProjectDatabase) -> Place:
+    def take(self, database: ProjectDatabase) -> SharePlace:
         """One of the project's places, for a write whose guard searches texts as a list does. Entering it raises Busy."""
         return self._shares.take(database.database.name)
 

@@ -36,8 +36,8 @@ class Shares:
         self._paces = Paces(slow) if slow is not None else None
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def take(self, name: str) -> "Place":
-        return Place(self, name)
+    def take(self, name: str) -> "SharePlace":
+        return SharePlace(self, name)
 
     async def acquire(self, name: str) -> None:
         """Raises Busy. Each call that returns is followed by one of `release`."""
@@ -132,8 +132,8 @@ class Turns:
         # In the order of their turns; none is empty.
         self._queues: dict[str, deque[asyncio.Future[None]]] = {}
 
-    def take(self, name: str) -> "Place":
-        return Place(self, name)
+    def take(self, name: str) -> "SharePlace":
+        return SharePlace(self, name)
 
     async def acquire(self, name: str) -> None:
         """Raises Busy. Each call that returns is followed by one of `release`."""
@@ -190,7 +190,7 @@ class _Places(Protocol):
     def release(self, name: str, _seconds: float | None = None, /) -> None: ...
 
 
-class Place:
+class SharePlace:
     """One place while it is used. A class: a generator's context costs three times as much."""
 
     __slots__ = ("_began", "_name", "_shares")

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from service.query.operands import typed
-from service.query.operators import OPERATORS, Operator
+from service.query.operators import OPERATORS, QueryOperator
 from service.query.shapes import USERS, ShapeField, UserShape, hidden_field
 from service.query.tree import Leaf, Tree
 from service.schema.values import Kind, readings
@@ -65,8 +65,8 @@ def _is_empty(read: ReadFlag, path: str, _kind: Kind, value: Any) -> Tree:
     return Leaf(path, "gte", "", negated=read(value))
 
 
-def _by_flag(read: Callable[..., Tree]) -> Operator:
-    return Operator(partial(read, _read_text), partial(read, _read_json))
+def _by_flag(read: Callable[..., Tree]) -> QueryOperator:
+    return QueryOperator(partial(read, _read_text), partial(read, _read_json))
 
 
 FLAG = {"eq": _by_flag(partial(_flag, False)), "ne": _by_flag(partial(_flag, True))}

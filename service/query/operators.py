@@ -23,7 +23,7 @@ UNANCHORED = frozenset({"contains", "icontains"})
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class QueryOperator:
     """The readers of an operator's value: from a text, and from a value of JSON."""
 
     from_text: Reader
@@ -107,18 +107,18 @@ def _is_null(path: str, _kind: Kind, value: Any) -> Tree:
     return Leaf(path, "isnull", operands.typed(value, Kind.BOOLEAN))
 
 
-def _comparison(operator: str) -> Operator:
-    return Operator(partial(_bound, operator), partial(_ordered, operator))
+def _comparison(operator: str) -> QueryOperator:
+    return QueryOperator(partial(_bound, operator), partial(_ordered, operator))
 
 
-def _of_text(operator: str) -> Operator:
+def _of_text(operator: str) -> QueryOperator:
     search = partial(_search, operator)
-    return Operator(search, search)
+    return QueryOperator(search, search)
 
 
-OPERATORS: Mapping[str, Operator] = {
-    "eq": Operator(partial(_in_readings, "in"), partial(_typed, "eq")),
-    "ne": Operator(partial(_in_readings, "nin"), partial(_typed, "ne")),
+OPERATORS: Mapping[str, QueryOperator] = {
+    "eq": QueryOperator(partial(_in_readings, "in"), partial(_typed, "eq")),
+    "ne": QueryOperator(partial(_in_readings, "nin"), partial(_typed, "ne")),
     "gt": _comparison("gt"),
     "gte": _comparison("gte"),
     "lt": _comparison("lt"),
@@ -126,7 +126,7 @@ OPERATORS: Mapping[str, Operator] = {
     "contains": _of_text("contains"),
     "icontains": _of_text("icontains"),
     "startswith": _of_text("startswith"),
-    "in": Operator(_one_of_texts, _one_of),
-    "hasall": Operator(_all_texts, _all),
-    "isnull": Operator(_is_null_by_text, _is_null),
+    "in": QueryOperator(_one_of_texts, _one_of),
+    "hasall": QueryOperator(_all_texts, _all),
+    "isnull": QueryOperator(_is_null_by_text, _is_null),
 }

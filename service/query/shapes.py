@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.query.nodes import Match, View
-from service.query.operators import Operator
+from service.query.operators import QueryOperator
 from service.query.tree import Tree
 from service.schema.values import Kind
 
@@ -36,7 +36,7 @@ class ShapeField:
     guard: Tree = True
     single: bool = False
     many: bool = False
-    operators: Mapping[str, Operator] | None = None
+    operators: Mapping[str, QueryOperator] | None = None
 
 
 ID = ShapeField("_id", Kind.ID, single=True)

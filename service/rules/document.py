@@ -14,7 +14,7 @@ from service.bounds import MAX_FIELD_CONDITIONS, MAX_SETS, MAX_TRANSITIONS
 from service.errors import Invalid, Location
 from service.query.shapes import Shape
 from service.query.tree import Tree
-from service.rules.grammar import Scope
+from service.rules.grammar import RuleScope
 from service.rules.reader import RulesReader, check_chains
 from service.rules.ruleset import (
     CREATE,
@@ -189,7 +189,7 @@ def _collection(reader: RulesReader, name: str, value: Any) -> Steps[CollectionR
     return rules
 
 
-def _updates(reader: RulesReader, update: Any, loc: Location, scope: Scope) -> Steps[tuple[Transition, ...]]:
+def _updates(reader: RulesReader, update: Any, loc: Location, scope: RuleScope) -> Steps[tuple[Transition, ...]]:
     if isinstance(update, list):
         if not update:
             reader.refuse(loc, 'Must have at least one {"before": rule, "after": rule}', "list_type")
@@ -207,7 +207,7 @@ def _updates(reader: RulesReader, update: Any, loc: Location, scope: Scope) -> S
     return () if rule is False else (Transition(rule, rule),)
 
 
-def _transition(reader: RulesReader, pair: Any, loc: Location, scope: Scope) -> Transition:
+def _transition(reader: RulesReader, pair: Any, loc: Location, scope: RuleScope) -> Transition:
     parts = reader.mapping(pair, loc, ("before", "after"))
     for missing in {"before", "after"} - parts.keys():
         reader.refuse((*loc, missing), "This field is required", "missing")
@@ -215,7 +215,7 @@ def _transition(reader: RulesReader, pair: Any, loc: Location, scope: Scope) -> 
     return Transition(before, after)
 
 
-def _field(reader: RulesReader, path: str, value: Any, loc: Location, scope: Scope) -> FieldRules:
+def _field(reader: RulesReader, path: str, value: Any, loc: Location, scope: RuleScope) -> FieldRules:
     name = path.removeprefix("data.")
     if scope.shape is None or "." in name or scope.shape.field(("data", name)) is None:
         reader.refuse(loc, "There is no such field at the top level of this collection's schema")

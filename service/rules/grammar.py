@@ -43,7 +43,7 @@ LIMITS = WhereLimits(
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class RuleScope:
     """The names that a rule may use: the fields of `shape`, and the variables, each with the kind of its values.
 
     `target` gives the declared collection, or `users`, that a relation leads to.
@@ -59,12 +59,12 @@ def scope_of(
     variables: Mapping[str, Kind],
     shapes: Mapping[str, Shape],
     targets: Mapping[str, Mapping[str, str]],
-) -> Scope:
+) -> RuleScope:
     """The scope of a rule of `collection`; without one, the variables alone."""
     if collection is None:
-        return Scope(None, variables)
+        return RuleScope(None, variables)
     own = targets.get(collection, {})
-    return Scope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
+    return RuleScope(shapes[collection], variables, lambda relation: _target(collection, own, relation, shapes))
 
 
 def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: Mapping[str, Shape]) -> str | None:
@@ -77,7 +77,7 @@ def _target(collection: str, targets: Mapping[str, str], relation: str, shapes: 
 class RuleReading:
     """The conditions of one rule being read, and what was found wrong with them so far."""
 
-    scope: Scope
+    scope: RuleScope
     violations: list[Violation] = field(default_factory=list)
 
     def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> bool:
@@ -85,7 +85,7 @@ class RuleReading:
         return False
 
 
-def read_rule(rule: Any, loc: Location, scope: Scope) -> tuple[Tree, list[Violation]]:
+def read_rule(rule: Any, loc: Location, scope: RuleScope) -> tuple[Tree, list[Violation]]:
     """The template of a rule, and what is wrong with it."""
     if rule is False:
         return False, []

@@ -8,7 +8,7 @@ from service.bounds import MAX_CAN_DEPTH
 from service.errors import Location, Violation
 from service.query.shapes import Shape
 from service.query.tree import Related, Tree, leaves
-from service.rules.grammar import Scope, read_rule, scope_of
+from service.rules.grammar import RuleScope, read_rule, scope_of
 from service.rules.ruleset import USERS, Rules
 from service.rules.templates import SET_PREFIX, Can, targets_of
 from service.schema.steps import Steps
@@ -32,18 +32,18 @@ class RulesReader:
     def refuse(self, loc: Location, msg: str, type_: str = "value_error") -> None:
         self.violations.append(Violation(loc, msg, type_))
 
-    def scope(self, collection: str | None, *, without_sets: bool = False) -> Scope:
+    def scope(self, collection: str | None, *, without_sets: bool = False) -> RuleScope:
         variables = {
             name: kind for name, kind in self.variables.items() if not (without_sets and name.startswith(SET_PREFIX))
         }
         return scope_of(collection, variables, self.shapes, self.targets)
 
-    def rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+    def rule(self, rule: Any, loc: Location, scope: RuleScope) -> Tree:
         template, violations = read_rule(rule, loc, scope)
         self.violations += violations
         return template
 
-    def own_rule(self, rule: Any, loc: Location, scope: Scope) -> Tree:
+    def own_rule(self, rule: Any, loc: Location, scope: RuleScope) -> Tree:
         """A rule that looks at its own record only."""
         template = self.rule(rule, loc, scope)
         if any(isinstance(leaf, Related | Can) for leaf in leaves(template)):

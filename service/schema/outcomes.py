@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TrialStep:
     """One step: its name, its outcome, and for people the reason of a failure or what was found."""
 
     step: str
@@ -16,7 +16,7 @@ class Step:
 class Trial:
     """The steps in their order; the last one failed, or all succeeded. `reply` is the last line of the peer, if shown."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TrialStep] = field(default_factory=list)
     reply: str | None = None
 
     @property
@@ -24,7 +24,7 @@ class Trial:
         return all(step.ok for step in self.steps)
 
     def passed(self, step: str, detail: str | None = None) -> None:
-        self.steps.append(Step(step, ok=True, detail=detail))
+        self.steps.append(TrialStep(step, ok=True, detail=detail))
 
     def failed(self, step: str, detail: str) -> None:
-        self.steps.append(Step(step, ok=False, detail=detail))
+        self.steps.append(TrialStep(step, ok=False, detail=detail))

@@ -19,7 +19,7 @@ from service.seeding.documents import reason
 from service.seeding.manifest import FileEntry
 from service.seeding.references import comparable_email
 from service.seeding.report import Report
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 KIND = "files"
 # Each is as large as it is, and streamed in pieces.
@@ -83,5 +83,5 @@ class FileSeeder:
             await change_profile(self.accounts, caller, submission, by_server=True)
 
 
-async def _user(project: Project, email: str) -> User | None:
+async def _user(project: Project, email: str) -> StoredUser | None:
     return await project.users.find_by_email(comparable_email(email))

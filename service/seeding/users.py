@@ -26,7 +26,7 @@ from service.seeding.report import Report, find_changes
 from service.storage.account_states import AccountState
 from service.storage.accounts import AccountChange
 from service.storage.profiles import ProfileUpdate, update_profile
-from service.storage.users import NewUser, Owner, User
+from service.storage.users import NewUser, Owner, StoredUser
 
 KIND = "users"
 CREDENTIALS = ("email", "password", "password_hash")
@@ -124,7 +124,7 @@ class UserSeeder:
         changes = {**data, **account}
         self.report.updated(KIND, user.email, {name: before[name] for name in changes if name in before}, changes)
 
-    async def _write(self, project: Project, stored: User, data: RowData, account: RowData) -> None:
+    async def _write(self, project: Project, stored: StoredUser, data: RowData, account: RowData) -> None:
         """Raises TooLarge, UserNotFound."""
         if account:
             await change_user(self.accounts, project, stored.id, AccountChange(data=data or None, **account))

@@ -24,14 +24,16 @@ SHOWN = ("email", "email_verified", "disabled", "claims", "roles")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenAccount:
     """The whole record afterwards, and the files that it no longer names."""
 
     record: Document
     condemned: Condemned
 
 
-async def write_account(database: ProjectDatabase, before: Account, change: AccountChange, *, ends: bool) -> Written:
+async def write_account(
+    database: ProjectDatabase, before: Account, change: AccountChange, *, ends: bool
+) -> WrittenAccount:
     """Raises DuplicateValue for an address or an identity of another account, TooLarge."""
     user_id, dropped = before.user.id, dict[str, str]()
     fields = {name: value for name in (*SHOWN, "password", "recovery") if (value := getattr(change, name)) is not None}
@@ -58,7 +60,7 @@ async def write_account(database: ProjectDatabase, before: Account, change: Acco
     record = await database.records("users").update({"_id": user_id}, writes.command()) or before.stored
     if ends:
         await database.records(SESSIONS).delete_many({"user_id": user_id})
-    return Written(record, await condemn_owned(database, user_id, dropped))
+    return WrittenAccount(record, await condemn_owned(database, user_id, dropped))
 
 
 async def delete_account(database: ProjectDatabase, before: Account) -> Condemned:

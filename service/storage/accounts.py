@@ -11,7 +11,7 @@ from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import Factor, read_listed
 from service.storage.identities import OwnIdentity, read_identity
-from service.storage.users import Identity, User, read_user
+from service.storage.users import Identity, StoredUser, read_user
 
 # A text of another form matches no password, such as the address of a provider's user.
 HASH = re.compile(r"\$(?:2|argon2id\$)")
@@ -21,7 +21,7 @@ HASH = re.compile(r"\$(?:2|argon2id\$)")
 class Account:
     """`recovery` has the digests of the recovery codes; `stored` is the record, for `account_writes` and for answers."""
 
-    user: User
+    user: StoredUser
     state: AccountState
     password: str = field(repr=False)
     factors: tuple[Factor, ...]

@@ -16,7 +16,7 @@ from service.storage.client import Document
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import Factor
 from service.storage.records import Projection
-from service.storage.users import PROFILE, STANDING, User, read_user
+from service.storage.users import PROFILE, STANDING, StoredUser, read_user
 
 USERS = "users"
 HANDLE_BYTES = 32
@@ -33,7 +33,7 @@ HOLDER: Projection = {
 class PasskeyHolder:
     """The user who has a passkey."""
 
-    user: User
+    user: StoredUser
     state: AccountState
     handle: bytes = field(repr=False)
     passkey: Passkey

@@ -17,7 +17,7 @@ from service.storage.databases import ProjectDatabase
 from service.storage.files.deletions import condemn_owned, find_owned, remove
 from service.storage.files.uploads import Upload
 from service.storage.records import match_versions
-from service.storage.users import PROFILE, User, encode_data, read_user
+from service.storage.users import PROFILE, StoredUser, encode_data, read_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class _NoUser(Exception):
     """No user matched; raised so that the transaction is undone, and the upload with it."""
 
 
-async def update_profile(database: ProjectDatabase, update: ProfileUpdate, upload: Upload | None = None) -> User | None:
+async def update_profile(
+    database: ProjectDatabase, update: ProfileUpdate, upload: Upload | None = None
+) -> StoredUser | None:
     """Sets fields of `data` and returns the user afterwards; None, and no change, if no user matches.
 
     Files that the user no longer names are removed. Raises TooLarge past MAX_USER_BYTES of `data`, UploadLost.
@@ -55,8 +57,8 @@ async def update_profile(database: ProjectDatabase, update: ProfileUpdate, uploa
     return await _update_with_files(database, update, upload or Upload(database))
 
 
-async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, upload: Upload) -> User | None:
-    async def write(bound: ProjectDatabase) -> tuple[User, ObjectId | None]:
+async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, upload: Upload) -> StoredUser | None:
+    async def write(bound: ProjectDatabase) -> tuple[StoredUser, ObjectId | None]:
         return await _replace(bound, update)
 
     try:
@@ -70,7 +72,7 @@ async def _update_with_files(database: ProjectDatabase, update: ProfileUpdate, u
     return user
 
 
-async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[User, ObjectId | None]:
+async def _replace(database: ProjectDatabase, update: ProfileUpdate) -> tuple[StoredUser, ObjectId | None]:
     """Within a transaction: the user afterwards, and the intent of the files that `data` no longer names."""
     before = await database.records("users").find(_match(update), PROFILE)
     if before is None:

@@ -42,7 +42,7 @@ FIRST_VERSION = 1
 
 # Not frozen: that doubles the time to make one, for each profile and each row of a list.
 @dataclass(slots=True)
-class User:
+class StoredUser:
     """A user as a request sees one; `data` shows files by their URLs.
 
     A token is good while it has this `version`, and its session is none of those that have `ended`.
@@ -68,7 +68,7 @@ class User:
 class Owner:
     """A user with the state of the account."""
 
-    user: User
+    user: StoredUser
     state: AccountState
 
 
@@ -76,7 +76,7 @@ class Owner:
 class Credentials:
     """The record that judges a login. `password` is a hash, or a text that no password matches."""
 
-    user: User
+    user: StoredUser
     password: str = field(repr=False)
     state: AccountState
 
@@ -131,7 +131,7 @@ class Users:
         self._database = database
         self._records: Records = database.records("users")
 
-    async def find_profile(self, user_id: str) -> User | None:
+    async def find_profile(self, user_id: str) -> StoredUser | None:
         """By the id alone: MongoDB answers that on its fast path, and `version` is for the caller to compare.
 
         The whole record: to choose fields takes a tenth of what MongoDB does for it, and there is little else in it.
@@ -155,7 +155,7 @@ class Users:
             return None
         return Credentials(read_user(self._database, record), record["password"], read_state(record))
 
-    async def find_by_email(self, email: str) -> User | None:
+    async def find_by_email(self, email: str) -> StoredUser | None:
         record = await self._records.find({"email": email}, PROFILE)
         return read_user(self._database, record) if record is not None else None
 
@@ -195,7 +195,7 @@ class Users:
     async def has_email(self, email: str) -> bool:
         return await self._records.find({"email": email}, {"_id": 1}) is not None
 
-    async def insert(self, new: NewUser, upload: Upload | None = None) -> User:
+    async def insert(self, new: NewUser, upload: Upload | None = None) -> StoredUser:
         """Stores a user, with the files of `upload`. Raises TooLarge, DuplicateValue, UploadLost."""
         record = self._new_record(new)
         user = read_user(self._database, {**record, "data": dict(record["data"])})
@@ -248,13 +248,13 @@ class Users:
         return record
 
 
-def read_user(database: ProjectDatabase, record: Document) -> User:
+def read_user(database: ProjectDatabase, record: Document) -> StoredUser:
     """The user that a record with the fields of PROFILE is."""
     # A record from before there were `files` may name some.
     files = record.get("files")
     if files:
         database.file_urls.show(record)
-    return User(
+    return StoredUser(
         record["_id"],
         record["email"],
         record["data"],

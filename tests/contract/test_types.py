@@ -15,7 +15,7 @@ from service.contract.model import Contract
 from service.contract.names import make_names, name_parts
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
-from service.contract.written import Written
+from service.contract.written import WrittenTypes
 from service.errors import TooLarge
 from tests.contract.declared import GOLDEN, NAMES, declared, golden
 
@@ -146,7 +146,7 @@ def count_lines(work: Any) -> int:
 
 
 def test_each_text_names_its_parts() -> None:
-    found: list[Written] = [write(golden("shop")) for write in WRITERS]
+    found: list[WrittenTypes] = [write(golden("shop")) for write in WRITERS]
     for written in found:
         assert written.parts.keys() == {"users", "makers", "order-lines", "products"}
         assert all(part in written.text for parts in written.parts.values() for part in parts)

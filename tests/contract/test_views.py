@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.contract.model import Action, Contract, View
+from service.contract.model import Contract, RuleAction, View
 from service.contract.python import write_python
 from service.contract.typescript import write_typescript
 from service.contract.views import pick
@@ -29,7 +29,7 @@ def seen(books: dict[str, Any], view: View, **more: Any) -> Contract:
 
 def actions(books: dict[str, Any], view: View) -> list[str]:
     found = seen(books, view).collections
-    return [name for name in CRUD if found and Action(name) in found[0].actions]
+    return [name for name in CRUD if found and RuleAction(name) in found[0].actions]
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from service.domain.audit.origin import Actor
+from service.domain.audit.origin import AuditActor
 from service.domain.permissions import Rights
 from service.domain.projects.lookup import Project
-from service.storage.users import User, UserFacts
+from service.storage.users import StoredUser, UserFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class UserCaller:
     auth_time: int = 0
     aal: int = 1
 
-    def is_in_force(self, user: User | UserFacts) -> bool:
+    def is_in_force(self, user: StoredUser | UserFacts) -> bool:
         """True if the token is good for `user`, as read just now."""
         return user.version == self.version and (not user.ended or self.sid not in user.ended)
 
@@ -64,7 +64,7 @@ class AdminCaller:
     10 minutes.
     """
 
-    actor: Actor
+    actor: AuditActor
     operator_id: str
     credential: str
     rights: Rights

@@ -15,7 +15,7 @@ from service.query.matcher import values_at
 from service.query.reading import Reading
 from service.query.tree import Leaf, Tree, has_relations, leaves, to_filter
 from service.rules.compiled import CompiledRules, read_needs
-from service.rules.grammar import Scope, read_rule, scope_of
+from service.rules.grammar import RuleScope, read_rule, scope_of
 from service.rules.permissions import Permissions
 from service.rules.ruleset import SetRule
 from service.rules.stored_tests import stored_form
@@ -69,7 +69,7 @@ class _Case:
     """One question, the values of who asks, and the record before and after the action, as far as there is one."""
 
     project: Project
-    scope: Scope
+    scope: RuleScope
     document: Mapping[str, Any]
     values: Values
     permissions: Permissions
@@ -202,7 +202,7 @@ def _images(case: _Case, name: str, image: str) -> Iterator[tuple[Location, Any,
         yield (*at, "after") if is_pair else at, pair["after"] if is_pair else pair, case.after
 
 
-def _conditions(rule: Any, at: Location, scope: Scope) -> Iterator[tuple[Location, Tree]]:
+def _conditions(rule: Any, at: Location, scope: RuleScope) -> Iterator[tuple[Location, Tree]]:
     """Each condition of a rule by itself, with its place."""
     if not isinstance(rule, dict):
         yield at, read_rule(rule, at, scope)[0]

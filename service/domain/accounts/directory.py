@@ -16,7 +16,7 @@ from service.query.nodes import ListQuery
 from service.query.populate import Row
 from service.query.shapes import USERS, Shape
 from service.rules.visible import VisibleUsers
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 # The fields that are read of a user for a list.
 ROW = (*USERS.listed, "updated_at", "roles")
@@ -71,7 +71,7 @@ async def _visible(accounts: Accounts, caller: ProjectCaller) -> VisibleUsers:
     return VisibleUsers(PROFILES, await accounts.access.permit(caller, USERS.collection))
 
 
-async def show_user(accounts: Accounts, project: Project, user: User) -> Row:
+async def show_user(accounts: Accounts, project: Project, user: StoredUser) -> Row:
     """A user as `find_user` gives one, URLs of files signed."""
     shown = await sign_files(accounts.protection, project, user)
     times = {"created_at": shown.created_at, "updated_at": shown.updated_at}

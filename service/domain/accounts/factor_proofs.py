@@ -21,7 +21,7 @@ from service.storage.databases import ProjectDatabase
 from service.storage.events import Actor, Event, EventType, record_event
 from service.storage.factors import find_totp, use_recovery_code, use_totp
 from service.storage.passkeys import find_holder, use_passkey
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 CODE_USED = "recovery_code_used"
 
@@ -69,7 +69,7 @@ class Attempt:
     """The user that brings a proof, and its client; `locale` is that of a notice."""
 
     project: Project
-    user: User
+    user: StoredUser
     client: Client
     locale: str | None = None
 

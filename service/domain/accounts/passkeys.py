@@ -16,7 +16,7 @@ from service.errors import ConfigurationMissing, InvalidCode
 from service.passkeys.answers import AnswerRefused, Assertion, Passkey, PasskeyRegistration, RelyingParty, Use
 from service.passkeys.options import PasskeyOwner, creation_options, request_options
 from service.storage.passkeys import PasskeyHolder, list_passkeys, name_user
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -41,7 +41,7 @@ class Passkeys:
         self._key = key
         self._judge: ModuleType | None = None
 
-    async def ask_to_create(self, project: Project, user: User, flow_id: str) -> dict[str, Any]:
+    async def ask_to_create(self, project: Project, user: StoredUser, flow_id: str) -> dict[str, Any]:
         """Raises ConfigurationMissing, InvalidCode if the user is gone."""
         party, database = find_party(project), project.database
         handle = await name_user(database, user.id)

@@ -14,13 +14,13 @@ from service.errors import Invalid, InvalidToken, Location, VersionConflict, Vio
 from service.schema.values import check_data
 from service.schema.versions import Versions, version_tag
 from service.storage.profiles import ProfileUpdate, update_profile
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 # The service's own names, whose meaning beside `data` a field of the same name would hide.
 RESERVED = ("id", "created_at", "updated_at", "oauth_id")
 
 
-async def read_profile(accounts: Accounts, caller: UserCaller) -> User:
+async def read_profile(accounts: Accounts, caller: UserCaller) -> StoredUser:
     """The user of `caller`. Raises InvalidToken if the user is gone."""
     user = await caller.project.users.find_profile(caller.user_id)
     if user is None or not caller.is_in_force(user):
@@ -54,7 +54,7 @@ async def change_profile(
     *,
     revisions: Versions = None,
     by_server: bool = False,
-) -> User:
+) -> StoredUser:
     """Sets the fields that `check_update` found, leaves the others, returns the user afterwards.
 
     Raises Invalid, InvalidToken, and VersionConflict where the user's record has none of `revisions`. `id` and
@@ -121,7 +121,7 @@ def refuse_wrapped(data: Mapping[str, Any], place: str) -> list[Violation]:
     return [Violation(("body", "data"), msg, "wrapped")]
 
 
-async def sign_files(protection: FileProtection, project: Project, user: User) -> User:
+async def sign_files(protection: FileProtection, project: Project, user: StoredUser) -> StoredUser:
     """The user with the URLs of protected files signed."""
     if not user.has_files:
         return user

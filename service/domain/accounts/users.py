@@ -35,7 +35,7 @@ from service.storage.account_states import NEW_ACCOUNT, AccountState
 from service.storage.databases import ProjectDatabase
 from service.storage.factors import find_owner
 from service.storage.files.uploads import Upload
-from service.storage.users import FIRST_VERSION, Credentials, NewUser, User, Users
+from service.storage.users import FIRST_VERSION, Credentials, NewUser, StoredUser, Users
 
 # By the names of those for codes, so they are the same counters.
 GUESSES = tuple(replace(policy, what=policy.what.replace("codes", "passwords and codes")) for policy in MISTAKES)
@@ -58,7 +58,7 @@ class OpenedSession:
     """A user with a new session."""
 
     grant: Grant
-    user: User
+    user: StoredUser
 
 
 async def check_signup(
@@ -87,8 +87,8 @@ async def sign_up(
 
 
 async def store_signup(
-    accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[User] | None = None
-) -> User:
+    accounts: Accounts, caller: KeyCaller, submission: Submission[NewAccount], keep: Keep[StoredUser] | None = None
+) -> StoredUser:
     """Stores a new user. Raises as `sign_up`. `keep` is called in the transaction of the write."""
     project, new = caller.project, await prepare_signup(accounts, caller, submission)
     try:
@@ -175,7 +175,7 @@ async def check_present(
 async def sign_in(
     accounts: Accounts,
     project: Project,
-    user: User,
+    user: StoredUser,
     client: Client,
     state: AccountState = NEW_ACCOUNT,
     *,
@@ -198,8 +198,8 @@ def require_account(submission: Submission[NewAccount]) -> NewAccount:
     return submission.checked
 
 
-async def _insert_and_keep(project: Project, new: NewUser, upload: Upload | None, keep: Keep[User]) -> User:
-    async def insert(database: ProjectDatabase) -> User:
+async def _insert_and_keep(project: Project, new: NewUser, upload: Upload | None, keep: Keep[StoredUser]) -> StoredUser:
+    async def insert(database: ProjectDatabase) -> StoredUser:
         user = await Users(database).insert(new)
         await keep(database, user)
         return user

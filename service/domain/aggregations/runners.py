@@ -15,7 +15,7 @@ from service.query.aggregate.nodes import AskedAggregation
 from service.query.nodes import ListQuery
 from service.query.shapes import USERS, Shape
 from service.query.tree import Tree
-from service.rules.grammar import Scope, read_rule
+from service.rules.grammar import RuleScope, read_rule
 from service.rules.ruleset import CollectionRules
 from service.rules.templates import SET_PREFIX, VARIABLE_KINDS, bind
 from service.rules.visible import see_shape
@@ -46,10 +46,10 @@ async def _bound(access: AccessControl, caller: ProjectCaller, template: Tree) -
     return bind(template, await access.values(caller, compiled, CollectionRules()))
 
 
-async def _scope(access: AccessControl, project: Project) -> Scope:
+async def _scope(access: AccessControl, project: Project) -> RuleScope:
     """No fields, and the variables that are the caller's own."""
     known = (await access.rules(project)).rules.variables or VARIABLE_KINDS
-    return Scope(None, {name: kind for name, kind in known.items() if not name.startswith(SET_PREFIX)})
+    return RuleScope(None, {name: kind for name, kind in known.items() if not name.startswith(SET_PREFIX)})
 
 
 async def find_shape(

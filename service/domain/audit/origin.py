@@ -13,7 +13,7 @@ ActorKind = Literal["operator", "token", "cli", "secret_key", "system"]
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class AuditActor:
     """The author of a change. Commands and the service itself have no id; a command has the user's name at the machine."""
 
     kind: ActorKind
@@ -25,7 +25,7 @@ class Actor:
 class Origin:
     """An actor and its request. `statuses` are the HTTP statuses of success of the request's endpoint, if it has one."""
 
-    actor: Actor
+    actor: AuditActor
     request_id: str | None = None
     ip: str | None = None
     user_agent: str | None = None
@@ -38,7 +38,7 @@ class Origin:
 
 
 CREATED = 201
-SYSTEM = Origin(Actor("system"))
+SYSTEM = Origin(AuditActor("system"))
 # A function, because most requests never need their origin.
 ORIGIN: ContextVar[Callable[[], Origin]] = ContextVar("origin", default=lambda: SYSTEM)
 

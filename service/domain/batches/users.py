@@ -30,7 +30,7 @@ from service.query.tree import Tree, has_relations
 from service.storage.databases import ProjectDatabase
 from service.storage.documents import SetFields
 from service.storage.profiles import ProfileUpdate, update_profile
-from service.storage.users import User, read_user
+from service.storage.users import StoredUser, read_user
 
 NAMES = (*RESERVED, "password", "email")
 
@@ -113,7 +113,7 @@ async def _check_names(accounts: Accounts, caller: ProjectCaller, change: SetFie
         raise Invalid(violations)
 
 
-async def _change_data(database: ProjectDatabase, user: User, change: SetFields) -> dict[str, Any]:
+async def _change_data(database: ProjectDatabase, user: StoredUser, change: SetFields) -> dict[str, Any]:
     """The fields of `data` that are set. Raises Invalid."""
     before = {**user.data, **change.data}
     image, violations = await run_in_steps(database, apply_operations(before, change.operations))

@@ -12,7 +12,7 @@ from service.domain.mail_flows.purposes import Purpose, Ticket, choose_redirect
 from service.domain.projects.lookup import Project
 from service.errors import EmailTaken, ServiceError
 from service.storage.databases import ProjectDatabase
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 # A signup that follows a request for the same mail has a mail of its own.
 APART = "/signup"
@@ -26,7 +26,7 @@ UNASKED = "off"
 class Registered:
     """A new user, None where there was one already, and what the code of the mail is good with."""
 
-    user: User | None
+    user: StoredUser | None
     ticket: Ticket
 
 
@@ -57,7 +57,7 @@ async def register(
     )
     draft = await accounts.flows.draft(project, purpose)
 
-    async def mail(database: ProjectDatabase, user: User) -> None:
+    async def mail(database: ProjectDatabase, user: StoredUser) -> None:
         await accounts.flows.keep(draft, database, is_first=True)
         if keep is not None:
             await keep(database, Registered(user, draft.ticket))

@@ -63,7 +63,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ProjectState:
     """The schemas and rules of a project as they were at one moment."""
 
     schemas: Mapping[str, Mapping[str, Any]]
@@ -101,7 +101,7 @@ class Contracts:
             state = await self._read(project)
             return await asyncio.get_running_loop().run_in_executor(self._thread, write_text, state, wanted)
 
-    async def _read(self, project: Project) -> State:
+    async def _read(self, project: Project) -> ProjectState:
         """The schemas and the rules of one moment: both are the same before the schemas are read and after.
 
         A change of a schema that rules name changes the revision of the rules.
@@ -114,7 +114,7 @@ class Contracts:
                 await find_revision(project.database.outside) == compiled.version
                 and await definitions.stamps() == stamps
             ):
-                return State(schemas, compiled.rules)
+                return ProjectState(schemas, compiled.rules)
         raise Unavailable
 
     def close(self) -> None:
@@ -129,11 +129,11 @@ async def _read_schemas(definitions: Definitions, names: Sequence[str]) -> dict[
     return found
 
 
-def _contract_of(state: State, view: View) -> Contract:
+def _contract_of(state: ProjectState, view: View) -> Contract:
     return make_contract({}, {name: build(schema) for name, schema in state.schemas.items()}, state.rules, view)
 
 
-def write_text(state: State, wanted: Wanted) -> Text:
+def write_text(state: ProjectState, wanted: Wanted) -> Text:
     """The text of a state, or its refusal. Raises what the writer raises."""
     try:
         plain = wanted.write(_contract_of(state, wanted.view))

@@ -11,7 +11,7 @@ from functools import partial
 from service.bounds import MAX_BULK
 from service.domain.documents.changes import explain_misfit, fields_of, operations_of, prepare_change
 from service.domain.documents.file_changes import settle_files, touches_files
-from service.domain.documents.reader import Engine, Target
+from service.domain.documents.reader import Engine, TargetCollection
 from service.domain.documents.writes import CHANGED, Change, Update
 from service.domain.documents.writing import Misfit, as_client_error, lacks_version
 from service.domain.projects.lookup import Project
@@ -63,7 +63,7 @@ class BulkResult:
 class _Run:
     """A bulk write as MongoDB can make it."""
 
-    target: Target
+    target: TargetCollection
     query: BoundQuery
     change: Change | None
 

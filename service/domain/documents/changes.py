@@ -10,7 +10,7 @@ from service.bounds import MAX_DOCUMENT_BYTES
 from service.domain.collections.catalog import DeclaredCollection
 from service.domain.documents.approval import Approval, ApprovedChange
 from service.domain.documents.file_changes import delete_document as delete_with_files
-from service.domain.documents.reader import Reader, Target
+from service.domain.documents.reader import Reader, TargetCollection
 from service.domain.documents.writes import CHANGED, NO_CONDITIONS, Change, Data, Update, check_record
 from service.domain.documents.writing import LOC, Misfit, check_completed, store_write
 from service.domain.steps import run_in_steps
@@ -44,7 +44,7 @@ ATTEMPTS = 20
 OUTGROWN = f"The data of a document may be changed to at most {MAX_DOCUMENT_BYTES:,} bytes, as MongoDB keeps it"
 
 
-async def change_document(target: Target, update: Update) -> StoredDocument:
+async def change_document(target: TargetCollection, update: Update) -> StoredDocument:
     """The document afterwards.
 
     Raises DocumentNotFound, VersionConflict, ConditionFailed, Invalid, DuplicateValue, RejectedByValidator, Misfit, and as
@@ -56,7 +56,7 @@ async def change_document(target: Target, update: Update) -> StoredDocument:
         return await _change_in_place(target, update)
 
 
-async def _change_in_place(target: Target, update: Update) -> StoredDocument:
+async def _change_in_place(target: TargetCollection, update: Update) -> StoredDocument:
     where = _bind_where(target, update)
     for _ in range(ATTEMPTS):
         approved = await prepare_change(target, update, where)
@@ -68,7 +68,7 @@ async def _change_in_place(target: Target, update: Update) -> StoredDocument:
     raise Unavailable(CHANGED)
 
 
-def _bind_where(target: Target, update: Update) -> Tree:
+def _bind_where(target: TargetCollection, update: Update) -> Tree:
     """The tree of the client's conditions, on fields of the document itself that the writer may read. Raises Misfit."""
     if update.precondition.where == NO_CONDITIONS:
         return True
@@ -85,7 +85,7 @@ def _no_shape(_: str) -> None:
     return None
 
 
-async def _change(target: Target, update: Update, approved: ApprovedChange) -> StoredDocument | None:
+async def _change(target: TargetCollection, update: Update, approved: ApprovedChange) -> StoredDocument | None:
     """None where no document took the change."""
 
     def change(store: DocumentStore) -> Awaitable[StoredDocument | None]:
@@ -97,7 +97,7 @@ async def _change(target: Target, update: Update, approved: ApprovedChange) -> S
         return None
 
 
-async def prepare_change(target: Target, update: Update, where: Tree = True) -> ApprovedChange:
+async def prepare_change(target: TargetCollection, update: Update, where: Tree = True) -> ApprovedChange:
     """Raises as `change_document`, apart from what only the stored document tells."""
     try:
         if violations := check_data(update.data, LOC):
@@ -136,7 +136,7 @@ def _read_change(reader: Reader, update: Update, collection: DeclaredCollection)
     return SetFields(read(change.data, fields), operations)
 
 
-async def _check_elements(target: Target, operations: Operations) -> None:
+async def _check_elements(target: TargetCollection, operations: Operations) -> None:
     """Raises Invalid for texts put into arrays that break a pattern."""
     if not target.collection.patterned:
         return
@@ -147,7 +147,7 @@ async def _check_elements(target: Target, operations: Operations) -> None:
         raise Invalid(violations)
 
 
-async def _check_fit(target: Target, update: Update, operations: Operations) -> None:
+async def _check_fit(target: TargetCollection, update: Update, operations: Operations) -> None:
     record = await target.reader.find_record(update.id) if operations else None
     if record is None:
         return
@@ -155,19 +155,19 @@ async def _check_fit(target: Target, update: Update, operations: Operations) -> 
         raise Invalid(violations)
 
 
-async def _find_misfits(target: Target, data: Data, operations: Operations) -> list[Violation]:
+async def _find_misfits(target: TargetCollection, data: Data, operations: Operations) -> list[Violation]:
     """The operations that do not fit what is stored."""
     return (await run_in_steps(target.database, apply_operations(data, operations)))[1]
 
 
-async def _check_conditions(target: Target, update: Update, where: Tree) -> None:
+async def _check_conditions(target: TargetCollection, update: Update, where: Tree) -> None:
     """Raises DocumentNotFound, VersionConflict, ConditionFailed."""
     if not update.precondition.is_nothing:
         record = await target.reader.find_record(update.id)
         await check_record(target.database, record, update.precondition.versions, where)
 
 
-async def _explain(target: Target, update: Update, approved: ApprovedChange, where: Tree) -> ServiceError:
+async def _explain(target: TargetCollection, update: Update, approved: ApprovedChange, where: Tree) -> ServiceError:
     """Why no document took the change. Raises VersionConflict, ConditionFailed, Invalid."""
     operations, data = operations_of(approved.change), fields_of(approved.change)
     hidden = approved.change.hidden if isinstance(approved.change, SetFields) else frozenset[str]()
@@ -187,7 +187,7 @@ async def _explain(target: Target, update: Update, approved: ApprovedChange, whe
 
 
 async def explain_misfit(
-    target: Target, stored: Data, data: Data, operations: Operations, *, hidden: frozenset[str] = frozenset()
+    target: TargetCollection, stored: Data, data: Data, operations: Operations, *, hidden: frozenset[str] = frozenset()
 ) -> ServiceError | None:
     """Why a document with this data cannot have these fields set and these operations done, where it cannot."""
     if violations := await _find_misfits(target, {**stored, **data}, operations):

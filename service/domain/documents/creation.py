@@ -8,7 +8,7 @@ from typing import Any
 from service.domain.documents.approval import Approval
 from service.domain.documents.changes import explain_misfit
 from service.domain.documents.file_changes import check_new_files, list_foreign
-from service.domain.documents.reader import Target
+from service.domain.documents.reader import TargetCollection
 from service.domain.documents.writes import Create, Data, OnConflict, Upsert
 from service.domain.documents.writing import (
     LOC,
@@ -34,7 +34,7 @@ CreateResult = StoredDocument | ServiceError
 ATTEMPTS = 5
 
 
-async def create_document(target: Target, create: Create) -> StoredDocument:
+async def create_document(target: TargetCollection, create: Create) -> StoredDocument:
     """Raises Invalid, DuplicateValue, RejectedByValidator, and as the rules do."""
     if violations := check_data(create.data, LOC):
         raise Invalid(violations)
@@ -48,7 +48,7 @@ async def create_document(target: Target, create: Create) -> StoredDocument:
     return document
 
 
-async def create_each(target: Target, rows: Sequence[Data]) -> list[CreateResult]:
+async def create_each(target: TargetCollection, rows: Sequence[Data]) -> list[CreateResult]:
     """Creates many in one batch, without files: for each of `rows` its document, or the reason of its refusal.
 
     It asks twice of the database, whatever the number of rows. Raises as the rules do.
@@ -72,7 +72,7 @@ async def create_each(target: Target, rows: Sequence[Data]) -> list[CreateResult
     return outcomes
 
 
-async def create_all(target: Target, creates: Sequence[Create]) -> Sequence[StoredDocument]:
+async def create_all(target: TargetCollection, creates: Sequence[Create]) -> Sequence[StoredDocument]:
     """Creates all in one command, within a transaction. Raises as `create_document`, with the position in `operation`."""
     documents = [_new_at(position, create, target.collection.fields) for position, create in enumerate(creates)]
     faults = await _find_faults(target, [create.data for create in creates], documents)
@@ -84,7 +84,7 @@ async def create_all(target: Target, creates: Sequence[Create]) -> Sequence[Stor
 
 
 async def _find_faults(
-    target: Target, rows: Sequence[Data], documents: Sequence[StoredDocument]
+    target: TargetCollection, rows: Sequence[Data], documents: Sequence[StoredDocument]
 ) -> Sequence[Sequence[Violation]]:
     """For each of the new documents, which come without files, its faults. Raises as the rules do."""
     if not target.reader.permissions.creates_freely:
@@ -109,7 +109,7 @@ def _new(id_: str, data: dict[str, Any]) -> StoredDocument:
     return StoredDocument(id_, data, moment, moment)
 
 
-async def upsert_document(target: Target, upsert: Upsert) -> StoredDocument:
+async def upsert_document(target: TargetCollection, upsert: Upsert) -> StoredDocument:
     """The document afterwards, which has the id of `upsert` where it is new. Raises Invalid, DuplicateValue, TooLarge.
 
     One command for callers who may create and change every document.
@@ -131,7 +131,7 @@ async def upsert_document(target: Target, upsert: Upsert) -> StoredDocument:
     return await _store_upsert(target, upsert, insertion)
 
 
-async def _store_upsert(target: Target, upsert: Upsert, insertion: Insertion) -> StoredDocument:
+async def _store_upsert(target: TargetCollection, upsert: Upsert, insertion: Insertion) -> StoredDocument:
     keyed = replace(upsert, key=insertion.document.data[insertion.by])
     may_outgrow = room_for(insertion.changed or {}, ()) is not None
 
@@ -144,7 +144,7 @@ async def _store_upsert(target: Target, upsert: Upsert, insertion: Insertion) ->
     return await store_write(target, keyed, store_once, has_steps=may_outgrow) or insertion.document
 
 
-async def _check_room(target: Target, store: DocumentStore, insertion: Insertion) -> None:
+async def _check_room(target: TargetCollection, store: DocumentStore, insertion: Insertion) -> None:
     """Raises TooLarge where the document that is there would grow too large; MongoDB's match of an upsert cannot ask it."""
     value = insertion.document.data[insertion.by]
     for document in await store.find_by_values({insertion.by: [value]}, size=1):

@@ -16,7 +16,7 @@ from service.domain.documents.creation import (
     match_key,
     upsert_document,
 )
-from service.domain.documents.reader import Reader, Target
+from service.domain.documents.reader import Reader, TargetCollection
 from service.domain.documents.refusals import judged_again
 from service.domain.documents.writes import (
     CHANGED,
@@ -229,7 +229,9 @@ class Documents:
         except NotFound:
             return HiddenDocument(id_)
 
-    async def _write(self, attempt: Callable[[Target, Sent], Awaitable[StoredDocument]], write: Sent) -> Written:
+    async def _write(
+        self, attempt: Callable[[TargetCollection, Sent], Awaitable[StoredDocument]], write: Sent
+    ) -> Written:
         target = await self.reader.target()
         unique = target.collection.unique
         if not unique or unique.isdisjoint(find_names(write)):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from service.bounds import MAX_FIELD_FILES
 from service.domain.collections.catalog import DeclaredCollection
-from service.domain.documents.reader import Target
+from service.domain.documents.reader import TargetCollection
 from service.domain.documents.writes import Create, Data, Update, Upsert, Write, find_names
 from service.errors import Invalid, Location, Violation
 from service.schema.fields import Fields
@@ -128,7 +128,7 @@ async def settle_files(
         await condemn_lost(database, collection.name, lost)
 
 
-async def delete_document(target: Target, id_: str, guard: Guard | None, versions: Versions) -> bool:
+async def delete_document(target: TargetCollection, id_: str, guard: Guard | None, versions: Versions) -> bool:
     """True if a document with one of `versions` passed `guard` and was deleted. Its files go with it."""
     collection = target.collection
     if not collection.files:

@@ -12,7 +12,7 @@ from typing import Any
 from service.bounds import MAX_ERROR_GROUPS, MAX_LINE_ERRORS, MAX_VIOLATIONS
 from service.domain.documents.file_changes import list_foreign
 from service.domain.documents.import_rows import ImportRow, ImportTarget, find_ids, key, violations_of
-from service.domain.documents.reader import Target
+from service.domain.documents.reader import TargetCollection
 from service.domain.documents.writing import LOC, faults_of, map_in_turns
 from service.errors import DuplicateValue, Location, Violation
 from service.schema.conformance import Rule, find_broken_rules
@@ -80,13 +80,13 @@ def _kind(violation: Violation) -> tuple[Location, str]:
     return tuple(part for part in violation.loc if isinstance(part, str)), violation.type
 
 
-class Trial:
+class ImportTrial:
     """The dry run of one import; it counts in `report` as the import would."""
 
     def __init__(self, target: ImportTarget, report: ImportReport) -> None:
         reader = target.documents.reader
         self._import = target
-        self._target = Target(reader, target.collection, DocumentStore(reader.database, reader.name))
+        self._target = TargetCollection(reader, target.collection, DocumentStore(reader.database, reader.name))
         self._judge = reader.engine.judge
         self._report = report
         self._schema: JsonSchema = validator(target.collection.fields)[JSON_SCHEMA]["properties"]["data"]

@@ -7,7 +7,7 @@ from typing import Any
 from service.domain.documents.creation import CreateResult
 from service.domain.documents.documents import Documents
 from service.domain.documents.import_rows import ImportRow, ImportTarget, Layout, find_ids, read_rows, violations_of
-from service.domain.documents.import_trials import ImportReport, Trial
+from service.domain.documents.import_trials import ImportReport, ImportTrial
 from service.domain.documents.reader import Engine
 from service.domain.projects.lookup import Project
 from service.errors import Busy, DocumentNotFound, DuplicateValue, Invalid, ServiceError, Unavailable, Violation
@@ -44,7 +44,7 @@ async def import_documents(
         if by is not None:
             _check_unique(by, collection.fields)
         target, report = ImportTarget(documents, collection, by), ImportReport()
-        trial = Trial(target, report) if dry_run else None
+        trial = ImportTrial(target, report) if dry_run else None
         async for rows in _batches(read_rows(stream, layout, collection.fields)):
             # The project may be gone by now: clients may be slow.
             await engine.projects.by_id(project.id)

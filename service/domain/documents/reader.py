@@ -113,14 +113,14 @@ class Reader:
         except CollectionNotFound as error:
             raise await self._describe_missing(error) from None
 
-    async def target(self) -> "Target":
+    async def target(self) -> "TargetCollection":
         """Raises CollectionNotFound."""
-        return Target(self, await self.collection(), DocumentStore(self.database, self.name))
+        return TargetCollection(self, await self.collection(), DocumentStore(self.database, self.name))
 
-    async def newest_target(self) -> "Target":
+    async def newest_target(self) -> "TargetCollection":
         """By the definition as it is stored now. Raises CollectionNotFound."""
         collection = await self.engine.catalogs.refresh(self.project, self.name)
-        return Target(self, collection, DocumentStore(self.database, self.name))
+        return TargetCollection(self, collection, DocumentStore(self.database, self.name))
 
     async def shape(self, query: ListQuery) -> Shape:
         """Raises CollectionNotFound."""
@@ -210,7 +210,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetCollection:
     """A collection as its definition is known to a request, and where its documents are."""
 
     reader: Reader

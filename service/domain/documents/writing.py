@@ -11,7 +11,7 @@ from typing import TypeVar
 from service.domain.access.control import USERS
 from service.domain.access.relations import readable_ids
 from service.domain.documents.file_changes import find_before, settle_write, touches_files
-from service.domain.documents.reader import Reader, Target
+from service.domain.documents.reader import Reader, TargetCollection
 from service.domain.documents.writes import Data, Write
 from service.errors import Invalid, Location, RejectedByValidator, ServiceError, Unavailable, Violation
 from service.rules.permissions import Permissions
@@ -48,7 +48,7 @@ class _NoDocument(Exception):
 
 
 async def write_document(
-    target: Target, attempt: Callable[[Target, Sent], Awaitable[StoredDocument]], write: Sent
+    target: TargetCollection, attempt: Callable[[TargetCollection, Sent], Awaitable[StoredDocument]], write: Sent
 ) -> StoredDocument:
     """The document after `attempt`, by the definition that is known; if that was old and refused it, by the newest.
 
@@ -66,7 +66,7 @@ async def write_document(
         raise as_client_error(refusal, newest) from None
 
 
-async def look_again(target: Target, refusal: Misfit | RejectedByValidator) -> Target:
+async def look_again(target: TargetCollection, refusal: Misfit | RejectedByValidator) -> TargetCollection:
     """The target for another attempt of a refused write. Raises the client's error where the definition is the same."""
     renewed = lacks_version(refusal) and await renew(target)
     newest = await target.reader.newest_target()
@@ -79,14 +79,14 @@ def lacks_version(error: Exception) -> bool:
     return isinstance(error, RejectedByValidator) and may_lack_version(error.err_info)
 
 
-async def renew(target: Target) -> bool:
+async def renew(target: TargetCollection) -> bool:
     """Brings the validator of the present form into force, which an older worker may have replaced. Raises Unavailable."""
     if not await renew_validator(target.database, target.collection.name):
         raise Unavailable(CHANGING)
     return True
 
 
-def as_client_error(error: ServiceError | Misfit, target: Target | None = None) -> ServiceError:
+def as_client_error(error: ServiceError | Misfit, target: TargetCollection | None = None) -> ServiceError:
     """The error for the client; the first field that the schema lacks with the nearest one that the caller may read.
 
     While a schema is changed another validator is in force, whose refusal is no verdict.
@@ -100,7 +100,7 @@ def as_client_error(error: ServiceError | Misfit, target: Target | None = None) 
     return Invalid(_hint(translate(error.err_info), target))
 
 
-def _hint(violations: list[Violation], target: Target | None) -> list[Violation]:
+def _hint(violations: list[Violation], target: TargetCollection | None) -> list[Violation]:
     unknown = (each for each in violations if each.type == "extra_forbidden" and len(each.loc) == 3)
     if target is None or (first := next(unknown, None)) is None:
         return violations
@@ -108,7 +108,7 @@ def _hint(violations: list[Violation], target: Target | None) -> list[Violation]
     return [replace(each, msg=each.msg + hint) if each is first else each for each in violations]
 
 
-async def check_completed(target: Target, data: Data) -> None:
+async def check_completed(target: TargetCollection, data: Data) -> None:
     """Asks the database once for all references in `data`. Raises Invalid for those that name no record.
 
     Also for texts that break a pattern. A record that the caller may not read is none.
@@ -120,7 +120,7 @@ async def check_completed(target: Target, data: Data) -> None:
         raise Invalid(violations)
 
 
-async def faults_of(target: Target, rows: Sequence[Data], completed: Sequence[Data]) -> list[list[Violation]]:
+async def faults_of(target: TargetCollection, rows: Sequence[Data], completed: Sequence[Data]) -> list[list[Violation]]:
     """For each of `rows`, in one command: the faults of its names and, once completed, of its references."""
     found = await _faults(target, completed)
     named = await map_in_turns(lambda row: check_data(row, LOC), rows)
@@ -137,7 +137,7 @@ async def map_in_turns(function: Callable[[Item], Result], items: Sequence[Item]
     return results
 
 
-async def _faults(target: Target, rows: Sequence[Data]) -> list[list[Violation]]:
+async def _faults(target: TargetCollection, rows: Sequence[Data]) -> list[list[Violation]]:
     """Only texts are looked for as references; the validator refuses values of other types."""
     wanted: dict[str, set[str]] = {}
     for data in rows:
@@ -184,7 +184,7 @@ async def _find_readable(reader: Reader, collection: str, ids: set[str], permiss
     return found
 
 
-def _dangling(target: Target, data: Data, gone: set[Reference]) -> list[Violation]:
+def _dangling(target: TargetCollection, data: Data, gone: set[Reference]) -> list[Violation]:
     return [
         Violation((*LOC, name), f"There is no record with this id in {_shown(related)}", "reference_not_found")
         for name, related in target.collection.targets.items()
@@ -197,7 +197,7 @@ def _shown(target: str) -> str:
 
 
 async def store_write(
-    target: Target,
+    target: TargetCollection,
     write: Write,
     action: Callable[[DocumentStore], Awaitable[StoredDocument | None]],
     *,

@@ -28,7 +28,7 @@ Spend = Callable[[OperatorDatabase], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class NewTotp:
+class OperatorTotp:
     """A secret for the operator's app. It counts as the factor once one of its codes was sent."""
 
     secret: str = field(repr=False)
@@ -84,13 +84,13 @@ class Factors:
 
         return spend
 
-    async def begin(self, caller: SessionCaller) -> NewTotp:
+    async def begin(self, caller: SessionCaller) -> OperatorTotp:
         """A secret that is good for 10 minutes."""
         operator, secret = caller.operator, totp.new_secret()
         sealed = self._box.seal(secret, _place(operator.id))
         waiting = {"sealed": {"$literal": sealed}, "expires_at": {"$add": ["$$NOW", ENROLMENT_MS]}}
         await self._database.operators.update({"_id": operator.id}, [{"$set": {"new_totp": waiting}}])
-        return NewTotp(secret, totp.describe(secret, ISSUER, operator.email))
+        return OperatorTotp(secret, totp.describe(secret, ISSUER, operator.email))
 
     async def confirm(self, caller: SessionCaller, code: str, client: Client) -> tuple[Opened, list[str]]:
         """The new secret becomes the factor, by one of its codes: a session of full stage, and recovery codes.

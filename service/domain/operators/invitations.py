@@ -67,7 +67,7 @@ class Acceptance:
 
 
 @dataclass(frozen=True, slots=True)
-class NewInvitation:
+class InvitationDraft:
     """An invitation to make, which lives so many seconds; `operator_id` is that of an account that begins again."""
 
     kind: Kind
@@ -108,7 +108,7 @@ class Invitations:
             if await database.count_others({}) >= MAX_OPERATORS:
                 raise OperatorLimit(MAX_OPERATORS)
             await database.invitations.delete_many({"kind": "invite", "email": email})
-            new = NewInvitation("invite", email, roles, hours * HOUR_SECONDS)
+            new = InvitationDraft("invite", email, roles, hours * HOUR_SECONDS)
             made = await _make(database, new, self._console)
             invited = {"email": email, "roles": roles}
             act = act_on(Action.OPERATOR_INVITED, made.id, email, after=invited)
@@ -127,7 +127,7 @@ class Invitations:
             await database.lock_owners()
             await database.invitations.delete_many({"kind": "reset", "operator_id": operator["_id"]})
             seconds = hours * HOUR_SECONDS
-            new = NewInvitation("reset", operator["email"], operator["roles"], seconds, operator["_id"])
+            new = InvitationDraft("reset", operator["email"], operator["roles"], seconds, operator["_id"])
             made = await _make(database, new, self._console)
             act = act_on(Action.OPERATOR_RESET, operator["_id"], operator["email"])
             await self._audit.record(database.session, act)
@@ -209,12 +209,12 @@ async def make_bootstrap(database: OperatorDatabase, console: str) -> OperatorIn
         if await bound.exist():
             return None
         await bound.invitations.delete_many({"kind": "bootstrap"})
-        return await _make(bound, NewInvitation("bootstrap", None, FIRST_OWNER, BOOTSTRAP_SECONDS), console)
+        return await _make(bound, InvitationDraft("bootstrap", None, FIRST_OWNER, BOOTSTRAP_SECONDS), console)
 
     return await database.in_transaction(write)
 
 
-async def _make(database: OperatorDatabase, new: NewInvitation, console: str) -> OperatorInvitation:
+async def _make(database: OperatorDatabase, new: InvitationDraft, console: str) -> OperatorInvitation:
     """Raises OperatorLimit."""
     rows = await database.invitations.aggregate([{"$match": IN_FORCE}, {"$count": "number"}], size=1)
     if rows and rows[0]["number"] >= MAX_INVITATIONS:

@@ -35,7 +35,7 @@ FAILURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedOperators:
     """Operators, in the place of a project whose settings decide limits."""
 
     operator_limit: int
@@ -52,7 +52,7 @@ class OperatorLimits:
     def __init__(self, limits: Limits, key: bytes, operator_limit: int) -> None:
         self._limits = limits
         self._key = key
-        self._counted = Counted(operator_limit)
+        self._counted = CountedOperators(operator_limit)
         self._requests = Policy(
             "operator",
             HOUR,

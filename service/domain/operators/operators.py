@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from service.domain.access.caller import AdminCaller
 from service.domain.accounts.passwords import Passwords
 from service.domain.audit.audit import Audit
-from service.domain.audit.origin import Actor
+from service.domain.audit.origin import AuditActor
 from service.domain.limits.limiter import Limits
 from service.domain.operators.administration import OperatorAdministration
 from service.domain.operators.factors import Factors
@@ -83,4 +83,4 @@ class Operators:
 
 def command_line(user: str) -> AdminCaller:
     """The caller of a command, which the operating system's `user` runs: an owner without a session."""
-    return AdminCaller(Actor("cli", name=user), "", "", Rights({EVERY: "owner"}), is_confirmed=True)
+    return AdminCaller(AuditActor("cli", name=user), "", "", Rights({EVERY: "owner"}), is_confirmed=True)

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Audit
-from service.domain.audit.origin import Actor
+from service.domain.audit.origin import AuditActor
 from service.domain.operators.operator import (
     OperatorSession,
     SessionCaller,
@@ -83,7 +83,7 @@ class OperatorSessions:
         operator = read_operator(record["operator"], record["codes_left"])
         session = read_session(record, record["now"])
         self._uses.note_session(session.hash, session.last_seen_at, session.now)
-        actor = Actor("operator", operator.id, operator.name)
+        actor = AuditActor("operator", operator.id, operator.name)
         return SessionCaller(
             actor,
             operator.id,

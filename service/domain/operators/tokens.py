@@ -15,7 +15,7 @@ from service.domain.access.caller import AdminCaller
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.changes import compare
-from service.domain.audit.origin import Actor
+from service.domain.audit.origin import AuditActor
 from service.domain.operators.operator import read_operator
 from service.domain.operators.sessions import ID, hash_secret
 from service.domain.operators.uses import Uses
@@ -68,7 +68,7 @@ class OperatorTokens:
         scopes = tuple(scope for text in record["scopes"] if (scope := read_scope(text)) is not None)
         token_id = record["_id"][:ID_LENGTH]
         return AdminCaller(
-            Actor("token", token_id, record["name"]), operator.id, token_id, Rights(operator.roles, scopes)
+            AuditActor("token", token_id, record["name"]), operator.id, token_id, Rights(operator.roles, scopes)
         )
 
     async def create(self, operator_id: str, name: str, scopes: Sequence[str], days: int) -> OperatorToken:

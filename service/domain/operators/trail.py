@@ -7,7 +7,7 @@ from typing import Any
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Target
 from service.domain.audit.changes import compare
-from service.domain.audit.origin import ORIGIN, Actor, find_origin
+from service.domain.audit.origin import ORIGIN, AuditActor, find_origin
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -26,5 +26,5 @@ def act_on(
 
 def speak_as(operator_id: str, name: str) -> None:
     """The operator, who has just been recognized, is the actor of what follows in this request."""
-    origin = replace(find_origin(), actor=Actor("operator", operator_id, name))
+    origin = replace(find_origin(), actor=AuditActor("operator", operator_id, name))
     ORIGIN.set(lambda: origin)

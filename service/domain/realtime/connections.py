@@ -7,7 +7,7 @@ from typing import Protocol
 
 from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES
 from service.domain.access.caller import OperatorCaller, ProjectCaller, UserCaller
-from service.domain.realtime.subscriptions import State, Subscription
+from service.domain.realtime.subscriptions import Subscription, SubscriptionState
 from service.storage.change_feed import Namespace
 
 # A client whose unsent bytes exceed MAX_UNSENT_BYTES must take as many again within this time.
@@ -124,7 +124,7 @@ class Connection:
 
     def slow(self) -> list[Subscription]:
         """The subscriptions that get a new snapshot when the client has read all."""
-        return [each for each in self.subscriptions.values() if each.state is State.SLOW]
+        return [each for each in self.subscriptions.values() if each.state is SubscriptionState.SLOW]
 
     def look_at_reader(self) -> list[Subscription]:
         """Closes the connection of a client that takes too little; returns the slow subscriptions of one that took all.

@@ -19,9 +19,9 @@ from service.domain.realtime.connections import UNAUTHENTIC, Connection, Stale
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import Floods
 from service.domain.realtime.following import Following
-from service.domain.realtime.rights import Rights
+from service.domain.realtime.rights import RightsRefresher
 from service.domain.realtime.snapshots import Snapshots
-from service.domain.realtime.subscriptions import Render, State, Subscription, frame
+from service.domain.realtime.subscriptions import Render, Subscription, SubscriptionState, frame
 from service.domain.realtime.upkeep import Upkeep, start_forever
 from service.domain.sessions.sessions import Sessions
 from service.errors import InvalidToken, ServiceError, TooManySockets, TooManySubscriptions
@@ -53,7 +53,9 @@ class Realtime:
         binder = Binder(access, catalogs, projects, protection)
         self._following = Following(self.feed, self._stale, binder=binder, access=access, catalogs=catalogs, key=key)
         self._snapshots = Snapshots(self.feed, protection.lists, self._following.refuse)
-        self._rights = Rights(self._stale, self._following, self._snapshots, access=access, tokens=sessions.tokens)
+        self._rights = RightsRefresher(
+            self._stale, self._following, self._snapshots, access=access, tokens=sessions.tokens
+        )
         self._upkeep = Upkeep(
             lambda: self.connections,
             feed=self.feed,
@@ -166,7 +168,7 @@ class Realtime:
 
     def unsubscribe(self, connection: Connection, subscription: Subscription) -> None:
         self._following.end(connection, subscription)
-        if subscription.state is State.QUEUED and subscription.task is not None:
+        if subscription.state is SubscriptionState.QUEUED and subscription.task is not None:
             # It waits for its turn, and keeps its filter in memory. A read that is under way ends by itself.
             subscription.task.cancel()
 

@@ -24,7 +24,7 @@ AT_ONCE = 8
 UNSURE_SECONDS = 1.0
 
 
-class Rights:
+class RightsRefresher:
     """Binds the live queries of callers again whose rights may have changed."""
 
     def __init__(

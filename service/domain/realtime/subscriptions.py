@@ -35,7 +35,7 @@ class Line(Protocol):
         """The bytes of changes that the subscriptions of the connection keep."""
 
 
-class State(Enum):
+class SubscriptionState(Enum):
     """QUEUED until the snapshot is read; LOADING until it is sent; PAUSED while the rights are read again; SLOW from when the
 
     client did not read until it has read all. Only LOADING and PAUSED keep the changes that come.
@@ -93,7 +93,7 @@ class Subscription:
         self.name = name
         self.parse = parse
         self.render = render
-        self.state = State.QUEUED
+        self.state = SubscriptionState.QUEUED
         self.bound: BoundSubscription | None = None
         self.channel: Channel | None = None
         # The cursor that the client came with, until it was looked at.
@@ -114,13 +114,13 @@ class Subscription:
 
     def queue(self) -> None:
         """A snapshot will be read; changes before that are part of it."""
-        self._drop_waiting(State.QUEUED)
+        self._drop_waiting(SubscriptionState.QUEUED)
 
     def load(self) -> None:
         """Changes from now on wait for the snapshot."""
-        self._drop_waiting(State.LOADING)
+        self._drop_waiting(SubscriptionState.LOADING)
 
-    def _drop_waiting(self, state: State) -> None:
+    def _drop_waiting(self, state: SubscriptionState) -> None:
         self.state, self.spoilt = state, None
         self._waiting.clear()
         self.kept = 0
@@ -137,14 +137,14 @@ class Subscription:
 
     def _pause(self) -> None:
         """Later changes wait until the caller's rights were read."""
-        if self.state is State.LIVE and self._line.is_paused:
-            self._drop_waiting(State.PAUSED)
+        if self.state is SubscriptionState.LIVE and self._line.is_paused:
+            self._drop_waiting(SubscriptionState.PAUSED)
 
     def go_on(self) -> None:
         """The rights have not changed."""
-        if self.state is not State.PAUSED:
+        if self.state is not SubscriptionState.PAUSED:
             return
-        self.state = State.LIVE
+        self.state = SubscriptionState.LIVE
         if self.spoilt is not None:
             self.resync(self.spoilt)
         else:
@@ -152,13 +152,13 @@ class Subscription:
 
     def _tell_waiting(self) -> None:
         waiting, self._waiting, self.kept = self._waiting, [], 0
-        self.state = State.LIVE
+        self.state = SubscriptionState.LIVE
         DELIVERIES.inc(sum([self.deliver(each, changes) for each, changes in waiting]))
 
     def deliver(self, at: int, changes: bytes) -> bool:
         """Returns True if the changes were sent now."""
         self._pause()
-        if self.state is State.LIVE:
+        if self.state is SubscriptionState.LIVE:
             # The snapshot may be ahead of the feed.
             return at > self._since and self._send(at, changes)
         if self.state in KEEPING and self.spoilt is None:
@@ -175,7 +175,7 @@ class Subscription:
 
     def _send(self, at: int, changes: bytes) -> bool:
         if self._line.is_behind():
-            self.state = State.SLOW
+            self.state = SubscriptionState.SLOW
         elif len(changes) > MAX_CHANGES_BYTES:
             self.resync(TOO_LARGE)
         else:
@@ -193,13 +193,13 @@ class Subscription:
 
     def resync(self, reason: str) -> None:
         self._pause()
-        if self.state is State.LIVE:
+        if self.state is SubscriptionState.LIVE:
             self._begin_again(self, reason)
         elif self.state in KEEPING:
             self.spoilt = reason
 
 
-KEEPING = (State.LOADING, State.PAUSED)
+KEEPING = (SubscriptionState.LOADING, SubscriptionState.PAUSED)
 
 
 def frame(type_: str, **parts: Any) -> bytes:

@@ -12,7 +12,7 @@ from service.domain.projects.lookup import Project, Projects
 from service.domain.realtime.connections import EXPIRY_SECONDS, UNAUTHENTIC, Connection, Stale, close_largest
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.snapshots import Snapshots
-from service.domain.realtime.subscriptions import SLOW, State, frame
+from service.domain.realtime.subscriptions import SLOW, SubscriptionState, frame
 from service.errors import InvalidApiKey, ProjectNotFound, ServiceError
 
 log = structlog.get_logger()
@@ -90,7 +90,9 @@ class Upkeep:
             return project
 
     def _tick(self, connection: Connection) -> None:
-        live = [(each, each.bound) for each in connection.subscriptions.values() if each.state is State.LIVE]
+        live = [
+            (each, each.bound) for each in connection.subscriptions.values() if each.state is SubscriptionState.LIVE
+        ]
         reached = self._feed.reached
         cursors = {
             each.id: each.sign(each.reached(reached(bound.namespace))) for each, bound in live if bound is not None

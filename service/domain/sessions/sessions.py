@@ -29,7 +29,7 @@ from service.storage.endings import end_others, end_session
 from service.storage.events import Actor, Event, EventType
 from service.storage.ids import new_id
 from service.storage.sessions import Session, SessionRecords
-from service.storage.users import User
+from service.storage.users import StoredUser
 
 __all__ = ["EMAIL", "PASSWORD", "PROVIDER", "Client", "Grant", "Sessions"]
 
@@ -133,7 +133,7 @@ class Sessions:
         """The sessions of the caller that can still be used, the newest first. Raises InvalidToken."""
         return await self.list_of(caller.project, await _find_user(caller))
 
-    async def list_of(self, project: Project, user: User) -> Sequence[Session]:
+    async def list_of(self, project: Project, user: StoredUser) -> Sequence[Session]:
         """The sessions of a user that was read just now."""
         found = await SessionRecords(project.database).list_of(user.id, now())
         return [each for each in found if each.version == user.version and each.id not in user.ended]
@@ -202,7 +202,7 @@ class Sessions:
         self._note(project, EventType.SESSION_ENDED, session.user_id, client, session.id)
 
 
-async def _find_user(caller: UserCaller) -> User:
+async def _find_user(caller: UserCaller) -> StoredUser:
     """Raises InvalidToken."""
     user = await caller.project.users.find_profile(caller.user_id)
     if user is None or not caller.is_in_force(user):

@@ -20,7 +20,7 @@ from service.errors import Busy, EmailTaken, IdempotencyKeyUsed, Invalid, Unsupp
 from service.schema.values import read_time
 from service.services import Services
 from service.storage.ids import new_id
-from service.storage.users import User as StoredUser
+from service.storage.users import StoredUser
 from service.web.accounts.bodies import SignedIn, Signup, SignupForm
 from service.web.accounts.views import ENROLMENT_REQUIRED, EXAMPLE_LOGIN, SIGNED_IN, own_view, signed_in_view
 from service.web.auth.authenticate import Credential

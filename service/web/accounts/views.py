@@ -9,7 +9,7 @@ from service.domain.lists import Listing
 from service.errors import EnrolmentRequired, FactorRequired
 from service.query.account_shape import show_account
 from service.query.populate import Row
-from service.storage.users import User as StoredUser
+from service.storage.users import StoredUser
 from service.web.accounts.bodies import OwnUser, Profile, ReadUser, SignedIn, UserList, UserRecord, VisibleUser
 from service.web.auth.grant import grant_view
 from service.web.openapi.declaration import ErrorExample, Success

@@ -3,7 +3,7 @@
 from starlette.requests import Request
 
 from service.domain.access.caller import AdminCaller, Caller, OperatorCaller, SecretKeyCaller
-from service.domain.audit.origin import SYSTEM, Actor, Origin
+from service.domain.audit.origin import SYSTEM, AuditActor, Origin
 from service.domain.projects.keys import key_id
 from service.domain.projects.lookup import hash_api_key
 from service.services import Services
@@ -17,11 +17,11 @@ def read_origin(request: Request, caller: Caller, services: Services, statuses: 
     return Origin(actor, request.scope["state"]["request_id"], client.ip, client.user_agent, statuses)
 
 
-def _find_actor(request: Request, caller: Caller) -> Actor:
+def _find_actor(request: Request, caller: Caller) -> AuditActor:
     if isinstance(caller, OperatorCaller):
         return caller.admin.actor
     if isinstance(caller, AdminCaller):
         return caller.actor
     if isinstance(caller, SecretKeyCaller):
-        return Actor("secret_key", key_id(hash_api_key(request.headers["x-api-key"])))
+        return AuditActor("secret_key", key_id(hash_api_key(request.headers["x-api-key"])))
     return SYSTEM.actor

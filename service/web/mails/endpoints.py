@@ -16,10 +16,11 @@ from service.domain.permissions import Access
 from service.errors import MailNotFound, NotFound
 from service.query.nodes import ListQuery
 from service.query.options import MAX_OFFSET
+from service.query.parse import parse_pairs, parse_query
 from service.services import Services
 from service.web.auth.authenticate import Credential
 from service.web.auth.local import is_from_here, is_from_its_own_page
-from service.web.http.paging import read_paging
+from service.web.http.query_values import refuse_unknown
 from service.web.http.render import Json, NoContent
 from service.web.mails.bodies import (
     EXAMPLE_MAIL,
@@ -72,9 +73,11 @@ of_mailbox = partial(
 )
 async def list_mails(request: Request, caller: SecretKeyCaller, services: Services) -> Json[MailPageView]:
     """List a project's mails, newest first."""
-    paging = read_paging(request)
-    page = await find_mails(services.flows, caller.project, limit=paging.limit, offset=paging.offset)
-    return Json(list_view(page, limit=paging.limit, offset=paging.offset))
+    query_string = request.scope["query_string"]
+    refuse_unknown((name for name, _ in parse_pairs(query_string)), ("limit", "offset"))
+    query = parse_query(query_string)
+    page = await find_mails(services.flows, caller.project, limit=query.limit, offset=query.offset)
+    return Json(list_view(page, limit=query.limit, offset=query.offset))
 
 
 @by_server(

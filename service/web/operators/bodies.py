@@ -87,7 +87,7 @@ class OperatorLogin(Strict):
     password: Password
 
 
-class FactorForm(Strict):
+class OperatorFactorForm(Strict):
     """Exactly one of the two."""
 
     totp: Digits | None = None
@@ -99,7 +99,7 @@ class FactorForm(Strict):
         return read_proof(self.totp, self.recovery_code)  # type: ignore[return-value]
 
 
-class ConfirmForm(Strict):
+class OperatorConfirmForm(Strict):
     """At most one of `totp` and `recovery_code`, which an operator with a factor needs."""
 
     password: Password
@@ -147,7 +147,7 @@ class InviteForm(Strict):
     hours: Annotated[int, Field(ge=1, le=MAX_HOURS)] = 24
 
 
-class ResetForm(Strict):
+class OperatorResetForm(Strict):
     """Hours for which the link is good."""
 
     hours: Annotated[int, Field(ge=1, le=MAX_HOURS)] = 24
@@ -164,13 +164,13 @@ class OperatorForm(Strict):
         return OperatorChange(**{name: getattr(self, name) for name in self.model_fields_set})
 
 
-class TokenForm(Strict):
+class OperatorTokenForm(Strict):
     name: Name
     scopes: Annotated[list[ScopeText], Field(min_length=1, max_length=MAX_SCOPES)]
     days: Annotated[int, Field(ge=1, le=MAX_DAYS)] = 90
 
 
-class FactorView(TypedDict):
+class OperatorFactorView(TypedDict):
     type: Literal["totp"]
     created_at: Time
     recovery_codes_left: Annotated[int, Field(ge=0)]
@@ -181,7 +181,7 @@ class OperatorView(TypedDict):
     email: str
     name: str
     roles: dict[str, Role]
-    factors: list[FactorView]
+    factors: list[OperatorFactorView]
     disabled: bool
     created_at: Time
     last_seen_at: Time | None

@@ -30,8 +30,8 @@ from service.web.operators.bodies import (
     OpenInvitations,
     OperatorForm,
     OperatorList,
+    OperatorResetForm,
     OperatorView,
-    ResetForm,
     check_roles,
 )
 from service.web.operators.views import invitation_view, new_invitation_view, operator_view
@@ -128,7 +128,9 @@ async def remove_operator(request: Request, caller: AdminCaller, services: Servi
     answer=Success("A link for the operator", {"a link": EXAMPLE_INVITED}),
     errors=(OperatorNotFound, FULL),
 )
-async def reset_operator(request: RequestWith[ResetForm], caller: AdminCaller, services: Services) -> Created[Invited]:
+async def reset_operator(
+    request: RequestWith[OperatorResetForm], caller: AdminCaller, services: Services
+) -> Created[Invited]:
     """Make a link by which an operator begins again, such as after a lost phone."""
     form = await read_form(request)
     made = await services.operators.invitations.reset({"_id": request.path_params["id"]}, form.hours)

@@ -34,8 +34,8 @@ from service.web.operators.bodies import (
     MeWithCodes,
     NewTokenView,
     OperatorPasswordForm,
+    OperatorTokenForm,
     RecoveryCodes,
-    TokenForm,
     TokenList,
     TotpSecret,
 )
@@ -186,7 +186,7 @@ async def list_operator_tokens(request: Request, caller: SessionCaller, services
     errors=(ScopeExceeded, ErrorExample(TokenLimit, 50)),
 )
 async def create_operator_token(
-    request: RequestWith[TokenForm], caller: SessionCaller, services: Services
+    request: RequestWith[OperatorTokenForm], caller: SessionCaller, services: Services
 ) -> Created[NewTokenView]:
     """Make a token."""
     form = await read_form(request)

@@ -35,10 +35,10 @@ from service.web.operators.bodies import (
     EXAMPLE_OPERATOR,
     AcceptForm,
     CheckedInvitation,
-    ConfirmForm,
-    FactorForm,
     InvitationToken,
     Me,
+    OperatorConfirmForm,
+    OperatorFactorForm,
     OperatorLogin,
 )
 from service.web.operators.views import checked_view, me_view
@@ -107,7 +107,7 @@ async def sign_out_operator(request: Request, caller: SessionCaller, services: S
     errors=(InvalidFactor,),
 )
 async def prove_operator_factor(
-    request: RequestWith[FactorForm], caller: SessionCaller, services: Services
+    request: RequestWith[OperatorFactorForm], caller: SessionCaller, services: Services
 ) -> Json[Me]:
     """Complete a sign-in with the second factor."""
     proof = (await read_form(request)).read()
@@ -125,7 +125,7 @@ async def prove_operator_factor(
     errors=(WrongCredentials, InvalidFactor, Busy),
 )
 async def confirm_operator_session(
-    request: RequestWith[ConfirmForm], caller: SessionCaller, services: Services
+    request: RequestWith[OperatorConfirmForm], caller: SessionCaller, services: Services
 ) -> Json[Me]:
     """Confirm the session, for what needs confirmation."""
     form = await read_form(request)

@@ -48,7 +48,7 @@ in_project = partial(endpoint, credential=Credential.OPERATOR_IN_PROJECT, tag=Ta
 of_provider = partial(in_project, path_parameters=NAME, errors=(ProviderNotFound,))
 
 
-class ProviderView(TypedDict):
+class ProviderSettingsView(TypedDict):
     """`secrets` are the names of secrets that are set; `preset` is null for the provider of the IDP settings."""
 
     name: str
@@ -60,10 +60,10 @@ class ProviderView(TypedDict):
 
 
 class ProviderList(TypedDict):
-    providers: list[ProviderView]
+    providers: list[ProviderSettingsView]
 
 
-class ProviderForm(Strict):
+class ProviderSettingsForm(Strict):
     """The whole provider: a setting that is left out goes, but a secret that is left out stays; null removes it."""
 
     preset: str | None = None
@@ -114,7 +114,7 @@ async def list_providers(request: Request, caller: OperatorCaller, services: Ser
 @of_provider(
     f"GET {IN_PROJECT}/providers/{{name}}", operator=Access("config", "read"), answer=Success("The provider", ONE)
 )
-async def read_provider(request: Request, caller: OperatorCaller, services: Services) -> Json[ProviderView]:
+async def read_provider(request: Request, caller: OperatorCaller, services: Services) -> Json[ProviderSettingsView]:
     """Show an identity provider."""
     return Json(_view(await services.base.providers.find(caller.project.id, request.path_params["name"])))
 
@@ -128,8 +128,8 @@ async def read_provider(request: Request, caller: OperatorCaller, services: Serv
     answer=Success("The provider afterwards", ONE),
 )
 async def set_provider(
-    request: RequestWith[ProviderForm], caller: OperatorCaller, services: Services
-) -> Json[ProviderView]:
+    request: RequestWith[ProviderSettingsForm], caller: OperatorCaller, services: Services
+) -> Json[ProviderSettingsView]:
     """Add an identity provider, or replace one."""
     form, name = await read_form(request), request.path_params["name"]
     entry = await services.base.providers.replace(caller.project.id, name, form.preset, form.settings)
@@ -172,7 +172,7 @@ def _text(value: Any) -> Any:
     return ",".join(value) if isinstance(value, list) else value
 
 
-def _view(entry: ProviderEntry) -> ProviderView:
+def _view(entry: ProviderEntry) -> ProviderSettingsView:
     return {
         "name": entry.name,
         "title": entry.title,

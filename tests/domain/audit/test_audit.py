@@ -11,7 +11,7 @@ from service.bounds import MAX_AGGREGATIONS, MAX_KEYS
 from service.domain.audit.actions import Action
 from service.domain.audit.audit import Act, Audit, Target
 from service.domain.audit.entries import show_entry
-from service.domain.audit.origin import ORIGIN, SYSTEM, Actor, Origin
+from service.domain.audit.origin import ORIGIN, SYSTEM, AuditActor, Origin
 from service.domain.projects.keys import SECRET, key_id
 from service.domain.projects.lookup import hash_api_key
 from service.errors import Conflict, KeyLimit, ServiceError, Unavailable
@@ -278,9 +278,9 @@ async def test_entries_are_found_by_action_actor_target_and_time(
     api: Api, services: Services, entries: Entries
 ) -> None:
     audit, id_ = services.base.audit, api.project.id
-    ORIGIN.set(lambda: Origin(Actor("operator", "ann", "Ann")))
+    ORIGIN.set(lambda: Origin(AuditActor("operator", "ann", "Ann")))
     await audit.note(Act(Action.MAILBOX_READ, Target("mail", "m1"), id_))
-    ORIGIN.set(lambda: Origin(Actor("operator", "bob", "Bob")))
+    ORIGIN.set(lambda: Origin(AuditActor("operator", "bob", "Bob")))
     await audit.note(Act("data.createDocument", Target("collection", "books"), id_))
     first, second = (each["at"] for each in entries())
 

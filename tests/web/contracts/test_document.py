@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from service.domain.contracts import contracts
-from service.domain.contracts.contracts import State, Text, Wanted, write_text
+from service.domain.contracts.contracts import ProjectState, Text, Wanted, write_text
 from tests.conftest import Api
 from tests.declared import change, declare, violations
 
@@ -66,9 +66,9 @@ async def test_names_that_cannot_be_read_are_refused_before_any_is_looked_up(api
 async def test_a_document_that_is_too_large_is_refused_and_not_made_again(
     books: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[State] = []
+    made: list[ProjectState] = []
 
-    def count(state: State, wanted: Wanted) -> Text:
+    def count(state: ProjectState, wanted: Wanted) -> Text:
         made.append(state)
         return write_text(state, wanted)
 

@@ -13,7 +13,7 @@ import pytest
 from service.bounds import MAX_CONTRACTS_WAITING
 from service.contract.model import View
 from service.domain.contracts import contracts
-from service.domain.contracts.contracts import State, Text, Wanted, write_text
+from service.domain.contracts.contracts import ProjectState, Text, Wanted, write_text
 from service.errors import Busy
 from service.services import Services
 from service.storage.definitions import Definitions
@@ -139,9 +139,9 @@ async def test_equal_projects_have_equal_bytes(books: Api, make_api: MakeApi) ->
 
 
 async def test_many_requests_at_once_have_one_text_made(books: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[State] = []
+    made: list[ProjectState] = []
 
-    def count(state: State, wanted: Wanted) -> Text:
+    def count(state: ProjectState, wanted: Wanted) -> Text:
         made.append(state)
         return write_text(state, wanted)
 
@@ -163,7 +163,7 @@ async def test_one_text_is_made_at_once_and_few_wait(
 ) -> None:
     goes_on, running, most = threading.Event(), itertools.count(), int(MAX_CONTRACTS_WAITING)
 
-    def wait(_: State, wanted: Wanted) -> Text:
+    def wait(_: ProjectState, wanted: Wanted) -> Text:
         next(running)
         goes_on.wait()
         return Text(b"", b"", wanted.kind)

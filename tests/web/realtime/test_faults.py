@@ -14,7 +14,7 @@ from service.domain.realtime.backlog import Backlog
 from service.domain.realtime.channels import ChannelIndex
 from service.domain.realtime.feed import ChangeFeed
 from service.domain.realtime.floods import FULL_REPLIES, Floods
-from service.domain.realtime.subscriptions import State
+from service.domain.realtime.subscriptions import SubscriptionState
 from service.services import Services
 from service.storage.change_feed import ChangeStream, HistoryLost, Moment, Namespace, RecordChange
 from tests.conftest import Api
@@ -133,7 +133,7 @@ async def test_w8_who_does_not_read_is_marked_and_told_anew_when_all_is_read(
         live.connection.transport.pause_reading()
         written = 0
         async with waiting_for("a subscription that is slow"):
-            while subscription.state is not State.SLOW:
+            while subscription.state is not SubscriptionState.SLOW:
                 await create(messages, room_id="r1", text="x" * 200_000)
                 written += 1
         before = connection._sink.written  # noqa: SLF001

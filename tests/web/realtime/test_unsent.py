@@ -12,7 +12,7 @@ from service.bounds import MAX_SOCKET_BYTES, MAX_UNSENT_BYTES, MAX_WORKER_UNSENT
 from service.domain.access.caller import ProjectCaller
 from service.domain.realtime import connections, upkeep
 from service.domain.realtime.connections import Connection, Stale
-from service.domain.realtime.subscriptions import State
+from service.domain.realtime.subscriptions import SubscriptionState
 from service.server import live_socket
 from service.services import Services
 from tests.conftest import Api
@@ -270,10 +270,10 @@ async def test_v15_a_paused_connection_looks_at_none_of_its_subscriptions(
     connection = await subscribed(messages, services)
     busy, idle = (connection.subscriptions[name] for name in ("busy", "idle"))
     Stale().note([connection])
-    assert [busy.state, idle.state] == [State.LIVE, State.LIVE]
+    assert [busy.state, idle.state] == [SubscriptionState.LIVE, SubscriptionState.LIVE]
     made = await create(messages, text="seen")
     await until(lambda: busy.kept > 0)
-    assert [busy.state, idle.state] == [State.PAUSED, State.LIVE]
+    assert [busy.state, idle.state] == [SubscriptionState.PAUSED, SubscriptionState.LIVE]
     connection.go_on()
     assert await live.change("busy") == {"op": "enter", "document": made}
     await live.nothing()
