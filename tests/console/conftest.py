@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pymongo import MongoClient
 
 from faults.commands import Shell, await_ready, free_port, serving
@@ -16,12 +16,17 @@ from service.cli.running import run_on
 from service.domain.operators.invitations import make_bootstrap
 from service.settings import Settings
 from service.storage.operator_records import OperatorDatabase
-from tests.chromium import launched
+from tests.chromium import launched, needs_chromium
 
 AXE = Path(__file__).parents[2] / ".generators/console/node_modules/axe-core/axe.min.js"
 PATIENCE_MS = 30_000
 PROJECT = "ferry-times"
 OWNER, PASSWORD = "olga@example.com", "a long pass phrase"
+needs_console = [
+    needs_chromium,
+    pytest.mark.skipif(not AXE.exists(), reason="scripts/setup dev installs axe where npm is"),
+]
+expect.set_options(timeout=PATIENCE_MS)
 REPORT = (
     "addEventListener('securitypolicyviolation', e => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))"
 )
@@ -74,6 +79,25 @@ class Console:
         assert find_faults(page) == []
         self.cookies.extend(page.context.cookies())
         page.context.close()
+
+    def open_account(self, email: str) -> Page:
+        """A window in which the owner's second self signs in with an account of its own."""
+        owner = self.open("#/operators")
+        owner.get_by_role("button", name="Invite").click()
+        owner.get_by_role("textbox", name="Email").fill(email)
+        owner.get_by_role("button", name="Make a link").click()
+        link = owner.get_by_role("group", name="Link").inner_text()
+        owner.get_by_role("button", name="I have kept it").click()
+        expect(owner.get_by_text(email)).to_be_visible()
+        owner.context.close()
+        page = self.open(f"#/join/{link.rpartition('/')[2]}", is_signed_in=False)
+        expect(page.get_by_text(f"For {email}")).to_be_visible()
+        assert "join" not in page.url
+        page.get_by_role("textbox", name="Name").fill(email.partition("@")[0])
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Create account").click()
+        page.get_by_role("heading", name="Projects", exact=True).wait_for()
+        return page
 
 
 def find_faults(page: Page) -> list[Any]:

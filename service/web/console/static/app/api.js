@@ -6,14 +6,17 @@ const BASE = new URL("../admin/v1/", document.baseURI);
 const PATIENCE_MS = 30_000;
 
 /** @typedef {{ loc: (string | number)[], msg: string }} Fault */
-/** @typedef {{ method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal,
+/** `isRead`: a POST that changes nothing; it is repeated after a sign-in.
+ * @typedef {{ method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, isRead?: boolean,
  *   query?: Record<string, string | number | null> }} Options */
+/** @typedef {{ body: any, etag: string }} Answer */
 
 export class ApiError extends Error {
   /** @param {number} status 0 where no answer came. @param {any} body @param {Headers} [headers] */
   constructor(status, body, headers) {
     super(describe(status, body));
     this.status = status;
+    this.body = body;
     this.code = /** @type {string} */ (body?.code ?? "");
     this.needs = /** @type {string} */ (body?.needs ?? "");
     this.faults = /** @type {Fault[]} */ (Array.isArray(body?.detail) ? body.detail : []);
@@ -39,14 +42,15 @@ async function send(path, options) {
   const url = new URL(path, BASE);
   for (const [name, value] of Object.entries(options.query ?? {}))
     if (value !== "" && value !== null) url.searchParams.set(name, String(value));
-  const headers = { ...options.headers };
-  if (options.body !== undefined) headers["content-type"] = "application/json";
+  const { body } = options;
+  const isBare = body === undefined || body instanceof FormData || body instanceof Blob;
+  const headers = { ...(isBare ? {} : { "content-type": "application/json" }), ...options.headers };
   const deadline = AbortSignal.timeout(PATIENCE_MS);
   try {
     return await fetch(url, {
       method: options.method ?? "GET",
       headers,
-      body: options.body === undefined ? undefined : JSON.stringify(options.body),
+      body: isBare ? body : JSON.stringify(body),
       signal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
       cache: "no-store",
     });
@@ -56,37 +60,63 @@ async function send(path, options) {
   }
 }
 
-/** @param {Response} response @returns {Promise<any>} */
+/** @param {Response} response @returns {Promise<Answer>} */
 async function read(response) {
   const body = response.status === 204 ? null : await response.json().catch(() => null);
   if (!response.ok) throw new ApiError(response.status, body, response.headers);
-  return body;
+  return { body, etag: response.headers.get("etag") ?? "" };
 }
 
 /** The answer's JSON. Nothing is asked of the operator: for the sign-in itself.
  * @param {string} path @param {Options} [options] @returns {Promise<any>} */
 export async function callOnce(path, options = {}) {
-  return read(await send(path, options));
+  return (await read(await send(path, options))).body;
 }
 
-/** The answer's JSON, after a sign-in or a confirmation where one is needed. Raises ApiError.
- * @param {string} path @param {Options} [options] @returns {Promise<any>} */
-export async function call(path, options = {}) {
+/** The answer with its ETag, after a sign-in or a confirmation where one is needed. Raises ApiError.
+ * @param {string} path @param {Options} [options] @returns {Promise<Answer>} */
+export async function exchange(path, options = {}) {
   try {
-    return await callOnce(path, options);
+    return await read(await send(path, options));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "confirmation_required") await askConfirmation(error);
-    else if (error.code === "operator_required") await signInFor(options.method ?? "GET", error);
+    else if (error.code === "operator_required") await signInFor(options, error);
     else throw error;
-    return call(path, options);
+    return exchange(path, options);
   }
 }
 
-/** Another operator may have signed in: a write that carries no version is not repeated unasked.
- * @param {string} method @param {ApiError} error */
-async function signInFor(method, error) {
+/** The answer's JSON; else as `exchange`. @param {string} path @param {Options} [options] @returns {Promise<any>} */
+export async function call(path, options = {}) {
+  return (await exchange(path, options)).body;
+}
+
+/** Another operator may have signed in: a write that carries neither version nor key is not repeated unasked.
+ * @param {Options} options @param {ApiError} error */
+async function signInFor({ method = "GET", headers = {}, isRead = false }, error) {
   await askSignIn(error);
-  if (method !== "GET" && method !== "PATCH")
+  if (method !== "GET" && method !== "PATCH" && !isRead && !headers["idempotency-key"])
     throw new ApiError(401, { detail: "You are signed in again. Nothing was changed yet: repeat it." });
+}
+
+/** Sends a file, however long it takes. The browser shows no progress of a `fetch`, so this is an XMLHttpRequest.
+ * @param {string} path @param {Blob} file
+ * @param {{ type: string, query: Record<string, string>, signal: AbortSignal, progress: (sent: number) => void }} options
+ * @returns {Promise<any>} */
+export function upload(path, file, { type, query, signal, progress }) {
+  const url = new URL(path, BASE);
+  url.search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", url);
+    request.responseType = "json";
+    request.setRequestHeader("content-type", type);
+    request.upload.onprogress = ({ loaded }) => progress(loaded);
+    request.onerror = () => reject(new ApiError(0, null));
+    request.onabort = () => reject(new Error("Cancelled."));
+    request.onload = () => (request.status < 400 ? resolve(request.response) : reject(new ApiError(request.status, request.response)));
+    signal.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
 }

@@ -2,8 +2,9 @@
 import { link } from "./router.js";
 import { allows } from "./session.js";
 
-/** @typedef {{ path: string[], title: string, icon: string, key?: string, load: () => Promise<{ default: any }>,
- *   isOpen?: (project: string) => boolean, group?: string }} Page */
+/** `group` begins a group of the sidebar. `within` is the title of the page that the sidebar shows instead.
+ * @typedef {{ path: string[], title: string, icon: string, key?: string, load: () => Promise<{ default: any }>,
+ *   isOpen?: (project: string) => boolean, group?: string, within?: string }} Page */
 
 /** @type {Page[]} Those of the deployment. */
 export const DEPLOYMENT_PAGES = [
@@ -39,3 +40,6 @@ function match(form, path) {
   if (path.some((part, index) => !form[index]?.startsWith(":") && form[index] !== part)) return null;
   return Object.fromEntries(path.map((part, index) => [form[index]?.replace(/^:|\?$/g, "") ?? "", part]));
 }
+
+/** @param {Page[]} pages @param {string} project @returns {Page[]} Those that the sidebar and the palette show. */
+export const listed = (pages, project) => pages.filter(({ isOpen, within }) => !within && (!isOpen || isOpen(project || "*")));

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../parts/icon.js";
 import { call } from "./api.js";
 import { html } from "./html.js";
-import { DEPLOYMENT_PAGES, linkTo, PROJECT_PAGES } from "./pages.js";
+import { DEPLOYMENT_PAGES, linkTo, listed, PROJECT_PAGES } from "./pages.js";
 import { go, link } from "./router.js";
 
 /** @typedef {{ text: string, side: string, icon: string, target: string }} Item */
@@ -13,7 +13,7 @@ export const palette = signal(false);
 
 /** @param {string} project @returns {Item[]} */
 function listPages(project) {
-  const pages = [...(project ? PROJECT_PAGES : []), ...DEPLOYMENT_PAGES].filter(({ isOpen }) => !isOpen || isOpen(project || "*"));
+  const pages = listed([...(project ? PROJECT_PAGES : []), ...DEPLOYMENT_PAGES], project);
   return pages.map((page) => ({
     text: page.title, side: page.path[0] === "projects" ? project : "", icon: page.icon, target: linkTo(page, project),
   }));

@@ -1,11 +1,14 @@
 /** The frame around every page: sidebar, bar, the page itself, and the keys. */
+import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, Logo } from "../parts/icon.js";
 import { Empty } from "../parts/states.js";
+import { Announcements } from "./announcements.js";
+import { CollectionLinks } from "./collections.js";
 import { html } from "./html.js";
 import { useKeys } from "./keys.js";
 import { Palette, palette } from "./palette.js";
-import { DEPLOYMENT_PAGES, findPage, linkTo, PROJECT_PAGES } from "./pages.js";
+import { DEPLOYMENT_PAGES, findPage, linkTo, listed, PROJECT_PAGES } from "./pages.js";
 import { place } from "./router.js";
 import { me } from "./session.js";
 import { initials } from "./texts.js";
@@ -18,6 +21,7 @@ export function Shell() {
   return html`<div class="shell">
     <${Sidebar} project=${project} current=${found?.page} />
     <${Shown} found=${found} />
+    <${Announcements} />
     ${palette.value && html`<${Palette} project=${project} />`}
   </div>`;
 }
@@ -39,8 +43,8 @@ function Shown({ found }) {
     };
   }, [found?.page, found?.project]);
   useEffect(() => {
-    document.title = `${found ? found.page.title : "Not found"}${found?.project ? ` · ${found.project}` : ""} · Auth Collections`;
-  }, [found?.page, found?.project]);
+    document.title = `${found ? (found.parts.collection ?? found.page.title) : "Not found"}${found?.project ? ` · ${found.project}` : ""} · Auth Collections`;
+  }, [found?.page, found?.project, found?.parts.collection]);
   if (isGone) return html`<${Updated} />`;
   if (!found)
     return html`<main class="main"><${Bar} title="Not found" /><div class="page"><${Empty} icon="circle-help" title="There is no such page">
@@ -61,26 +65,30 @@ function Updated() {
     <button class="button button-primary" onClick=${() => location.reload()}>Load it again</button><//></div></main>`;
 }
 
-/** The head of a page. @param {{ title: string, count?: string, children?: unknown }} given */
-export function Bar({ title, count = "", children }) {
+/** The head of a page. @param {{ title: string, count?: string, tabs?: unknown, children?: unknown }} given */
+export function Bar({ title, count = "", tabs = null, children }) {
   return html`<header class="bar">
     <button class="button button-quiet button-icon narrow" popovertarget="sidebar" aria-label="Menu"><${Icon} name="menu" /></button>
-    <h1 class="cut" dir="auto">${title}</h1><span class="bar-count">${count}</span><div class="row push">${children}</div>
+    <h1 class="cut" dir="auto">${title}</h1><span class="bar-count">${count}</span>${tabs}<div class="row push">${children}</div>
   </header>`;
 }
 
 /** @param {{ project: string, current: import("./pages.js").Page | undefined }} given */
 function Sidebar({ project, current }) {
   const operator = me.value?.operator;
-  const pages = (project ? PROJECT_PAGES : DEPLOYMENT_PAGES).filter(({ isOpen }) => !isOpen || isOpen(project));
+  const pages = listed(project ? PROJECT_PAGES : DEPLOYMENT_PAGES, project);
+  const isShown = (/** @type {import("./pages.js").Page} */ page) =>
+    page === current || (page.title === current?.within && !current.path.includes(":collection"));
   const hide = () => document.getElementById("sidebar")?.hidePopover();
   return html`<nav class="sidebar" id="sidebar" popover="auto" aria-label="Console">
     <a class="sidebar-project" href="#/" onClick=${hide}><${Logo} /><span class="cut">${project || "Auth Collections"}</span></a>
     <button class="sidebar-search" onClick=${() => { hide(); palette.value = true; }}><${Icon} name="search" small /><span>Search</span>
       <span class="push row"><kbd class="kbd">Ctrl K</kbd></span></button>
-    <div class="sidebar-nav">${pages.map((page, index) => html`${page.group && page.group !== pages[index - 1]?.group && html`<p class="sidebar-label">${page.group}</p>`}
-      <a key=${page.title} class="sidebar-link" onClick=${hide} href=${linkTo(page, project)} aria-current=${page === current ? "page" : null}>
-      <${Icon} name=${page.icon} />${page.title}</a>`)}
+    <div class="sidebar-nav">${pages.map((page, index) => html`<${Fragment} key=${page.title}>
+      ${page.group && page.group !== pages[index - 1]?.group && html`<p class="sidebar-label">${page.group}</p>`}
+      <a class="sidebar-link" onClick=${hide} href=${linkTo(page, project)} aria-current=${isShown(page) ? "page" : null}>
+        <${Icon} name=${page.icon} />${page.title}</a>
+      ${page.title === "Data" && html`<${CollectionLinks} project=${project} hide=${hide} />`}<//>`)}
       ${project && html`<a class="sidebar-link" href="#/" onClick=${hide}><${Icon} name="layout-grid" />All projects</a>`}</div>
     <div class="sidebar-foot">
       <span class="avatar avatar-medium avatar-word" aria-hidden="true">${initials(operator?.name ?? "")}</span>

@@ -90,6 +90,14 @@ export function Select({ form, name, label, choices }) {
   </div>`;
 }
 
+/** Yes or no; the value is `true` or `false` as text. @param {{ form: FormState, name: string, label: string, hint?: string }} given */
+export function Check({ form, name, label, hint = "" }) {
+  const id = useId();
+  return html`<div><label class="row"><input class="check" type="checkbox" checked=${form.values[name] === "true"} aria-describedby=${id}
+      onChange=${(/** @type {Event} */ event) => form.set(name, String(/** @type {HTMLInputElement} */ (event.currentTarget).checked))} />${label}</label>
+    <span id=${id} class="field-hint">${hint}</span></div>`;
+}
+
 /** The buttons below a form in a dialog. @param {{ form: FormState, action: string, close: () => void }} given */
 export function DialogFoot({ form, action, close }) {
   return html`<div class="dialog-foot">

@@ -1,0 +1,63 @@
+/** The collections of a project, which the sidebar and the pages on data share: one request for all of them. */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { call } from "./api.js";
+import { html } from "./html.js";
+import { useLoading } from "./loading.js";
+import { link, place } from "./router.js";
+
+/** @typedef {{ type: string, required?: boolean, unique?: boolean, index?: boolean, nullable?: boolean, default?: unknown,
+ *   collection?: string, enum?: unknown[], items?: any, properties?: Record<string, any>, variants?: Record<string, unknown>,
+ *   [option: string]: unknown }} Definition */
+/** @typedef {{ name: string, schema: Record<string, Definition>, realtime: boolean, created_at: string, updated_at: string }} Collection */
+
+const FRESH_MS = 5_000;
+const version = signal(0);
+const shown = signal({ project: "", collections: /** @type {Collection[]} */ ([]) });
+/** @type {{ project: string, at: number, answer: Promise<Collection[]> | null }} */
+let held = { project: "", at: 0, answer: null };
+
+/** @param {string} project @returns {Promise<Collection[]>} */
+async function request(project) {
+  const { collections } = await call(`${pathOf(project)}/api/collections`);
+  shown.value = { project, collections };
+  return collections;
+}
+
+/** @param {string} project @returns {Promise<Collection[]>} */
+export function readCollections(project) {
+  if (held.project === project && held.answer && Date.now() - held.at < FRESH_MS) return held.answer;
+  const answer = request(project);
+  held = { project, at: Date.now(), answer };
+  answer.catch(() => {
+    if (held.answer === answer) held.answer = null;
+  });
+  return answer;
+}
+
+/** After a change: whoever shows collections reads them again. */
+export function forgetCollections() {
+  held.answer = null;
+  version.value += 1;
+}
+
+/** @param {string} project */
+export const useCollections = (project) => useLoading(() => readCollections(project), [project, version.value]);
+
+/** @param {string} project @returns {string} The path of its rows, below /admin/v1/. */
+export const pathOf = (project) => `projects/${encodeURIComponent(project)}`;
+
+/** @param {string} project @param {string} collection @returns {string} */
+export const pathOfCollection = (project, collection) => `${pathOf(project)}/api/collections/${encodeURIComponent(collection)}`;
+
+/** @param {{ project: string, hide: () => void }} given */
+export function CollectionLinks({ project, hide }) {
+  useEffect(() => {
+    readCollections(project).catch(() => undefined);
+  }, [project, version.value]);
+  const { path } = place.value;
+  const collections = shown.value.project === project ? shown.value.collections : [];
+  if (!collections.length) return null;
+  return html`<div class="sidebar-sub">${collections.map(({ name }) => html`<a key=${name} class="sidebar-link" onClick=${hide} dir="auto"
+    href=${link(["projects", project, "data", name])} aria-current=${path[2] === "data" && path[3] === name ? "page" : null}><span class="cut">${name}</span></a>`)}</div>`;
+}
