@@ -13,9 +13,10 @@ from dataclasses import replace
 from enum import Enum
 from inspect import isfunction
 from types import ModuleType
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from starlette.routing import Route
+from typing_extensions import Unpack
 
 from service.bounds import MAX_JSON_BYTES
 from service.domain.access.caller import SecretKeyCaller
@@ -68,51 +69,61 @@ class KeyUse(Enum):
     IGNORED = "ignored"
 
 
+class Columns(TypedDict, total=False):
+    """The columns of a row that most rows leave out.
+
+    `answer_seconds` are given to the handler where they are not those of every request; `max_body` is how many bytes of
+    JSON it may read. `takes_head` is False where asking changes something. `events` answers in place of the handler where
+    a client asks for a stream of events. `operator` is the access with which operators may call the row, too. A query
+    string is read where a parameter of it is described. `idempotency_key` says what becomes of one; without it a GET
+    ignores it, and all else refuses it.
+    """
+
+    events: Handler | None
+    query: Query
+    answer_seconds: float | None
+    max_body: int
+    takes_head: bool
+    idempotency_key: KeyUse | None
+    operator: Access | None
+
+
 class ApiRoute(Route):
     """A method and a path, and all that is decided about a request before its handler runs.
 
-    `credential` makes the caller; `policy` is the limit that the request is counted under; `operator` is the access with
-    which operators may call it, too. `answer_seconds` are given to the handler where they are not those of every request;
-    `max_body` is how many bytes of JSON it may read. `takes_head` is False where asking changes something. `events` answers
-    in place of the handler where a client asks for a stream of events. A query string is read where a parameter of it is
-    described. `idempotency_key` says what becomes of one; without it a GET ignores it, and all else refuses it. A write
-    whose description has no `If-Match` refuses that header.
+    `credential` makes the caller; `policy` is the limit that the request is counted under. A write whose description has
+    no `If-Match` refuses that header.
     """
 
     def __init__(
         self,
-        method: str,
-        path: str,
+        url: str,
         handler: Handler,
         credential: Credential,
         policy: Policy | None,
         operation: Operation,
-        *,
-        events: Handler | None = None,
-        query: Query = Query.REFUSED,
-        answer_seconds: float | None = None,
-        max_body: int = 0,
-        takes_head: bool = True,
-        idempotency_key: KeyUse | None = None,
-        operator: Access | None = None,
+        **columns: Unpack[Columns],
     ) -> None:
-        self.method, self.handler, self.operation = method, handler, operation
-        self.operator, self.takes_head = operator, takes_head
-        self.credential, self.policy, self.events = credential, policy, events
+        method, path = url.split()
+        self.method, self.handler, self.operation, self.columns = method, handler, operation, columns
+        self.operator, self.takes_head = columns.get("operator"), columns.get("takes_head", True)
+        self.credential, self.policy, self.events = credential, policy, columns.get("events")
         reads = any(parameter.location == "query" for parameter in operation.parameters)
-        self.query = Query.READ if reads else query
-        self.is_write = method != "GET" or not takes_head
+        self.query = Query.READ if reads else columns.get("query", Query.REFUSED)
+        self.is_write = method != "GET" or not self.takes_head
         self.statuses = tuple(each.status for each in operation.answers)
         self.refuses_query = self.query is Query.REFUSED
-        self.answer_seconds, self.max_body = answer_seconds, max_body
+        self.answer_seconds = columns.get("answer_seconds")
         self.form = next((content.type for content in operation.body), None)
-        self.idempotency_key = idempotency_key or (KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED)
+        self.max_body = columns.get("max_body", MAX_JSON_BYTES) if operation.body else 0
+        without = KeyUse.IGNORED if method == "GET" else KeyUse.REFUSED
+        self.idempotency_key = columns.get("idempotency_key") or without
         self.refuses_key = self.idempotency_key is KeyUse.REFUSED
         compares = any(parameter.name == "If-Match" for parameter in operation.parameters)
         self.refuses_if_match = self.idempotency_key is not KeyUse.IGNORED and not compares
         self._check()
         super().__init__(path, make_endpoint(self), methods=[method])
-        if self.methods and not takes_head:
+        if self.methods and not self.takes_head:
             self.methods = self.methods - {"HEAD"}
 
     def _check(self) -> None:
@@ -138,54 +149,30 @@ def endpoint(
     path_parameters: Mapping[str, Schema] | None = None,
     body: Examples | tuple[Content, ...] = (),
     needs_body: bool = True,
-    max_body: int = MAX_JSON_BYTES,
     errors: tuple[Failure, ...] = (),
-    query: Query = Query.REFUSED,
-    idempotency_key: KeyUse | None = None,
-    answer_seconds: float | None = None,
-    takes_head: bool = True,
-    events: Handler | None = None,
-    operator: Access | None = None,
+    **columns: Unpack[Columns],
 ) -> Callable[[H], H]:
     """Declares the handler below it as the endpoint of a method and a path, as in "GET /api/rules".
 
-    A handler may have several declarations. `answer` describes the answers of the signature, in their order; `body` are
-    examples of the signature's form. Content that is no JSON stands in them as it is. `operation_id` is the name of the
-    handler where it is not given.The other columns are
-    those of `ApiRoute`. Raises TypeError where the declaration and the signature contradict each other.
+    A handler may have several. `answer` describes the signature's answers, in order; `body` has examples of its form, or
+    the content that is no JSON. `operation_id` is else the handler's name. Raises TypeError for a contradiction of the two.
     """
 
     def declare(handler: H) -> H:
         check_caller(handler, credential)
-        contents = read_contents(handler, body)
         operation = Operation(
             id=operation_id or _camel_case(handler.__name__),
             tag=tag,
-            answers=tuple(read_answers(handler, answer if isinstance(answer, tuple) else (answer,))),
+            answers=tuple(read_answers(handler, answer)),
             description=description,
             parameters=parameters,
             path_parameters=path_parameters or {},
-            body=contents,
+            body=read_contents(handler, body),
             needs_body=needs_body,
             errors=errors,
         )
-        method, path = url.split()
-        route = ApiRoute(
-            method,
-            path,
-            handler,
-            credential,
-            policy,
-            operation if events is None else _with_events(operation),
-            events=events,
-            query=query,
-            answer_seconds=answer_seconds,
-            max_body=max_body if contents else 0,
-            takes_head=takes_head,
-            idempotency_key=idempotency_key,
-            operator=operator,
-        )
-        handler.__dict__.setdefault(DECLARED, []).append(route)
+        row = ApiRoute(url, handler, credential, policy, _with_events(operation, columns), **columns)
+        handler.__dict__.setdefault(DECLARED, []).append(row)
         return handler
 
     return declare
@@ -204,19 +191,12 @@ def _in_project(route: ApiRoute) -> ApiRoute:
         raise TypeError(f"{route.operation.id}: operators come in the place of a secret key, which this takes not")
     is_noted = route.operator is not None and route.operator.is_noted
     return ApiRoute(
-        route.method,
-        IN_PROJECT + route.path,
+        f"{route.method} {IN_PROJECT}{route.path}",
         audited(route.handler, f"data.{route.operation.id}") if is_noted else route.handler,
         Credential.OPERATOR_IN_PROJECT,
         None,
         replace(route.operation, id=f"{route.operation.id}InProject"),
-        events=route.events,
-        query=route.query,
-        answer_seconds=route.answer_seconds,
-        max_body=route.max_body,
-        takes_head=route.takes_head,
-        idempotency_key=route.idempotency_key,
-        operator=route.operator,
+        **route.columns,
     )
 
 
@@ -247,11 +227,13 @@ def _camel_case(name: str) -> str:
     return re.sub("_(.)", lambda found: found[1].upper(), name)
 
 
-def _with_events(operation: Operation) -> Operation:
-    """A list that can be followed as well.
+def _with_events(operation: Operation, columns: Columns) -> Operation:
+    """The operation, and the events of a list that can be followed as well.
 
     The answer in events is no content of its own here: a generated client would have to tell it from a page on each call.
     """
+    if columns.get("events") is None:
+        return operation
     return replace(
         operation,
         description=f"{operation.description} {FOLLOWED}".strip(),

@@ -45,8 +45,9 @@ def read_contents(handler: Handler, body: Examples | tuple[Content, ...]) -> tup
     return json, *(form_content(each) for each in files)
 
 
-def read_answers(handler: Handler, successes: tuple[Success, ...]) -> Iterator[Success]:
+def read_answers(handler: Handler, described: Success | tuple[Success, ...]) -> Iterator[Success]:
     """Each success with the status and the type of JSON that the signature names in its place."""
+    successes = described if isinstance(described, tuple) else (described,)
     kinds = [each for each in _members(_annotation(handler, "return")) if hasattr(get_origin(each) or each, "status")]
     if not kinds:
         yield from successes
