@@ -21,6 +21,7 @@ from tests.chromium import launched, needs_chromium
 AXE = Path(__file__).parents[2] / ".generators/console/node_modules/axe-core/axe.min.js"
 PATIENCE_MS = 30_000
 PROJECT = "ferry-times"
+BLANK = "about:blank"
 OWNER, PASSWORD = "olga@example.com", "a long pass phrase"
 needs_console = [
     needs_chromium,
@@ -59,6 +60,16 @@ class Console:
         page.add_init_script(REPORT)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda m: None if m.text.startswith(OF_CHROMIUM) else self.complaints.append(m.text))
+        page.goto(fragment if fragment == BLANK else f"{self.url}{fragment}")
+        return page
+
+    def open_as(self, access: dict[str, Any], fragment: str) -> Page:
+        """A window that takes its operator to have this access alone."""
+        page = self.open(BLANK)
+        page.route(
+            "**/admin/v1/session",
+            lambda route: route.fulfill(json={**route.fetch().json(), "access": access}),
+        )
         page.goto(f"{self.url}{fragment}")
         return page
 
@@ -105,6 +116,19 @@ def find_faults(page: Page) -> list[Any]:
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [(each["id"], [node["html"] for node in each["nodes"]]) for each in found["violations"]]
+
+
+def find_misfits(page: Page) -> list[Any]:
+    """Returns the findings of axe in both schemes, wide and narrow, and the widths that the page exceeds."""
+    found: list[Any] = []
+    for width, scheme in ((1280, "light"), (1280, "dark"), (360, "dark"), (360, "light")):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found += [(width, scheme, fault) for fault in find_faults(page)]
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        found += [(width, wide)] if wide > width else []
+    page.set_viewport_size({"width": 1280, "height": 800})
+    return found
 
 
 @pytest.fixture(scope="package")

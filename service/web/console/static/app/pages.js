@@ -17,6 +17,7 @@ export const DEPLOYMENT_PAGES = [
 export const PROJECT_PAGES = [
   { path: ["projects", ":project"], title: "Overview", icon: "layout-dashboard", load: () => import("../pages/project.js") },
   { path: ["projects", ":project", "keys"], title: "Keys", icon: "key-round", group: "Access", load: () => import("../pages/keys.js"), isOpen: (project) => allows(project, "config") },
+  { path: ["projects", ":project", "settings", ":group?"], title: "Settings", icon: "settings", group: "Project", load: () => import("../pages/settings.js"), isOpen: (project) => allows(project, "config") },
 ];
 
 /** @param {Page} page @param {string} project @returns {string} The link to the page, without its optional parts. */
