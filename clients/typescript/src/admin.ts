@@ -9,11 +9,9 @@ type Json = Record<string, any>;
 type Saving = { dry_run?: boolean; if_match?: number | string } & CallOptions;
 
 export function admin<S extends AnySchema>(client: Client<S>) {
-  const { send } = coreOf(client);
-  const ask = async (method: string, path: string, options: CallOptions = {}, more: Partial<Call> = {}): Promise<any> => {
-    const safety = method === "PUT" || method === "DELETE" ? "same" : undefined;
-    return (await send({ method, path, ...(safety && { safety }), ...more }, options)).body;
-  };
+  const core = coreOf(client);
+  const ask = (method: string, path: string, options?: CallOptions, more?: Partial<Call>): Promise<any> =>
+    core.ask(method, path, { ...((method === "PUT" || method === "DELETE") && { safety: "same" }), ...more }, options);
   const save = (method: string, path: string, json: Json, { dry_run, if_match, ...options }: Saving = {}) =>
     ask(method, path, options, { json, query: { dry_run }, headers: ifMatch(if_match), ...(if_match !== undefined && { safety: "once" }) });
   const collection = (name: string) => `/api/collections/${part(name)}`;

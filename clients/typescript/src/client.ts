@@ -1,10 +1,12 @@
 /** The client: one project of one service, by one key, for at most one user. */
 import { Auth } from "./auth.js";
-import { Batch } from "./batches.js";
+import type { Batch } from "./batches.js";
 import { part } from "./bodies.js";
 import { CollectionCalls } from "./collections.js";
 import { ConfigurationError } from "./errors.js";
 import { Lists } from "./lists.js";
+import type { Line } from "./lines.js";
+import { loadOnce } from "./loading.js";
 import type { Client } from "./accounts.js";
 import type { AnySchema, Untyped } from "./schema.js";
 import { Sessions } from "./sessions.js";
@@ -18,15 +20,23 @@ export interface ClientOptions extends TransportOptions {
   token?: string;
 }
 export type Send = (call: Call, options?: CallOptions) => Promise<Answer>;
+/** As `Send`, for the body of the answer. */
+export type Ask = (method: string, path: string, more?: Omit<Call, "method" | "path">, options?: CallOptions) => Promise<any>;
 /** The parts that the other entries of this package build on. */
 export interface Core {
   transport: Transport;
   sessions: Sessions;
   send: Send;
+  ask: Ask;
+  /** A sign-in: what is asked next is a result as well. `as: "user"` renews the session of the same user. */
+  signIn(path: string, json: object, options?: CallOptions, as?: Call["as"]): Promise<any>;
   /** Runs when the client is closed. */
   closing: Set<() => void>;
+  /** The socket of its live lists. */
+  line?: Line;
 }
 
+const batches = loadOnce(() => import("./batches.js"));
 const cores = new WeakMap<object, Core>();
 
 export function coreOf(client: object): Core {
@@ -43,56 +53,51 @@ export function createClient<S extends AnySchema = Untyped>(options: ClientOptio
 }
 
 class Users extends Lists {
-  constructor(private readonly call: Send) {
-    super(call, "/auth-collections/users/query", "users");
+  constructor(ask: Ask) {
+    super(ask, "/auth-collections/users/query", "users");
   }
 
-  async get(id: string, options?: CallOptions): Promise<any> {
-    return (await this.call({ method: "GET", path: `/auth-collections/users/${part(id)}` }, options)).body;
+  get(id: string, options?: CallOptions): Promise<any> {
+    return this.ask("GET", `/auth-collections/users/${part(id)}`, {}, options);
   }
 
-  async setRoles(id: string, roles: readonly string[], options?: CallOptions): Promise<any> {
-    const call = { method: "PUT", path: `/auth-collections/users/${part(id)}/roles`, json: { roles }, safety: "same" } as const;
-    return (await this.call(call, options)).body;
+  setRoles(id: string, roles: readonly string[], options?: CallOptions): Promise<any> {
+    return this.ask("PUT", `/auth-collections/users/${part(id)}/roles`, { json: { roles }, safety: "same" }, options);
   }
 }
 
 function build(transport: Transport, sessions: Sessions): object {
   const send: Send = (call, options = {}) => transport.send(call, options, sessions);
-  const closing = new Set<() => void>();
+  const ask: Ask = async (method, path, more, options) => (await send({ method, path, ...more }, options)).body;
+  const closing = new Set<() => void>(), auth = new Auth(sessions, send, ask);
   const client = {
-    auth: new Auth(sessions, send),
-    users: new Users(send),
-    collection: (name: string) => new CollectionCalls(send, name),
+    auth,
+    users: new Users(ask),
+    collection: (name: string) => new CollectionCalls(ask, name),
     withToken: (token: string) => build(transport, new Sessions(transport, undefined, token)),
 
-    async request(method: string, path: string, { query, json, body, ...options }: Pick<Call, "query" | "json" | "body"> & CallOptions = {}) {
-      const safety = ["GET", "HEAD", "QUERY"].includes(method) ? "read" : "once";
-      return (await send({ method, path, query, json, body, safety }, options)).body;
+    request(method: string, path: string, { query, json, body, ...options }: Pick<Call, "query" | "json" | "body"> & CallOptions = {}) {
+      return ask(method, path, { query, json, body, safety: ["GET", "HEAD", "QUERY"].includes(method) ? "read" : "once" }, options);
     },
 
-    async runAggregation(name: string, query?: Record<string, unknown>, options?: CallOptions) {
-      return (await send({ method: "GET", path: `/api/aggregations/${part(name)}`, query }, options)).body;
-    },
+    runAggregation: (name: string, query?: Record<string, unknown>, options?: CallOptions) =>
+      ask("GET", `/api/aggregations/${part(name)}`, { query }, options),
 
     async batch(record: (on: Batch["on"]) => unknown, { atomic = true, ...options }: { atomic?: boolean } & CallOptions = {}) {
-      const batch = new Batch();
+      const { Batch } = await batches(), batch = new Batch();
       await record(batch.on);
-      const call = { method: "POST", path: "/api/batch", json: batch.body(atomic), safety: atomic ? "key" : "once" } as const;
-      return (await send(call, options)).body.results;
+      return (await ask("POST", "/api/batch", { json: batch.body(atomic), safety: atomic ? "key" : "once" }, options)).results;
     },
 
-    async signUrls(urls: readonly string[], expires_in: number, options?: CallOptions) {
-      const call = { method: "POST", path: "/api/files/sign", json: { urls, expires_in }, safety: "read" } as const;
-      return (await send(call, options)).body.urls;
-    },
+    signUrls: async (urls: readonly string[], expires_in: number, options?: CallOptions) =>
+      (await ask("POST", "/api/files/sign", { json: { urls, expires_in }, safety: "read" }, options)).urls,
 
     close() {
       for (const end of closing) end();
       sessions.close();
     },
   };
-  cores.set(client, { transport, sessions, send, closing });
+  cores.set(client, { transport, sessions, send, ask, signIn: auth.signIn, closing });
   return client;
 }
 

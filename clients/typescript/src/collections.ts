@@ -1,9 +1,10 @@
 /** One collection: every call about its documents. */
 import { type FileOptions, flatten, ifMatch, part, refuseFiles, write } from "./bodies.js";
-import type { Send } from "./client.js";
+import type { Ask } from "./client.js";
 import { NotFoundError, ServiceError } from "./errors.js";
 import { type Asked, Lists } from "./lists.js";
-import { exported, type ImportOptions, imported } from "./streams.js";
+import { loadOnce } from "./loading.js";
+import type { ImportOptions } from "./streams.js";
 import type { CallOptions, Safety } from "./transport.js";
 
 interface Condition extends FileOptions {
@@ -12,19 +13,20 @@ interface Condition extends FileOptions {
 type Body = Record<string, any>;
 /** Changes that end alike when they are made twice. */
 const REPEATABLE = ["data", "min", "max", "add", "pull", "unset"];
-const FILES = "Files are changed by create, replace, upsert, or an update of `data` alone";
+const streams = loadOnce(() => import("./streams.js"));
+const FILES = "Files go with create, replace, upsert, or an update of `data` alone";
 
 export class CollectionCalls extends Lists {
   private readonly base: string;
 
-  constructor(private readonly call: Send, name: string) {
+  constructor(ask: Ask, name: string) {
     const base = `/api/collections/${part(name)}`;
-    super(call, `${base}/query`, "documents");
+    super(ask, `${base}/query`, "documents");
     this.base = base;
   }
 
   async get(id: string, { populate, fields, ...options }: Pick<Asked, "populate" | "fields"> & CallOptions = {}): Promise<any> {
-    if (!populate && !fields) return (await this.call({ method: "GET", path: this.at(id) }, options)).body;
+    if (!populate && !fields) return this.ask("GET", this.at(id), {}, options);
     const found = await this.first({ where: { id_eq: String(id) }, ...(populate && { populate }), ...(fields && { fields }) }, options);
     if (found) return found;
     throw new NotFoundError({ status: 404, code: "document_not_found", message: "Document not found" });
@@ -50,21 +52,19 @@ export class CollectionCalls extends Lists {
     const wrap = (data: object) => ({ ...change, ...("data" in change && { data }), where: flatten(where) });
     const body = write(change["data"] ?? {}, wrap, options);
     const more = { safety: isRepeatable ? "same" : "key", headers: ifMatch(if_match) } as const;
-    return (await this.call({ method: "PATCH", path: this.at(id), ...more, ...body }, options)).body;
+    return this.ask("PATCH", this.at(id), { ...more, ...body }, options);
   }
 
-  async delete(id: string, { if_match, ...options }: Condition = {}): Promise<void> {
-    await this.call({ method: "DELETE", path: this.at(id), safety: "same", headers: ifMatch(if_match) }, options);
+  delete(id: string, { if_match, ...options }: Condition = {}): Promise<void> {
+    return this.ask("DELETE", this.at(id), { safety: "same", headers: ifMatch(if_match) }, options);
   }
 
   async distinct(field: string, { where, ...options }: { where?: object } & CallOptions = {}): Promise<any> {
-    const condition = where && JSON.stringify(flatten(where));
-    return (await this.call({ method: "GET", path: `${this.base}/distinct`, query: { field, where: condition } }, options)).body;
+    return this.ask("GET", `${this.base}/distinct`, { query: { field, where: where && JSON.stringify(flatten(where)) } }, options);
   }
 
   async aggregate({ where, ...body }: Body, options?: CallOptions): Promise<any> {
-    const json = { ...body, where: flatten(where) };
-    return (await this.call({ method: "POST", path: `${this.base}/aggregate`, json, safety: "read" }, options)).body;
+    return this.ask("POST", `${this.base}/aggregate`, { json: { ...body, where: flatten(where) }, safety: "read" }, options);
   }
 
   updateMany(body: Body, options: { dry_run?: boolean } & CallOptions = {}): Promise<any> {
@@ -75,12 +75,12 @@ export class CollectionCalls extends Lists {
     return this.many("delete", body, options);
   }
 
-  importRows(rows: unknown, options: ImportOptions = {}): Promise<any> {
-    return imported(this.call, `${this.base}/import`, rows, options);
+  async importRows(rows: unknown, options: ImportOptions = {}): Promise<any> {
+    return (await streams()).imported(this.ask, `${this.base}/import`, rows, options);
   }
 
-  exportRows(options: { where?: object; format?: "ndjson" | "csv" } & CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
-    return exported(this.call, `${this.base}/export`, options);
+  async exportRows(options: { where?: object; format?: "ndjson" | "csv" } & CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    return (await streams()).exported(this.ask, `${this.base}/export`, options);
   }
 
   private at(id?: string): string {
@@ -88,8 +88,7 @@ export class CollectionCalls extends Lists {
   }
 
   private async put(method: string, path: string, data: object, safety: Safety, options: FileOptions, more: object = {}): Promise<any> {
-    const body = write(data, (data) => ({ data }), options);
-    return (await this.call({ method, path, safety, ...more, ...body }, options)).body;
+    return this.ask(method, path, { safety, ...more, ...write(data, (data) => ({ data }), options) }, options);
   }
 
   /** Follows `next` until all is changed. An error says how much was changed before it. */
@@ -98,7 +97,7 @@ export class CollectionCalls extends Lists {
     const json = { ...body, where: flatten(where) }, total = { matched: 0, changed: 0, next: null };
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor; isFirst = false) {
       try {
-        const { body: done } = await this.call({ method: "POST", path: `${this.base}/${verb}`, query: { dry_run, cursor }, json }, options);
+        const done = await this.ask("POST", `${this.base}/${verb}`, { query: { dry_run, cursor }, json }, options);
         if (dry_run) return done;
         if (isFirst) total.matched = done.matched;
         total.changed += done.changed;

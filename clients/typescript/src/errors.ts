@@ -20,25 +20,20 @@ export interface Fault {
 
 /** The base of all that a call throws. `status` is 0 where there was no answer. */
 export class ServiceError extends Error {
-  readonly status: number;
-  readonly code: string;
+  readonly status!: number;
+  readonly code!: string;
   /** The service's own answer, and nothing of the request. */
-  readonly body: unknown;
-  readonly request_id: string | null;
+  readonly body!: unknown;
+  readonly request_id!: string | null;
   /** Seconds after which the service asks the caller to come back. */
-  readonly retry_after: number | null;
+  readonly retry_after!: number | null;
   outcome: Outcome = "refused";
   /** Documents that `updateMany` or `deleteMany` had changed before it failed. */
   changed?: number;
 
-  constructor({ status = 0, code, message, body = null, request_id = null, retry_after = null }: Fault) {
+  constructor({ message, ...fault }: Fault) {
     super(message);
-    this.name = new.target.name;
-    this.status = status;
-    this.code = code;
-    this.body = body;
-    this.request_id = request_id;
-    this.retry_after = retry_after;
+    Object.assign(this, { name: new.target.name, status: 0, body: null, request_id: null, retry_after: null }, fault);
   }
 }
 /** 400, 405, 408, 413, 415, 416, 426, 431, and the `svc-error` of a sign-in. */
@@ -93,14 +88,19 @@ const CLASSES: Record<number, typeof ServiceError> = {
   429: RateLimitError,
 };
 
+/** The version that an ETag names; undefined where there is none. */
+export function versionOf(etag: string | null | undefined): number | undefined {
+  const found = /^"v(\d+)"$/.exec(etag ?? "");
+  return found ? Number(found[1]) : undefined;
+}
+
 /** The error of an answer with that status and body, which has `detail` and `code`. */
 export function errorOf(fault: Fault & { status: number }, etag?: string | null): ServiceError {
   const { status } = fault;
   const error = new (CLASSES[status] ?? (status < 500 ? RequestError : UnavailableError))(fault);
   if (error instanceof ConflictError) {
-    const version = /^"v(\d+)"$/.exec(etag ?? "");
-    const { matched } = fault.body as { matched?: number };
-    if (version) error.current = Number(version[1]);
+    const current = versionOf(etag), { matched } = fault.body as { matched?: number };
+    if (current) error.current = current;
     if (matched !== undefined) error.matched = matched;
   }
   return error;

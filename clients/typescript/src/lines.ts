@@ -1,6 +1,7 @@
 /** The socket that the live lists of one client share: it is opened for the first list and closed after the last. */
 import type { Core } from "./client.js";
-import { RequestError, type ServiceError } from "./errors.js";
+import { RequestError, sentence, type ServiceError } from "./errors.js";
+import { guard } from "./listeners.js";
 import type { Held } from "./transport.js";
 import type { FrameChange } from "./windows.js";
 
@@ -8,8 +9,8 @@ import type { FrameChange } from "./windows.js";
 export type LiveState = "connecting" | "live" | "stale" | "closed";
 export type Socket = new (url: string) => WebSocket;
 export interface Follower {
-  snapshot(documents: any[], isComplete: boolean): void;
-  changes(changes: FrameChange<any>[]): void;
+  /** All documents of the list, or changes of what is known. */
+  data(documents: any[] | undefined, changes: FrameChange<any>[], isComplete: boolean): void;
   state(state: LiveState, problem?: ServiceError): void;
 }
 /** One list: `id` is new for each subscription, so that frames of an earlier one are known as such. */
@@ -17,10 +18,16 @@ export interface Following {
   id: string;
   query: object;
   own: Follower;
-  cursor: string | null;
+  cursor?: string | undefined;
   state: LiveState;
   failures: number;
-  timer: Timer | undefined;
+  timer?: Timer;
+}
+export interface Line {
+  follow(query: object, own: Follower): Following;
+  leave(following: Following, problem?: ServiceError): void;
+  /** Asks for the list again. The shown documents stay until the snapshot is there. */
+  again(following: Following): void;
 }
 type Timer = ReturnType<typeof setTimeout>;
 type Frame = Record<string, any>;
@@ -28,232 +35,178 @@ type Frame = Record<string, any>;
 const SILENCE_MS = 60_000, QUIET_MS = 30_000, FIRST_MS = 500, LONGEST_MS = 30_000, REFUSALS = 3, OPEN = 1;
 /** Codes of `closed` after which the same list may succeed. */
 const PASSING = ["unavailable", "busy", "query_too_slow"];
-const FINAL: Record<number, string> = {
-  4400: "The service did not understand this client",
-  4403: "The service does not accept this page, or this key in a page",
-  4429: "Too many sockets, messages or requests",
-};
+/** Codes of a socket that the service would close again: a protocol it does not know, a wrong page or key, too many. */
+const FINAL = [4400, 4403, 4429];
 const backoff = (failures: number): number => Math.random() * Math.min(LONGEST_MS, FIRST_MS * 2 ** failures);
-const problemOf = (code: unknown, detail: unknown): ServiceError =>
-  new RequestError({ code: String(code), message: Array.isArray(detail) ? detail.map(({ msg }) => msg).join("; ") : String(detail) });
+const problemOf = (code: unknown, detail: unknown): ServiceError => new RequestError({ code: String(code), message: sentence(detail) });
 
-/** A listener that throws stops neither the socket nor other listeners. */
-function guard(work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    if (typeof reportError === "function") reportError(error);
-    else console.error(error);
-  }
-}
+export function makeLine({ sessions, transport: { url, key }, closing }: Core, Socket: Socket): Line {
+  const followings = new Map<string, Following>();
+  let socket: WebSocket | null = null, held: Held | null = null, timer: Timer | undefined, watchdog: Timer | undefined;
+  let attempt = 0, failures = 0, refusals = 0, count = 0, heardAt = 0, ending = new AbortController();
+  closing.add(() => finish());
 
-export class Line {
-  private readonly followings = new Map<string, Following>();
-  private socket: WebSocket | null = null;
-  private held: Held | null = null;
-  private attempt = 0;
-  private failures = 0;
-  private refusals = 0;
-  private count = 0;
-  private heardAt = 0;
-  private timer: Timer | undefined;
-  private watchdog: Timer | undefined;
-  private stops: (() => void)[] = [];
+  const say = (message: Frame) => {
+    if (socket?.readyState === OPEN) socket.send(JSON.stringify(message));
+  };
+  const subscribe = ({ id, query, cursor }: Following) => say({ type: "subscribe", id, ...query, ...(cursor && { after: cursor }) });
+  const unsubscribe = ({ id }: Following): boolean => {
+    const isKnown = followings.delete(id);
+    if (isKnown) say({ type: "unsubscribe", id });
+    return isKnown;
+  };
+  const register = (following: Following) => followings.set((following.id = `s${++count}`), following);
+  const finish = (problem?: ServiceError) => {
+    for (const each of [...followings.values()]) leave(each, problem);
+  };
 
-  constructor(private readonly core: Core, private readonly Socket: Socket) {
-    core.closing.add(() => this.finish());
-  }
-
-  follow(query: object, own: Follower): Following {
-    const following: Following = { id: "", query, own, cursor: null, state: "connecting", failures: 0, timer: undefined };
-    this.register(following);
-    guard(() => own.state("connecting"));
-    if (this.followings.size === 1) this.begin();
-    else this.subscribe(following);
-    return following;
-  }
-
-  leave(following: Following, problem?: ServiceError): void {
-    clearTimeout(following.timer);
-    if (!this.followings.delete(following.id)) return;
-    this.say({ type: "unsubscribe", id: following.id });
-    this.tell(following, "closed", problem);
-    if (!this.followings.size) this.end();
-  }
-
-  /** Asks for the list again. The shown documents stay until the snapshot is there. */
-  again(following: Following): void {
-    if (!this.followings.delete(following.id)) return;
-    this.say({ type: "unsubscribe", id: following.id });
-    following.cursor = null;
-    this.register(following);
-    this.tell(following, "stale");
-    this.subscribe(following);
-  }
-
-  finish(problem?: ServiceError): void {
-    for (const each of [...this.followings.values()]) this.leave(each, problem);
-  }
-
-  private register(following: Following): void {
-    following.id = `s${++this.count}`;
-    this.followings.set(following.id, following);
-  }
-
-  private tell(following: Following, state: LiveState, problem?: ServiceError): void {
+  function tell(following: Following, state: LiveState, problem?: ServiceError): void {
     if (following.state === state) return;
     following.state = state;
     guard(() => following.own.state(state, problem));
   }
 
-  private begin(): void {
-    const { sessions } = this.core;
-    this.stops = [sessions.listen((event) => this.hearSession(event))];
-    this.listenTo("window", "online", () => this.open());
-    this.listenTo("document", "visibilitychange", () => {
-      if (document.visibilityState === "visible" && (!this.socket || Date.now() - this.heardAt > QUIET_MS)) this.open();
-    });
+  function follow(query: object, own: Follower): Following {
+    const following = { query, own, failures: 0 } as Following;
+    register(following);
+    tell(following, "connecting");
+    if (followings.size === 1) begin();
+    else subscribe(following);
+    return following;
+  }
+
+  function leave(following: Following, problem?: ServiceError): void {
+    clearTimeout(following.timer);
+    if (!unsubscribe(following)) return;
+    tell(following, "closed", problem);
+    if (!followings.size) end();
+  }
+
+  function again(following: Following): void {
+    if (!unsubscribe(following)) return;
+    following.cursor = undefined;
+    register(following);
+    tell(following, "stale");
+    subscribe(following);
+  }
+
+  function begin(): void {
+    const { signal } = (ending = new AbortController());
+    signal.addEventListener("abort", sessions.listen(hearSession));
+    for (const event of ["online", "visibilitychange"]) globalThis.addEventListener?.(event, wake, { signal });
     // Lists that a page begins in one turn are all part of the first connection.
-    this.timer = setTimeout(() => this.open());
+    timer = setTimeout(open);
   }
 
-  private listenTo(place: "window" | "document", event: string, work: () => void): void {
-    const target = (globalThis as Record<string, any>)[place] as EventTarget | undefined;
-    if (typeof target?.addEventListener !== "function") return;
-    target.addEventListener(event, work);
-    this.stops.push(() => target.removeEventListener(event, work));
+  function end(): void {
+    clearTimeout(timer);
+    ending.abort();
+    drop();
   }
 
-  private hearSession(event: string): void {
-    if (event === "refreshed") void this.core.sessions.find().then((held) => this.renew(held), () => {});
-    if (event !== "signed_in" && event !== "signed_out") return;
+  /** The network is back, or the page is shown. */
+  function wake({ type }: Event): void {
+    if (type === "online" || (document.visibilityState === "visible" && (!socket || Date.now() - heardAt > QUIET_MS))) open();
+  }
+
+  function hearSession(event: string): void {
+    if (event === "refreshed") void pass().catch(() => {});
+    if (!event.startsWith("signed")) return;
     // Another user: nothing goes on where it was.
-    for (const each of this.followings.values()) each.cursor = null;
-    this.refusals = 0;
-    this.open();
+    for (const each of followings.values()) each.cursor = undefined;
+    refusals = 0;
+    open();
   }
 
-  private renew(held: Held | null): void {
-    if (!held || held.token === this.held?.token) return;
-    this.held = held;
-    this.say({ type: "token", token: held.token });
+  function renew(next: Held | null): void {
+    if (!next || next.token === held?.token) return;
+    held = next;
+    say({ type: "token", token: held.token });
   }
+
+  const pass = () => sessions.find().then(renew);
 
   /** Sends a newer token, before the present one has ended. */
-  private async freshen({ token }: Held): Promise<void> {
-    const { sessions } = this.core;
-    try {
-      const session = await sessions.read();
-      if (session?.access_token === token) await sessions.refresh({}, session);
-      this.renew(await sessions.find());
-    } catch {
-      // The socket ends with its token, and comes back with another one.
-    }
+  async function freshen(token: string): Promise<void> {
+    const session = await sessions.read();
+    if (session?.access_token === token) await sessions.refresh({}, session);
+    await pass();
   }
 
-  private open(): void {
-    clearTimeout(this.timer);
-    this.drop();
-    const attempt = this.attempt;
-    for (const each of this.followings.values()) this.tell(each, each.state === "connecting" ? "connecting" : "stale");
-    this.core.sessions.find().then((held) => attempt === this.attempt && this.connect(held), () => attempt === this.attempt && this.retry());
+  function open(): void {
+    clearTimeout(timer);
+    drop();
+    const own = attempt;
+    // Another attempt may have begun meanwhile.
+    sessions.find().then((found) => own === attempt && connect(found), () => own === attempt && retry());
   }
 
-  private connect(held: Held | null): void {
-    const { url, key } = this.core.transport, socket = (this.socket = new this.Socket(`${url.replace(/^http/, "ws")}/realtime`));
-    this.held = held;
-    this.listen();
-    socket.onopen = () => {
-      this.say({ type: "hello", ...(held ? { token: held.token } : { key }) });
-      for (const each of this.followings.values()) this.subscribe(each);
+  function connect(found: Held | null): void {
+    const opened = (socket = new Socket(`${url.replace(/^http/, "ws")}/realtime`));
+    held = found;
+    listen();
+    opened.onopen = () => {
+      say({ type: "hello", ...(found ? { token: found.token } : { key }) });
+      followings.forEach(subscribe);
     };
-    socket.onmessage = ({ data }) => {
-      if (socket !== this.socket) return;
-      this.listen();
-      this.read(JSON.parse(data));
+    opened.onmessage = ({ data }) => {
+      if (opened !== socket) return;
+      listen();
+      read(JSON.parse(data));
     };
-    socket.onclose = (event) => socket === this.socket && this.lose(event);
+    opened.onclose = (event) => opened === socket && lose(event);
   }
 
-  private say(message: Frame): void {
-    if (this.socket?.readyState === OPEN) this.socket.send(JSON.stringify(message));
+  function read({ type, id, cursor, cursors = { [id]: cursor }, documents, complete, changes, code, detail }: Frame): void {
+    for (const each of followings.values()) each.cursor = cursors[each.id] ?? each.cursor;
+    if (type === "ready") refusals = 0;
+    // If that fails, the socket ends with its token, and comes back with another one.
+    if (type === "token_expiring" && held) freshen(held.token).catch(() => {});
+    const following = followings.get(id);
+    if (!following) return;
+    if (type === "resync") tell(following, "stale");
+    if (type === "error") leave(following, problemOf(type, detail));
+    if (type === "closed") closed(following, code, detail);
+    if (!documents && !changes) return;
+    failures = following.failures = 0;
+    tell(following, "live");
+    guard(() => following.own.data(documents, changes ?? [], complete));
   }
 
-  private subscribe({ id, query, cursor }: Following): void {
-    this.say({ type: "subscribe", id, ...query, ...(cursor && { after: cursor }) });
+  function closed(following: Following, code: string, detail: unknown): void {
+    if (!PASSING.includes(code)) return leave(following, problemOf(code, detail));
+    tell(following, "stale");
+    following.timer = setTimeout(() => again(following), backoff(following.failures++));
   }
 
-  private read(frame: Frame): void {
-    for (const [id, cursor] of Object.entries(frame["cursors"] ?? {})) this.keep(id, cursor as string);
-    if (frame["type"] === "ready") this.refusals = 0;
-    if (frame["type"] === "token_expiring" && this.held)
-      void this.freshen(this.held);
-    const following = this.followings.get(frame["id"]);
-    if (following) this.readOwn(frame, following);
+  function lose({ code, reason }: { code: number; reason: string }): void {
+    drop();
+    const isRefused = code === 4401;
+    if (FINAL.includes(code) || (isRefused && ++refusals >= REFUSALS))
+      return finish(problemOf(code, reason || `The socket was refused: ${code}`));
+    if (isRefused && held) return void sessions.renew(held).finally(() => retry()).catch(() => {});
+    // A service that restarts says in how many seconds its clients shall come back.
+    retry(Number(/"retry_after": ?([\d.]+)/.exec(reason)?.[1]) * 1000 || undefined);
   }
 
-  private keep(id: string, cursor: string | undefined): void {
-    const following = this.followings.get(id);
-    if (following && cursor) following.cursor = cursor;
+  function retry(wait = backoff(failures++)): void {
+    if (followings.size) timer = setTimeout(open, wait);
   }
 
-  private readOwn({ type, id, cursor, documents, complete, changes, code, detail }: Frame, following: Following): void {
-    this.keep(id, cursor);
-    if (type === "resync") this.tell(following, "stale");
-    if (type === "error") this.leave(following, problemOf(type, detail));
-    if (type === "closed") this.closed(following, code, detail);
-    if (type !== "snapshot" && type !== "changes") return;
-    this.failures = following.failures = 0;
-    this.tell(following, "live");
-    guard(() => (type === "snapshot" ? following.own.snapshot(documents, complete) : following.own.changes(changes)));
-  }
-
-  private closed(following: Following, code: string, detail: unknown): void {
-    if (!PASSING.includes(code)) return this.leave(following, problemOf(code, detail));
-    this.tell(following, "stale");
-    following.timer = setTimeout(() => this.again(following), backoff(following.failures++));
-  }
-
-  private lose({ code, reason }: { code: number; reason: string }): void {
-    this.drop();
-    for (const each of this.followings.values()) this.tell(each, each.state === "connecting" ? "connecting" : "stale");
-    const isFinal = code in FINAL || (code === 4401 && ++this.refusals >= REFUSALS);
-    if (isFinal) return this.finish(problemOf(code, reason || FINAL[code] || "The credential is no longer valid"));
-    if (code === 4401 && this.held) return void this.core.sessions.renew(this.held).then(() => this.retry(), () => this.retry());
-    this.retry(code === 1012 ? readWait(reason) : null);
-  }
-
-  private retry(wait: number | null = null): void {
-    if (this.followings.size) this.timer = setTimeout(() => this.open(), wait ?? backoff(this.failures++));
-  }
-
-  private listen(): void {
-    this.heardAt = Date.now();
-    clearTimeout(this.watchdog);
-    this.watchdog = setTimeout(() => this.open(), SILENCE_MS);
+  function listen(): void {
+    heardAt = Date.now();
+    clearTimeout(watchdog);
+    watchdog = setTimeout(open, SILENCE_MS);
   }
 
   /** Leaves the socket, whose frames are not read any more. */
-  private drop(): void {
-    this.attempt++;
-    clearTimeout(this.watchdog);
-    const left = this.socket;
-    this.socket = null;
+  function drop(): void {
+    attempt++;
+    clearTimeout(watchdog);
+    const left = socket;
+    socket = null;
     left?.close();
+    for (const each of followings.values()) if (each.state !== "connecting") tell(each, "stale");
   }
-
-  private end(): void {
-    clearTimeout(this.timer);
-    for (const stop of this.stops) stop();
-    this.stops = [];
-    this.drop();
-  }
-}
-
-function readWait(reason: string): number | null {
-  try {
-    return JSON.parse(reason).retry_after * 1000;
-  } catch {
-    return null;
-  }
+  return { follow, leave, again };
 }

@@ -1,7 +1,7 @@
 /** Lists of documents and of users: pages, single records, all of them, and counts. */
 import { flatten } from "./bodies.js";
 import type { CallOptions } from "./transport.js";
-import type { Send } from "./client.js";
+import type { Ask } from "./client.js";
 
 export interface Asked {
   where?: object;
@@ -18,11 +18,11 @@ const PAGE = 200;
 
 /** `path` answers a query, and `name` holds the records of its answer. */
 export class Lists {
-  constructor(private readonly send: Send, private readonly path: string, private readonly name: "documents" | "users") {}
+  constructor(protected readonly ask: Ask, private readonly path: string, private readonly name: "documents" | "users") {}
 
   async list({ where, sort_by, ...query }: Asked = {}, options?: CallOptions): Promise<any> {
     const json = { ...query, where: flatten(where), sort_by: typeof sort_by === "string" ? [sort_by] : sort_by };
-    return (await this.send({ method: "POST", path: this.path, json, safety: "read" }, options)).body;
+    return this.ask("POST", this.path, { json, safety: "read" }, options);
   }
 
   async *each({ limit = Infinity, ...query }: Asked = {}, options?: CallOptions): AsyncGenerator<any> {

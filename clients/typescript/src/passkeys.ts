@@ -2,7 +2,6 @@
 import type { Client, SignIn } from "./accounts.js";
 import { coreOf } from "./client.js";
 import type { AnySchema } from "./schema.js";
-import type { CallOptions } from "./transport.js";
 
 type Options = { mediation?: CredentialMediationRequirement; signal?: AbortSignal };
 interface Asked {
@@ -11,17 +10,18 @@ interface Asked {
 }
 
 export function passkeys<S extends AnySchema>(client: Client<S>) {
-  const { send } = coreOf(client), auth = client.auth as unknown as { signIn(path: string, json: object, options?: CallOptions, as?: string): Promise<SignIn<S["users"]["data"]>> };
-  const ask = async (path: string, json: object, as: "key" | "user", signal?: AbortSignal): Promise<Asked> =>
-    (await send({ method: "POST", path: `/auth-collections${path}/options`, json, as }, signal ? { signal } : {})).body;
+  type Done = Promise<SignIn<S["users"]["data"]>>;
+  const { ask: send, signIn } = coreOf(client);
+  const ask = (path: string, json: object, as: "key" | "user", signal?: AbortSignal): Promise<Asked> =>
+    send("POST", `/auth-collections${path}/options`, { json, as }, signal && { signal });
   const use = async ({ flow_id, publicKey }: Asked, { mediation, signal }: Options = {}) => {
     const options = PublicKeyCredential.parseRequestOptionsFromJSON(publicKey);
     const found = await navigator.credentials.get({ publicKey: options, ...(mediation && { mediation }), ...(signal && { signal }) });
     return { flow_id, credential: (found as PublicKeyCredential).toJSON() };
   };
-  const run = async (path: string, json: object, as: "key" | "user", { mediation, signal }: Options = {}) => {
+  const run = async (path: string, json: object, as: "key" | "user", { mediation, signal }: Options = {}): Done => {
     const answer = await use(await ask(path, json, as, signal), { ...(mediation && { mediation }), ...(signal && { signal }) });
-    return auth.signIn(path, answer, signal && { signal }, as);
+    return signIn(path, answer, signal && { signal }, as);
   };
   return {
     /** True where this browser has passkeys. */
@@ -33,12 +33,12 @@ export function passkeys<S extends AnySchema>(client: Client<S>) {
     loginFactor: (flow_id: string, options?: Options) => run("/login-factor", { flow_id }, "key", options),
     stepUp: (options?: Options) => run("/user/step-up", {}, "user", options),
     /** Adds one. `flow_id` is that of a sign-in that asks for a first factor. */
-    async add({ name, flow_id, signal }: { name?: string; flow_id?: string; signal?: AbortSignal } = {}) {
+    async add({ name, flow_id, signal }: { name?: string; flow_id?: string; signal?: AbortSignal } = {}): Done {
       const path = "/user/factors/passkey", as = flow_id ? "key" : "user";
       const asked = await ask(path, flow_id ? { flow_id } : {}, as, signal);
       const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(asked.publicKey);
       const made = await navigator.credentials.create({ publicKey, ...(signal && { signal }) });
-      return auth.signIn(path, { flow_id: asked.flow_id, credential: (made as PublicKeyCredential).toJSON(), name }, undefined, as);
+      return signIn(path, { flow_id: asked.flow_id, credential: (made as PublicKeyCredential).toJSON(), name }, undefined, as);
     },
   };
 }

@@ -2,11 +2,12 @@
 import { flatten } from "./bodies.js";
 import { coreOf } from "./client.js";
 import { ConfigurationError } from "./errors.js";
-import { Line, type LiveState, type Socket } from "./lines.js";
+import { loadOnce } from "./loading.js";
+import { type Line, type LiveState, makeLine, type Socket } from "./lines.js";
 import type { AnySchema, DataOf, Document } from "./schema.js";
 import type { Client, User } from "./accounts.js";
 import type { ServiceError } from "./errors.js";
-import { type FrameChange, type Kept, Window } from "./windows.js";
+import { type FrameChange, type Kept, makeWindow } from "./windows.js";
 
 export type { LiveState } from "./lines.js";
 export interface LiveQuery<W> {
@@ -38,80 +39,43 @@ export interface Realtime<S extends AnySchema> {
   changes<C extends Names<S>>(name: C, query?: LiveQuery<WhereOf<S, C>>): AsyncGenerator<LiveItem<RecordOf<S, C>>>;
 }
 
-const LIMIT = 50;
-/** Changes that wait for a slow reader; past them the list begins again with a snapshot. */
-const WAITING = 1_000;
-const lines = new WeakMap<object, Line>();
+const changes = loadOnce(() => import("./changes.js"));
 
 /** The live lists of a client. All of them share one socket. `WebSocket` is needed where there is none, as in Node 20. */
 export function realtime<S extends AnySchema>(client: Client<S>, options: { WebSocket?: Socket } = {}): Realtime<S> {
-  const line = () => {
-    const found = lines.get(client), Socket = options.WebSocket ?? (globalThis.WebSocket as Socket | undefined);
-    if (found) return found;
-    if (!Socket) throw new ConfigurationError("There is no WebSocket here: give one, realtime(ac, {WebSocket})");
-    const made = new Line(coreOf(client), Socket);
-    lines.set(client, made);
-    return made;
+  const core = coreOf(client);
+  const line = (): Line => {
+    const Socket = options.WebSocket ?? (globalThis.WebSocket as Socket | undefined);
+    if (!Socket) throw new ConfigurationError("Give a WebSocket: realtime(ac, {WebSocket})");
+    return (core.line ??= makeLine(core, Socket));
   };
-  return { live: (name, query, listener) => live(line(), name, query, listener as LiveListener<any>), changes: (name, query) => changes(line(), name, query) };
+  return {
+    live: (name, query, listener) => live(line(), name, query, listener as LiveListener<any>),
+    async *changes(name, query = {}) {
+      yield* (await changes()).changes(line(), subscription(name, query));
+    },
+  };
 }
 
 const subscription = (collection: string, { where, ...query }: LiveQuery<any>) => ({ collection, ...query, ...(where && { where: flatten(where) }) });
 
 function live(line: Line, name: string, query: LiveQuery<any>, listener: LiveListener<any>): Live<any> {
-  const shown = new Window<Kept>(query.limit ?? LIMIT, query.sort_by, query.sort_order);
-  let state: LiveState = "connecting";
-  const follower = line.follow(subscription(name, query), {
-    snapshot(documents, isComplete) {
-      shown.fill(documents, isComplete);
-      listener.data(shown.documents, []);
-    },
-    changes(changes) {
-      if (shown.apply(changes)) line.again(follower);
+  const shown = makeWindow<Kept>(query.limit ?? 50, query.sort_by, query.sort_order);
+  const following = line.follow(subscription(name, query), {
+    data(documents, changes, isComplete) {
+      if (documents) shown.fill(documents, isComplete);
+      else if (shown.apply(changes)) line.again(following);
       listener.data(shown.documents, changes);
     },
-    state(next, problem) {
-      state = next;
-      listener.state?.(next, problem);
-    },
+    state: (next, problem) => listener.state?.(next, problem),
   });
   return {
     get documents() {
       return shown.documents;
     },
     get state() {
-      return state;
+      return following.state;
     },
-    close: () => line.leave(follower),
+    close: () => line.leave(following),
   };
-}
-
-async function* changes(line: Line, name: string, query: LiveQuery<any> = {}): AsyncGenerator<any> {
-  let items: any[] = [], wake = () => {}, ended: { problem: ServiceError | undefined } | null = null;
-  const follower = line.follow(subscription(name, query), {
-    snapshot(documents) {
-      items = [{ op: "snapshot", documents }];
-      wake();
-    },
-    changes(changes) {
-      items.push(...changes);
-      if (items.length > WAITING) line.again(follower);
-      wake();
-    },
-    state(state, problem) {
-      if (state === "closed") ended = { problem };
-      wake();
-    },
-  });
-  const end = (): { problem: ServiceError | undefined } | null => ended;
-  try {
-    for (;;) {
-      if (items.length) yield items.shift();
-      else if (!end()) await new Promise<void>((resolve) => (wake = resolve));
-      else if (end()!.problem) throw end()!.problem;
-      else return;
-    }
-  } finally {
-    line.leave(follower);
-  }
 }

@@ -1,5 +1,6 @@
 /** One client's session: found, refreshed once at a time, shared by tabs, and announced to listeners. */
 import { ConfigurationError, CredentialError } from "./errors.js";
+import { guard } from "./listeners.js";
 import type { Session, SessionStore } from "./stores.js";
 import type { CallOptions, Credential, Held, Transport } from "./transport.js";
 
@@ -23,7 +24,7 @@ export function readClaims(token: string): Claims {
     const text = atob(token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/"));
     return JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (each) => each.charCodeAt(0))));
   } catch {
-    throw new ConfigurationError("An access token has three parts, of which the second is JSON in base64url");
+    throw new ConfigurationError("The access token cannot be read");
   }
 }
 
@@ -39,17 +40,15 @@ async function locked<T>(name: string | undefined, work: () => Promise<T>): Prom
   const locks = (globalThis.navigator as Navigator | undefined)?.locks;
   if (!name || !locks) return work();
   const patience = new AbortController(), timer = setTimeout(() => patience.abort(), LOCK_MS);
-  let wasGranted = false;
+  let running: Promise<T> | undefined;
   const begin = () => {
-    wasGranted = true;
     clearTimeout(timer);
-    return work();
+    return (running = work());
   };
   try {
     return await locks.request(name, { signal: patience.signal }, begin);
-  } catch (error) {
-    if (wasGranted) throw error;
-    return work();
+  } catch {
+    return running ?? work();
   } finally {
     clearTimeout(timer);
   }
@@ -195,13 +194,6 @@ export class Sessions implements Credential {
   }
 
   private tell(event: SessionEvent, session: Session | null): void {
-    for (const listener of [...this.listeners]) {
-      try {
-        listener(event, session);
-      } catch (error) {
-        if (typeof reportError === "function") reportError(error);
-        else console.error(error);
-      }
-    }
+    for (const listener of [...this.listeners]) guard(() => listener(event, session));
   }
 }

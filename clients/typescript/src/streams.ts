@@ -1,6 +1,6 @@
 /** Imports and exports of whole collections, in memory that does not depend on their size. */
 import { flatten } from "./bodies.js";
-import type { Send } from "./client.js";
+import type { Ask } from "./client.js";
 import { ConfigurationError, TransportError } from "./errors.js";
 import { type CallOptions, isPage } from "./transport.js";
 
@@ -17,14 +17,14 @@ const TYPES = { ndjson: "application/x-ndjson", csv: "text/csv" };
 const LINES = 500, NEWLINE = 10;
 
 /** Sends rows, or a text, bytes, a Blob or a stream that is in the `format` already. */
-export async function imported(send: Send, path: string, rows: unknown, options: ImportOptions): Promise<any> {
+export async function imported(ask: Ask, path: string, rows: unknown, options: ImportOptions): Promise<any> {
   const { format, mode, by, dry_run, delimiter, ...rest } = options;
   const body = isReady(rows) ? (rows as BodyInit) : streamOf(rows as Rows);
   if (isReady(rows) && !format) throw new ConfigurationError("A text, bytes, a Blob or a stream is imported with its `format`");
   if (!isReady(rows) && format === "csv") throw new ConfigurationError("Rows are imported as ndjson; send CSV as text");
   const sent = isPage && body instanceof ReadableStream ? await new Response(body).blob() : body;
-  const call = { method: "POST", path, query: { mode, by, dry_run, delimiter }, headers: { "content-type": TYPES[format ?? "ndjson"] } };
-  return (await send({ ...call, body: sent }, rest)).body;
+  const headers = { "content-type": TYPES[format ?? "ndjson"] };
+  return ask("POST", path, { query: { mode, by, dry_run, delimiter }, headers, body: sent }, rest);
 }
 
 const isReady = (rows: unknown): boolean =>
@@ -53,10 +53,10 @@ function streamOf(rows: Rows): ReadableStream<Uint8Array> {
 }
 
 /** The bytes of an export. A stream that is cut raises a TransportError at its end; it never looks like a shorter one. */
-export async function exported(send: Send, path: string, options: { where?: object; format?: string } & CallOptions): Promise<ReadableStream<Uint8Array>> {
+export async function exported(ask: Ask, path: string, options: { where?: object; format?: string } & CallOptions): Promise<ReadableStream<Uint8Array>> {
   const { where, format, ...rest } = options, condition = where && JSON.stringify(flatten(where));
-  const { body } = await send({ method: "GET", path, query: { where: condition, format }, stream: true }, rest);
-  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  const body: ReadableStream<Uint8Array> = await ask("GET", path, { query: { where: condition, format }, stream: true }, rest);
+  const reader = body.getReader();
   let last: number | undefined = NEWLINE;
   return new ReadableStream({
     async pull(controller) {

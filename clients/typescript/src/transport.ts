@@ -1,6 +1,7 @@
 /** Sends calls: headers, attempts and waits, and the answer as JSON or as an error. It knows no sessions and no collections. */
 import { ConfigurationError, errorOf, sentence, ServiceError, TransportError } from "./errors.js";
-import { type Progress, sendByXhr } from "./progress.js";
+import { loadOnce } from "./loading.js";
+import type { Progress } from "./progress.js";
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -76,6 +77,7 @@ export const VERSION = "0.1.0";
 const ERROR_BYTES = 65_536;
 const LONG_MS = 600_000;
 const KEY = "idempotency-key";
+const progress = loadOnce(() => import("./progress.js"));
 const isNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
 const isServerside = isNode || "Deno" in globalThis;
 /** A page, or a worker of one: a place where every visitor can read the key. */
@@ -84,13 +86,13 @@ export const isPage =
 
 export const randomHex = (bytes = 16): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (each) => each.toString(16).padStart(2, "0")).join("");
-const aborted = (isFinal = false): TransportError =>
-  Object.assign(new TransportError({ code: "aborted", message: "The call was aborted" }), { isFinal });
+const fail = (code: string, message: string, isFinal = false, status = 0): TransportError =>
+  Object.assign(new TransportError({ status, code, message }), { isFinal });
+const aborted = (isFinal?: boolean): TransportError => fail("aborted", "The call was aborted", isFinal);
 
 /** Rejects with the code `aborted` as soon as the signal does, and leaves no timer. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(aborted());
+export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
       reject(aborted());
@@ -100,8 +102,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       resolve();
     }, ms);
     signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted) stop();
   });
-}
 
 /** The query string with its `?`; undefined and null are left out. */
 export function queryString(query: Record<string, unknown> = {}): string {
@@ -185,13 +187,13 @@ export function makeTransport(settings: TransportOptions): Transport {
     const timer = new AbortController(), alarm = setTimeout(() => timer.abort(), timeout), ask = settings.fetch ?? fetch;
     const more = { redirect: "manual", signal: signal ? AbortSignal.any([signal, timer.signal]) : timer.signal, duplex: "half" } as RequestInit;
     try {
-      return await read(await (call.onProgress ? sendByXhr : ask)(url + call.path + queryString(call.query), { ...init, ...more }, call.onProgress), call);
+      return await read(await (call.onProgress ? (await progress()).sendByXhr : ask)(url + call.path + queryString(call.query), { ...init, ...more }, call.onProgress), call);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       if (signal?.aborted) throw aborted();
-      if (timer.signal.aborted) throw new TransportError({ code: "timeout", message: "The service did not answer in time" });
+      if (timer.signal.aborted) throw fail("timeout", "The service did not answer in time");
       const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
-      throw new TransportError({ code: "network", message: `The service did not answer ${code}` });
+      throw fail("network", `The service did not answer ${code}`);
     } finally {
       clearTimeout(alarm);
     }
@@ -224,7 +226,7 @@ async function read(answer: Response, { stream }: Call): Promise<Answer> {
   if (ok && body !== undefined) return { status, body, etag, request_id };
   if (!answer.bodyUsed) await answer.body?.cancel();
   if (body?.detail === undefined)
-    throw Object.assign(new TransportError({ status, code: "bad_answer", message: `The answer (${status}) is none of the service` }), { isFinal: isRedirect });
+    throw fail("bad_answer", `The answer (${status}) is none of the service`, isRedirect, status);
   const told = headers.get("retry-after"), retry_after = told && Number.isFinite(+told) ? +told : null;
   throw errorOf({ status, code: String(body.code), message: sentence(body.detail), body, request_id, retry_after }, etag);
 }

@@ -6,19 +6,15 @@ export interface Kept {
 }
 export type FrameChange<D> = { op: "enter" | "change"; document: D } | { op: "leave"; document_id: string };
 
-const RANKS: Record<string, number> = { number: 1, string: 2, object: 3, boolean: 4 };
-const rankOf = (value: unknown): number => (value === null || value === undefined ? 0 : RANKS[typeof value] ?? 3);
+const KINDS = ["number", "string", "object", "boolean"];
+const rankOf = (value: unknown): number => (value === null ? 0 : KINDS.indexOf(typeof value) + 1);
 /** Surrogates stand for code points above all others, though their units are below U+E000. */
-const lift = (unit: number): number => (unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit);
+const lift = (text: string): string => text.replace(/[\ud800-\udfff]/g, "\uffff$&");
 
 /** The order of two texts by code points, not by UTF-16 units. */
 export function compareText(left: string, right: string): number {
-  const end = Math.min(left.length, right.length);
-  for (let at = 0; at < end; at++) {
-    const one = left.charCodeAt(at), other = right.charCodeAt(at);
-    if (one !== other) return lift(one) - lift(other);
-  }
-  return left.length - right.length;
+  const one = lift(left), other = lift(right);
+  return one < other ? -1 : Number(one > other);
 }
 
 /** The order in which lists sort: null, numbers, text, objects, booleans. */
@@ -31,45 +27,47 @@ export function compareValues(left: unknown, right: unknown): number {
 
 const OWN = ["id", "email", "created_at", "updated_at", "version"];
 
-function valueOf(document: Kept, field: string, isDescending: boolean): unknown {
-  const path = field.replace(/^data\./, ""), found = path.split(".").reduce<any>((value, name) => value?.[name], document.data);
-  const value = OWN.includes(field) ? document[field] : document.data[path] ?? found;
-  if (!Array.isArray(value)) return value;
-  // An array sorts by its least element, descending by its greatest; an empty one is less than all.
-  return [...value].sort((a, b) => (isDescending ? compareValues(b, a) : compareValues(a, b)))[0];
+/** An array sorts by its least element, descending (`sign` -1) by its greatest; an empty one is less than all. */
+function valueOf(document: Kept, field: string, sign: number): unknown {
+  const path = OWN.includes(field) ? [field] : ["data", ...field.replace(/^data\./, "").split(".")];
+  const value = path.reduce<any>((found, name) => found?.[name], document);
+  return Array.isArray(value) ? [...value].sort((one, other) => sign * compareValues(one, other))[0] : value;
 }
 
-export class Window<D extends Kept> {
-  documents: D[] = [];
-  /** Nothing lies behind the window: it has all that the query finds. */
-  private isComplete = true;
-  private readonly compare: (left: D, right: D) => number;
-
-  constructor(private readonly limit: number, sort_by = "created_at", sort_order?: string) {
-    const isDescending = sort_order === "desc" || sort_by.startsWith("-"), field = sort_by.replace(/^-/, "");
-    const order = (one: D, other: D) =>
-      compareValues(valueOf(one, field, isDescending), valueOf(other, field, isDescending)) || compareText(one.id, other.id);
-    this.compare = isDescending ? (one, other) => order(other, one) : order;
-  }
-
-  fill(documents: D[], isComplete: boolean): void {
-    this.documents = documents;
-    this.isComplete = isComplete;
-  }
-
+export interface Window<D> {
+  readonly documents: D[];
+  fill(documents: D[], isComplete: boolean): void;
   /** Returns true where records that belong here are not known: the query must be asked again. */
-  apply(changes: FrameChange<D>[]): boolean {
-    for (const change of changes) this.change(change);
-    return !this.isComplete && this.documents.length < this.limit;
-  }
+  apply(changes: FrameChange<D>[]): boolean;
+}
 
-  private change(change: FrameChange<D>): void {
-    const id = change.op === "leave" ? change.document_id : change.document.id, last = this.documents.at(-1);
-    const rest = this.documents.filter((each) => each.id !== id);
+export function makeWindow<D extends Kept>(limit: number, sort_by = "created_at", sort_order?: string): Window<D> {
+  const isDescending = sort_order === "desc" || sort_by[0] === "-", field = sort_by.replace(/^-/, ""), sign = isDescending ? -1 : 1;
+  const compare = (one: D, other: D): number =>
+    sign * (compareValues(valueOf(one, field, sign), valueOf(other, field, sign)) || compareText(one.id, other.id));
+  // `isWhole`: nothing lies behind the window, so it has all that the query finds.
+  let shown: D[] = [], isWhole = true;
+
+  function change(change: FrameChange<D>): void {
+    const isGone = change.op === "leave", id = isGone ? change.document_id : change.document.id, last = shown.at(-1);
+    const rest = shown.filter((each) => each.id !== id);
     // Behind the window's end are records that are not known, so the place of this one among them is not known either.
-    const isHere = change.op !== "leave" && (this.isComplete || (last !== undefined && this.compare(change.document, last) <= 0));
-    const all = isHere ? [...rest, (change as { document: D }).document].sort(this.compare) : rest;
-    if (all.length > this.limit) this.isComplete = false;
-    this.documents = all.slice(0, this.limit);
+    const isHere = !isGone && (isWhole || (last && compare(change.document, last) <= 0));
+    if (isHere) rest.push(change.document), rest.sort(compare);
+    isWhole &&= rest.length <= limit;
+    shown = rest.slice(0, limit);
   }
+  return {
+    get documents() {
+      return shown;
+    },
+    fill(documents, isComplete) {
+      shown = documents;
+      isWhole = isComplete;
+    },
+    apply(changes) {
+      changes.forEach(change);
+      return !isWhole && shown.length < limit;
+    },
+  };
 }

@@ -7,7 +7,8 @@ import { ConfigurationError, createClient, memory, raw, RequestError, TransportE
 import { cookieSession } from "@auth-collections/client/cookies";
 import { makeVerifier } from "@auth-collections/client/verify";
 import { flatten, write } from "../dist/bodies.js";
-import { compareText, Window } from "../dist/windows.js";
+import { loadOnce } from "../dist/loading.js";
+import { compareText, makeWindow } from "../dist/windows.js";
 
 const URL_ = "https://api.example.com", KEY = "acp_demo_key";
 const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -48,7 +49,7 @@ test("K1 a field __proto__ is sent as a field and changes no prototype", () => {
 test("a window is in the service's order and holds its limit", () => {
   const make = (id, rank) => ({ id, data: { rank } });
   assert.ok(compareText("\uffee", "\u{1f600}") < 0 && "\uffee" > "\u{1f600}");
-  const shown = new Window(3, "rank");
+  const shown = makeWindow(3, "rank");
   shown.fill([make("a", null), make("b", 1), make("c", "x")], false);
   assert.equal(shown.apply([{ op: "enter", document: make("d", true) }]), false);
   assert.deepEqual(shown.documents.map(({ id }) => id), ["a", "b", "c"]);
@@ -57,10 +58,21 @@ test("a window is in the service's order and holds its limit", () => {
   // The records behind the window are not known, so a record that leaves it asks for the list again.
   assert.equal(shown.apply([{ op: "change", document: make("e", 9) }]), true);
   assert.equal(shown.apply([{ op: "leave", document_id: "a" }]), true);
-  const ties = new Window(5, "-rank");
+  const ties = makeWindow(5, "-rank");
   ties.fill([], true);
   ties.apply(["b", "a", "c"].map((id) => ({ op: "enter", document: make(id, 1) })));
   assert.deepEqual(ties.documents.map(({ id }) => id), ["c", "b", "a"]);
+});
+
+test("a part that could not be loaded is loaded by the next call, and once", async () => {
+  let loads = 0;
+  const part = loadOnce(async () => {
+    if (++loads === 1) throw new TypeError("Failed to fetch dynamically imported module");
+    return "part";
+  });
+  await assert.rejects(part(), (error) => error instanceof TransportError && error.code === "network" && error.outcome === "refused");
+  assert.deepEqual(await Promise.all([part(), part()]), ["part", "part"]);
+  assert.equal(loads, 2);
 });
 
 test("a placeholder is good in its own batch only", async () => {
