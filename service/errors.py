@@ -394,6 +394,13 @@ class ProjectNotFound(NotFound):
     detail = "Project not found"
 
 
+class IssuerOff(NotFound):
+    """Metadata of a project whose tokens name the service as their issuer."""
+
+    code = "issuer_off"
+    detail = "The project's setting TOKEN_ISSUER is not project"
+
+
 class KeyNotFound(NotFound):
     """The project has no API key of this id."""
 

@@ -41,7 +41,7 @@ def create(
 ) -> None:
     """Create a project and print its two API keys, once: a secret one for servers, a publishable one for pages."""
     values = read_pairs(settings or [])
-    project, keys = run_on_foundation(lambda base: base.admin.create(name, project_id, values), may_begin=True)
+    project, keys = run_on_foundation(lambda base: base.admin.create_new(name, project_id, values), may_begin=True)
     shown = {"api_key": keys.secret, "publishable_key": keys.publishable}
     told = {} if as_json else {"tier": project.settings.describe_tier()}
     print_values({"project_id": project.id, "name": project.name, **shown, **told}, as_json=as_json)

@@ -37,6 +37,7 @@ from service.web.projects import settings as project_settings
 from service.web.realtime import endpoints as realtime
 from service.web.rules import endpoints as rules
 from service.web.sessions import endpoints as sessions
+from service.web.sessions import introspection
 from service.web.sign_in import endpoints as sign_in
 from service.web.sign_in import identities, posted, tokens
 from service.web.traffic import endpoints as traffic
@@ -58,6 +59,7 @@ MODULES = (
     flows,
     identities,
     imports,
+    introspection,
     links,
     mails,
     operations,
@@ -125,6 +127,10 @@ DELETE /auth-collections/users/{id}/factors
 POST   /auth-collections/users/{id}/links
 PUT    /auth-collections/users/{id}/roles
 GET    /auth-collections/jwks/{project_id}
+POST   /auth-collections/introspect
+GET    /auth-collections/issuer/{project_id}/.well-known/openid-configuration
+GET    /.well-known/openid-configuration/auth-collections/issuer/{project_id}
+GET    /.well-known/oauth-authorization-server/auth-collections/issuer/{project_id}
 GET    /auth-collections/login-idp
 GET    /auth-collections/auth-idp-redirect/{project_id}
 GET    /auth-collections/auth-idp-redirect/{project_id}/{provider}

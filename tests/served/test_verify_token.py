@@ -46,7 +46,13 @@ def service(request: pytest.FixtureRequest, served: Served, tmp_path_factory: py
     port = free_port()
     command, _ = LANGUAGES[request.param]
     command = (*command, str(port)) if request.param == "FastAPI" else command
-    settings = {"URL": served.base_url, "PROJECT": PROJECT_ID, "PORT": str(port), "HOME": str(folder)}
+    settings = {
+        "URL": served.base_url,
+        "ISSUER": served.base_url,
+        "PROJECT": PROJECT_ID,
+        "PORT": str(port),
+        "HOME": str(folder),
+    }
     with (folder / "output").open("w") as output:
         process = subprocess.Popen(  # noqa: S603 - a command of the page
             command,

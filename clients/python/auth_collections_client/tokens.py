@@ -2,7 +2,7 @@
 
 import json
 from base64 import urlsafe_b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,12 +79,18 @@ def verify_signature(token: str, key: Any) -> dict[str, Any]:
     return _decode(token.split(".")[1])
 
 
-def check_claims(claims: Mapping[str, Any], *, issuer: str, audience: str, now: float) -> None:
+def list_issuers(url: str, project: str) -> tuple[str, ...]:
+    """The issuers that tokens of the project may name: the service, or the project itself (`TOKEN_ISSUER`)."""
+    base = url.rstrip("/")
+    return base, f"{base}/auth-collections/issuer/{project}"
+
+
+def check_claims(claims: Mapping[str, Any], *, issuers: Collection[str], audience: str, now: float) -> None:
     """Raises TokenError `expired`, `issuer` or `audience`."""
     expires = claims.get("exp")
     if isinstance(expires, bool) or not isinstance(expires, int | float) or expires <= now:
         raise TokenError("expired", "The token has expired.")
-    if claims.get("iss") != issuer:
+    if claims.get("iss") not in issuers:
         raise TokenError("issuer", "The token is of another service.")
     if claims.get("aud") != audience:
         raise TokenError("audience", "The token is of another project.")

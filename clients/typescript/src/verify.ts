@@ -14,7 +14,7 @@ export interface Claims {
   [name: string]: unknown;
 }
 export interface VerifierOptions {
-  /** The address of the service, which is also the issuer unless `issuer` says otherwise. */
+  /** The address of the service. It, or the project's own issuer below it, is the issuer unless `issuer` says otherwise. */
   url: string;
   project: string;
   issuer?: string;
@@ -46,7 +46,8 @@ function readPart(text: string | undefined): any {
 }
 
 export function makeVerifier({ url, project, issuer, online, fetch: ask = fetch }: VerifierOptions): { verify(token: string): Promise<Claims> } {
-  const base = `${url.replace(/\/+$/, "")}/auth-collections`, seen = new Map<string, number>();
+  const origin = url.replace(/\/+$/, ""), base = `${origin}/auth-collections`, seen = new Map<string, number>();
+  const issuers = issuer ? [issuer] : [origin, `${base}/issuer/${project}`];
   let keys: Keys = new Map(), readAt = -Infinity, unknownAt = -Infinity, reading: Promise<Keys> | null = null;
 
   async function send(path: string, init?: RequestInit): Promise<Response> {
@@ -106,7 +107,7 @@ export function makeVerifier({ url, project, issuer, online, fetch: ask = fetch 
       throw new TokenError("malformed");
     }
     if (!isGood) throw new TokenError("signature");
-    if (claims.iss !== (issuer ?? url.replace(/\/+$/, ""))) throw new TokenError("issuer");
+    if (!issuers.includes(claims.iss)) throw new TokenError("issuer");
     if (claims.aud !== project) throw new TokenError("audience");
     if (!(claims.exp * 1000 > Date.now())) throw new TokenError("expired");
     if (online) await checkOnline(token);

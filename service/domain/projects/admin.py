@@ -28,6 +28,8 @@ from service.storage.projects import ProjectStore
 Fill = Callable[[Project], Awaitable[None]]
 
 MAX_NAME = 100
+# Settings of a new project that is no part of a manifest.
+OF_NEW_PROJECTS = {"TOKEN_ISSUER": "project"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,12 @@ class ProjectAdmin:
         secret, publishable = new_key(project_id, SECRET, "default"), new_key(project_id, PUBLISHABLE, "default")
         await self._store.insert(record, [secret.record, publishable.record], partial(self._note_creation, record))
         return project, ProjectKeys(secret.key, publishable.key)
+
+    async def create_new(
+        self, name: str, project_id: str | None, settings: Mapping[str, str]
+    ) -> tuple[Project, ProjectKeys]:
+        """As `create`, for an operator or a command: the project is an issuer of tokens of its own."""
+        return await self.create(name, project_id, {**OF_NEW_PROJECTS, **settings})
 
     def complete(self, settings: Mapping[str, str]) -> dict[str, str]:
         """The settings of a new project: those given, and the deployment's tier. Raises InvalidConfiguration for a bad one."""

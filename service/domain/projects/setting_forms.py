@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, SettingForm]] = {
         "WEBAUTHN_ORIGINS": SettingForm("Origins that may ask for passkeys"),
     },
     "Sessions": {
+        "TOKEN_ISSUER": SettingForm("Issuer of user tokens"),
         "ACCESS_TOKEN_LIFETIME": SettingForm("Life of a user token", "seconds"),
         "SESSION_LIFETIME": SettingForm("Life of a session", "seconds"),
         "SESSION_IDLE": SettingForm("Life of an unused session", "seconds", NO_LIMIT),

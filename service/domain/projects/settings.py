@@ -205,6 +205,11 @@ class ProjectSettings(BaseModel):
     """The project's own texts of mails, as JSON: see the page on mail."""
     redirect_urls: Annotated[tuple[RedirectUrl, ...], BeforeValidator(split_list)] = ()
     """Pages and apps to which the links of mails may lead in the end, separated by commas; the first is the usual one."""
+    token_issuer: Literal["service", "project"] = "service"  # noqa: S105 - a kind of issuer
+    """The issuer that user tokens name. `service`: `BASE_URL`; `project`: a URL of the project, which has metadata.
+
+    A new project has `project`.
+    """
     access_token_lifetime: int = Field(default=LONGEST_TOKEN, ge=300, le=LONGEST_TOKEN)
     """Seconds a user token lives; below 2,592,000, which is 30 days, there are refresh tokens."""
     session_lifetime: int = Field(default=LONGEST_TOKEN, ge=300, le=34_560_000)
@@ -225,6 +230,10 @@ class ProjectSettings(BaseModel):
     @property
     def has_refresh_tokens(self) -> bool:
         return self.access_token_lifetime < LONGEST_TOKEN
+
+    @property
+    def has_own_issuer(self) -> bool:
+        return self.token_issuer == "project"  # noqa: S105 - a kind of issuer
 
     @property
     def refuses_common(self) -> bool:

@@ -42,14 +42,14 @@ class _Claims(JWTClaimsRegistry):
 
 
 class Tokens:
-    """Issues and verifies user tokens. `issuer` is the service's base URL.
+    """Issues and verifies user tokens. `base_url` is the service's base URL.
 
     `verified` has the callers of tokens that were verified, for as long as what their projects are is remembered: a caller
     of it need not ask again. `owners` has whose session is whose, of all whose tokens were issued or verified here.
     """
 
-    def __init__(self, issuer: str, projects: Projects, sightings: Sightings) -> None:
-        self._issuer = issuer
+    def __init__(self, base_url: str, projects: Projects, sightings: Sightings) -> None:
+        self.base_url = base_url
         self._projects = projects
         self._sightings = sightings
         self.verified: Cache[UserCaller] = Cache(MAX_KNOWN_TOKENS, CACHE_SECONDS, _weigh)
@@ -62,7 +62,7 @@ class Tokens:
         """A token of the session. With `custom` claims as its `claims`, if any."""
         self.owners.put(session.id, session.user_id)
         claims: dict[str, Any] = {
-            "iss": self._issuer,
+            "iss": self._issuer(project),
             "aud": project.id,
             "sub": session.user_id,
             "iat": unix_seconds(issued),
@@ -81,31 +81,16 @@ class Tokens:
         header = {"alg": ALGORITHM, "kid": project.signing_key.kid, "typ": "JWT"}
         return jwt.encode(header, claims, project.signing_key, algorithms=[ALGORITHM])
 
+    def _issuer(self, project: Project) -> str:
+        return project_issuer(self.base_url, project) if project.settings.has_own_issuer else self.base_url
+
     async def verify(self, token: str) -> UserCaller:
         """The caller of a genuine token that is in force. Raises InvalidToken for every other text.
 
         Only `kid` is read of an unverified header, and only to find the project (RFC 8725 sections 3.1, 3.8 and 3.10).
         """
-        try:
-            return await self._verify(token)
-        except ProjectNotFound:
-            raise InvalidToken from None
-
-    async def _verify(self, token: str) -> UserCaller:
-        kid = _key_id(token)
-        project = await self._projects.by_id(kid.partition(".")[0])
-        key = project.find_key(kid)
-        if key is None:
-            raise InvalidToken
-        claims = self._claims(token, project, key)
-        caller = UserCaller(
-            project,
-            claims["sub"],
-            claims["ver"],
-            claims.get("sid"),
-            claims.get("auth_time", 0),
-            claims.get("aal", 1),
-        )
+        project, claims = await self.read(token)
+        caller = caller_of(project, claims)
         self._sightings.note(project, claims)
         if caller.sid is not None:
             self.owners.put(caller.sid, caller.user_id)
@@ -115,10 +100,23 @@ class Tokens:
             self.verified.put(token, caller, read_at=self._projects.read_at(project))
         return caller
 
+    async def read(self, token: str) -> tuple[Project, dict[str, Any]]:
+        """The project and the claims of a genuine token that has not expired. Raises InvalidToken."""
+        kid = _key_id(token)
+        try:
+            project = await self._projects.by_id(kid.partition(".")[0])
+        except ProjectNotFound:
+            raise InvalidToken from None
+        key = project.find_key(kid)
+        if key is None:
+            raise InvalidToken
+        return project, self._claims(token, project, key)
+
     def _claims(self, token: str, project: Project, key: ECKey) -> dict[str, Any]:
         required = _Claims(
             leeway=0,
-            iss={"essential": True, "value": self._issuer},
+            # Tokens from before a change of the setting are good until they expire.
+            iss={"essential": True, "values": [self.base_url, project_issuer(self.base_url, project)]},
             aud={"essential": True, "value": project.id},
             sub={"essential": True},
             exp={"essential": True},
@@ -132,6 +130,18 @@ class Tokens:
         if type(claims["sub"]) is not str or type(claims["ver"]) is not int or not _is_of_session(claims):
             raise InvalidToken
         return claims
+
+
+def caller_of(project: Project, claims: Mapping[str, Any]) -> UserCaller:
+    """The caller that a verified token's claims name."""
+    return UserCaller(
+        project,
+        claims["sub"],
+        claims["ver"],
+        claims.get("sid"),
+        claims.get("auth_time", 0),
+        claims.get("aal", 1),
+    )
 
 
 def _is_of_session(claims: Mapping[str, Any]) -> bool:
@@ -164,6 +174,11 @@ def _key_id(token: str) -> str:
     if not isinstance(kid, str):
         raise InvalidToken
     return kid
+
+
+def project_issuer(base_url: str, project: Project) -> str:
+    """The issuer of a project that has its own (`TOKEN_ISSUER`)."""
+    return f"{base_url}/auth-collections/issuer/{project.id}"
 
 
 def public_keys(project: Project) -> dict[str, Any]:

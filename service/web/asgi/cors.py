@@ -97,6 +97,9 @@ def _origin(scope: Scope) -> str | None:
 
 
 def _mark(message: MutableMapping[str, Any], allowed: str | None) -> None:
+    if any(name == b"access-control-allow-origin" for name, _ in message["headers"]):
+        # Public metadata, which any page may read.
+        return
     message["headers"].append((b"vary", b"Origin"))
     if allowed is not None:
         message["headers"] += [

@@ -25,7 +25,7 @@ from service.errors import Invalid, InvalidApiKey, InvalidToken, NotFound, Secre
 from service.query.parse import parse_pairs
 from service.services import Services
 from service.web.auth.client_address import find_client_address
-from service.web.auth.headers import bearer, headers_of
+from service.web.auth.headers import basic, bearer, headers_of
 from service.web.auth.operators import (
     authenticate_in_console,
     authenticate_in_stage,
@@ -62,6 +62,7 @@ class Credential(Enum):
     RECENT_USER = "recent user"
     OPTIONAL_USER = "optional user"
     KEY_OR_RECENT_USER = "key or recent user"
+    INTROSPECTOR = "introspector"
     # Those of the Admin API: a browser before its sign-in, an operator, one within a project, one with a session, and one
     # with a session whose sign-in may be incomplete.
     VISITOR = "visitor"
@@ -208,6 +209,21 @@ async def authenticate_optional_key(
     return AnonymousCaller(project)
 
 
+async def authenticate_introspector(request: Request, services: Services) -> SecretKeyCaller:
+    """The holder of a secret key, as `x-api-key` or by HTTP Basic (RFC 6749 section 2.3.1). Raises InvalidApiKey."""
+    if headers_of(request, b"x-api-key"):
+        caller = await authenticate_any_key(request, services)
+        if isinstance(caller, PublishableKeyCaller):
+            raise InvalidApiKey
+        return caller
+    project_id, key = basic(request)
+    project = await services.base.projects.by_api_key(key)
+    if project.id != project_id or key.startswith(PUBLISHABLE_PREFIX):
+        raise InvalidApiKey
+    request.scope["state"]["project"] = project
+    return SecretKeyCaller(project)
+
+
 def _project_id(request: Request) -> str | None:
     project_id = dict(parse_pairs(request.scope["query_string"])).get("project_id")
     if project_id is not None and not 1 <= len(project_id) <= MAX_PROJECT_ID:
@@ -251,6 +267,7 @@ AUTHENTICATE: dict[Credential, Authenticate] = {
     Credential.RECENT_USER: authenticate_recent_user,
     Credential.OPTIONAL_USER: authenticate_optional_user,
     Credential.KEY_OR_RECENT_USER: authenticate_key_or_recent_user,
+    Credential.INTROSPECTOR: authenticate_introspector,
     Credential.VISITOR: authenticate_visitor,
     Credential.OPERATOR: authenticate_operator,
     Credential.OPERATOR_IN_PROJECT: authenticate_operator_in_project,

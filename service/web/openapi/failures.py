@@ -83,6 +83,7 @@ OF_CREDENTIAL: dict[Credential, tuple[Failure, ...]] = {
     Credential.RECENT_USER: (InvalidToken, StepUpRequired, Unavailable),
     Credential.OPTIONAL_USER: (Unavailable,),
     Credential.KEY_OR_RECENT_USER: (InvalidApiKey, InvalidToken, StepUpRequired, Unavailable),
+    Credential.INTROSPECTOR: (InvalidApiKey, Unavailable),
     Credential.VISITOR: (CrossOrigin, NotFound, Unavailable),
     Credential.OPERATOR: (*OF_OPERATOR, Unavailable),
     Credential.OPERATOR_IN_PROJECT: (*OF_OPERATOR, ProjectNotFound, Unavailable),

@@ -77,7 +77,7 @@ async def create_project(
     form = await read_form(request)
     check_types(form.settings)
     settings = {name: value for name, value in form.settings.items() if value is not None}
-    project, keys = await services.base.admin.create(form.name, form.id, settings)
+    project, keys = await services.base.admin.create_new(form.name, form.id, settings)
     record = {"_id": project.id, "name": project.name, "created_at": project.created_at}
     view = _view(record, caller.rights)
     return Created({"project": view, "api_key": keys.secret, "publishable_key": keys.publishable})

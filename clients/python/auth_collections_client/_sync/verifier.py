@@ -16,6 +16,7 @@ from auth_collections_client.tokens import (
     ONLINE_TOKENS,
     KeySet,
     check_claims,
+    list_issuers,
     read_key_id,
     verify_signature,
 )
@@ -24,8 +25,8 @@ from auth_collections_client.tokens import (
 class TokenVerifier:
     """Verifies tokens of one project; make one for the whole program.
 
-    `issuer` is the service's `BASE_URL` where that differs from `url`. With `online` the service is asked if the session
-    still lives; an answer is remembered for five seconds.
+    `issuer` is that of the tokens where the service's `BASE_URL` differs from `url`. With `online` the service is asked if
+    the session still lives; an answer is remembered for five seconds.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class TokenVerifier:
     ) -> None:
         self._path = f"/auth-collections/jwks/{segment(project)}"
         self._project = project
-        self._issuer = issuer or url.rstrip("/")
+        self._issuers = (issuer,) if issuer else list_issuers(url, project)
         self._online = online
         self._transport = Transport(Settings(url, "acp_none"), http, Keeper())
         self._keys = KeySet()
@@ -50,7 +51,7 @@ class TokenVerifier:
         """Returns the claims of a good token. Raises TokenError, or ServiceError if the service cannot be asked."""
         kid = read_key_id(token)
         claims = verify_signature(token, self._key(kid))
-        check_claims(claims, issuer=self._issuer, audience=self._project, now=time.time())
+        check_claims(claims, issuers=self._issuers, audience=self._project, now=time.time())
         if self._online:
             self._ask(token)
         return claims
